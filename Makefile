@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check format bench clean
+
+demo: $(READY) ## proctor's main job on an example project with a failure in it
+	@echo '$$ proctor run -C examples/shop'
+	@$(BIN)/proctor run -C examples/shop --python $(CURDIR)/$(BIN)/python --format human || test $$? -eq 1
+	@echo; echo '$$ proctor run -C examples/shop --format agent'
+	@$(BIN)/proctor run -C examples/shop --python $(CURDIR)/$(BIN)/python --format agent || test $$? -eq 1
+
+test: $(READY) ## all tests
+	$(BIN)/python -m pytest -q $(ARGS)
+
+check: $(READY) ## format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## writes benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/bench.py $(ARGS)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "proctor needs Python 3.11 or newer; make PYTHON=…")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt pip
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e .
+	$(BIN)/python -m compileall -q src/proctor
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

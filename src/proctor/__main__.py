@@ -1,0 +1,5 @@
+import sys
+
+from proctor.cli.main import main
+
+sys.exit(main())

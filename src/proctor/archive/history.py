@@ -1,0 +1,62 @@
+"""What earlier runs say about tests: which of them failed when they last ran."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from proctor.archive.store import RESULT_FILE, list_runs, read_head
+from proctor.outcome import BAD
+
+_LOOK_BACK = 50  # runs
+
+
+class _Test(msgspec.Struct):
+    node_id: str
+    outcome: str
+
+
+class _CollectionError(msgspec.Struct):
+    file: str
+
+
+class _Report(msgspec.Struct, frozen=True):
+    root: str = ""
+
+
+class _Document(msgspec.Struct):
+    tests: list[_Test] = []
+    collection_errors: list[_CollectionError] = []
+    json_report: _Report = _Report()
+
+
+def last_failed(root: Path, environ: Mapping[str, str]) -> list[str]:
+    """Targets whose latest result is bad, newest run first, back to the last run of everything."""
+    latest: dict[str, bool] = {}
+    for path in list(list_runs(root, environ))[:_LOOK_BACK]:
+        head = read_head(path)
+        if head is None or head.collect_only:
+            continue
+        try:
+            document = msgspec.json.decode((path / RESULT_FILE).read_bytes(), type=_Document)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        for test in document.tests:
+            latest.setdefault(_target(test.node_id, document, root), test.outcome in BAD)
+        for error in document.collection_errors:
+            latest.setdefault(_target(error.file, document, root), True)
+        if head.everything and (document.tests or document.collection_errors):
+            break
+    return [target for target, bad in latest.items() if bad]
+
+
+def _target(node_id: str, document: _Document, root: Path) -> str:
+    """pytest's ids are relative to its own root, targets to where it is started."""
+    base = document.json_report.root
+    if not base or base == str(root):
+        return node_id
+    file, mark, rest = node_id.partition("::")
+    return os.path.relpath(os.path.join(base, file), root) + mark + rest

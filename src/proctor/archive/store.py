@@ -1,0 +1,138 @@
+"""Where runs are kept: `.proctor/runs/<id>/` in the project, or the user's cache where that is read-only."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+FOLDER = ".proctor"
+RUN_FILE, RESULT_FILE, OUTPUT_FILE, EVENTS_FILE, RESULTS_FILE = (
+    "run.json",
+    "result.json",
+    "output.txt",
+    "events.jsonl",
+    "results.jsonl",
+)
+_LOCK = "lock"
+_RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{6}\Z")  # nothing else in there is ours to remove
+_AT_ONCE = 5  # old runs removed by one new run, so that no run pays for all
+
+
+class RunHead(msgspec.Struct, omit_defaults=True):
+    """What a list of runs needs to know: small, written first, rewritten when the run ends."""
+
+    run_id: str
+    runner: str
+    started: str
+    command: tuple[str, ...] = ()
+    everything: bool = True
+    collect_only: bool = False
+    outcome: str = "running"
+    summary: dict[str, float] = {}
+
+
+class RunDirectory:
+    """The directory of one run that is under way. Holds its lock, so that nobody removes it meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    @property
+    def vanished(self) -> bool:
+        """A test may delete its project, and us with it."""
+        return not (self.path / _LOCK).exists()
+
+    def close(self) -> None:
+        os.close(self._lock)
+
+
+def homes(root: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Where the runs of a project may be, the proper place first."""
+    found = [root / FOLDER / "runs"]
+    cache = environ.get("XDG_CACHE_HOME") or (environ.get("HOME") and str(Path(environ["HOME"]) / ".cache"))
+    if cache:
+        name = str(root).replace("%", "%25").replace("/", "%2F")
+        if len(name) > 200:  # a file name has room for 255 bytes
+            import hashlib
+
+            name = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+        found.append(Path(cache) / "proctor" / "runs" / name)
+    return found
+
+
+def open_run(root: Path, run_id: str, environ: Mapping[str, str]) -> RunDirectory | None:
+    """A fresh directory for a run, in the first place that can be written; None where there is none."""
+    for home in homes(root, environ):
+        try:
+            if home.parent.name == FOLDER:
+                _prepare(home.parent)
+            path = home / run_id
+            path.mkdir(parents=True)
+            return RunDirectory(path)
+        except OSError:
+            continue
+    return None
+
+
+def _prepare(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+
+
+def list_runs(root: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Directories of runs, newest first."""
+    found = [path for home in homes(root, environ) for path in _entries(home)]
+    yield from sorted(found, key=lambda path: path.name, reverse=True)
+
+
+def _entries(home: Path) -> list[Path]:
+    try:
+        with os.scandir(home) as entries:
+            ours = [entry for entry in entries if _RUN_ID.match(entry.name)]
+            return [home / entry.name for entry in ours if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def read_head(path: Path) -> RunHead | None:
+    """None where there is no run, or not yet. A run whose writer died says `incomplete`."""
+    try:
+        head = msgspec.json.decode((path / RUN_FILE).read_bytes(), type=RunHead)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    if head.outcome == "running" and not in_use(path):
+        head.outcome = "incomplete"
+    return head
+
+
+def in_use(path: Path) -> bool:
+    try:
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+
+
+def prune(root: Path, environ: Mapping[str, str], keep: int) -> None:
+    """Remove a few of the oldest runs beyond `keep`, none that is under way."""
+    import shutil
+
+    old = list(list_runs(root, environ))[keep:]
+    for path in old[::-1][:_AT_ONCE]:
+        if not in_use(path):
+            shutil.rmtree(path, ignore_errors=True)

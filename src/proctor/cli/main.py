@@ -1,0 +1,73 @@
+"""`proctor VERB …`: find the verb, run it, and turn what went wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+from proctor import __version__
+
+VERBS = {
+    "run": "run tests and say what happened",
+    "discover": "list the tests there are, without running them",
+    "runs": "list the runs that are kept, newest first",
+    "doctor": "say what would be used, and why",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if argv is None else argv
+    verb = arguments[0] if arguments else "--help"
+    if verb in ("-h", "--help"):
+        print(_help())
+        return 0
+    if verb in ("-V", "--version"):
+        print(f"proctor {__version__}")
+        return 0
+    if verb not in VERBS:
+        print(f"proctor: no verb {verb!r}; known: {', '.join(VERBS)} [usage]", file=sys.stderr)
+        return 4
+    return _call(verb, arguments[1:])
+
+
+def _call(verb: str, arguments: list[str]) -> int:
+    from importlib import import_module
+
+    from proctor.errors import ProctorError
+
+    try:
+        exit_code: int = import_module(f"proctor.cli.{verb}").main(arguments)
+        sys.stdout.flush()
+        return exit_code
+    except ProctorError as error:
+        print(f"proctor: {error} [{error.slug}]", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        _forget_stdout()
+        return 2
+    except KeyboardInterrupt:
+        print("proctor: interrupted", file=sys.stderr)
+        return 2
+    except Exception as error:  # noqa: BLE001  where a verb ends: whatever it is, it is ours
+        import traceback
+
+        traceback.print_exc()
+        print(
+            f"proctor: this is a fault of proctor: {type(error).__name__}: {error} [internal]",
+            file=sys.stderr,
+        )
+        return 3
+
+
+def _forget_stdout() -> None:
+    """Whoever read us has gone; Python must not complain about it once more at its exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _help() -> str:
+    verbs = "\n".join(f"  {verb:10}{what}" for verb, what in VERBS.items())
+    return (
+        f"usage: proctor VERB …\n\n{verbs}\n\n`proctor VERB --help` says more."
+        "\nExit codes: 0 passed, 1 failed, 2 not completed, 3 internal error, 4 usage, 5 no tests."
+    )

@@ -1,0 +1,79 @@
+"""The options that every verb about tests understands, and the spec they add up to."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NoReturn
+
+from proctor import config
+from proctor.errors import UsageError
+from proctor.spec import RunSpec, Selection
+
+RUNNERS = ("pytest",)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with our exit code and one line instead of a page."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; `{self.prog} --help` says what there is")
+
+
+def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Ours, and what follows `--` for the runner."""
+    if "--" not in arguments:
+        return arguments, ()
+    at = arguments.index("--")
+    return arguments[:at], tuple(arguments[at + 1 :])
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="paths or test ids; none: all tests")
+    parser.add_argument(
+        "-C", dest="directory", default=".", metavar="DIR", help="the project (default: here)"
+    )
+    parser.add_argument("--runner", metavar="NAME", help=f"what runs the tests: {', '.join(RUNNERS)}")
+    parser.add_argument("--python", metavar="PATH", help="the interpreter, or its environment")
+    parser.add_argument(
+        "-k", dest="keywords", default="", metavar="EXPR", help="only tests whose names match"
+    )
+    parser.add_argument(
+        "-m", dest="markers", default="", metavar="EXPR", help="only tests with these markers"
+    )
+    parser.add_argument("--timeout", metavar="TIME", help="limit for the whole run: 90, 15m, 1h 30m")
+    parser.add_argument("--memory", metavar="SIZE", help="limit for each process: 512M, 2G")
+
+
+def project(directory: str) -> Path:
+    root = Path(directory).absolute()
+    if not root.is_dir():
+        raise UsageError(f"no such directory: {directory}")
+    return Path(os.path.normpath(root))
+
+
+def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: object) -> RunSpec:
+    runner = parsed.runner or settings.runner or RUNNERS[0]
+    if runner not in RUNNERS:
+        raise UsageError(f"no runner for {runner!r}; known: {', '.join(RUNNERS)}")
+    timeout = parsed.timeout if parsed.timeout is not None else settings.timeout
+    memory = parsed.memory if parsed.memory is not None else settings.memory
+    selection = Selection(tuple(parsed.targets), parsed.keywords, parsed.markers)
+    return RunSpec(
+        str(root),
+        runner,
+        selection,
+        timeout=config.seconds(timeout, "timeout"),
+        memory=config.size(memory, "memory"),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, str]:
+    """The environment that tests may see."""
+    return {
+        name: value for name, value in environ.items() if not any(fnmatchcase(name, glob) for glob in hidden)
+    }

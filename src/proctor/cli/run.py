@@ -1,0 +1,118 @@
+"""`proctor run`: run tests and say what happened."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from proctor import config
+from proctor.archive.history import last_failed
+from proctor.cli import options, output
+from proctor.errors import UsageError
+from proctor.execute import Keeping, execute, prepare
+from proctor.outcome import RunOutcome
+from proctor.process.supervise import Stop
+from proctor.spec import RunSpec, Selection
+
+_ARGUMENT_BYTES = 1 << 20  # of ids on one command line; Linux takes twice that
+
+
+def main(arguments: list[str]) -> int:
+    own, passed_on = options.split(arguments)
+    parsed = _parser().parse_args(own)
+    root = options.project(parsed.directory)
+    settings = config.load(root)
+    maxfail = 1 if parsed.failfast else parsed.maxfail
+    if maxfail < 0:
+        raise UsageError(f"--maxfail is {maxfail}; it must be at least 1")
+    workers = _workers(parsed.workers)
+    spec = options.spec(parsed, root, settings, maxfail=maxfail, workers=workers, arguments=passed_on)
+    if parsed.last_failed:
+        spec = _only_last_failed(spec, root)
+    prepared = prepare(spec, parsed.python or settings.python, os.environ)
+    outputs = output.build(parsed.format, parsed.outputs, os.environ)
+    environ = options.visible(os.environ, settings.hide_environment)
+    keeping = Keeping(not parsed.no_archive, settings.keep_runs)
+    try:
+        with _stoppable() as stop:
+            answer = execute(
+                spec, prepared, outputs.sinks, stop, environ, keeping, outputs.result_lines, outputs.finish
+            )
+    finally:
+        outputs.close()
+    return answer.result.exit_code
+
+
+def _parser() -> options.Parser:
+    parser = options.Parser("proctor run", description="Run tests and say what happened.")
+    options.add_selection(parser)
+    parser.add_argument("-x", dest="failfast", action="store_true", help="stop at the first failure")
+    parser.add_argument("--maxfail", type=int, default=0, metavar="N", help="stop after N failures")
+    parser.add_argument(
+        "-n", dest="workers", default="", metavar="N|auto", help="run in N processes (pytest-xdist)"
+    )
+    parser.add_argument(
+        "--last-failed", "--lf", action="store_true", help="only what failed when it last ran"
+    )
+    parser.add_argument("--format", choices=output.FORMATS, default="auto", help="what stdout shows")
+    parser.add_argument(
+        "-o",
+        dest="outputs",
+        action="append",
+        default=[],
+        metavar="FORMAT=PATH",
+        help="also write that; repeatable",
+    )
+    parser.add_argument("--no-archive", action="store_true", help="leave nothing in .proctor/")
+    parser.epilog = "Arguments after -- go to the runner as they are."
+    return parser
+
+
+def _workers(value: str) -> str:
+    if value in ("", "0"):
+        return ""
+    if value != "auto" and not (value.isascii() and value.isdigit()):
+        raise UsageError(f"-n is {value!r}; a number of processes or auto would do")
+    return value
+
+
+def _only_last_failed(spec: RunSpec, root: Path) -> RunSpec:
+    """Narrow the selection to what the archive remembers; with nothing to remember, all tests run."""
+    if spec.selection.targets:
+        raise UsageError("--last-failed chooses the tests itself; leave out the targets")
+    failed = last_failed(root, os.environ)
+    if not failed:
+        print("proctor: no failures on record; running everything", file=sys.stderr)
+        return spec
+    if sum(len(os.fsencode(target)) + 1 for target in failed) > _ARGUMENT_BYTES:
+        failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
+        print(f"proctor: too many failures to name; running their {len(failed)} files", file=sys.stderr)
+    chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
+    return msgspec.structs.replace(spec, selection=chosen)
+
+
+@contextmanager
+def _stoppable() -> Iterator[Stop]:
+    """Ctrl-C ends the run gently, a second one at once; SIGTERM and SIGHUP cancel it."""
+    stop = Stop()
+    wishes = {
+        signal.SIGINT: RunOutcome.INTERRUPTED,
+        signal.SIGTERM: RunOutcome.CANCELLED,
+        signal.SIGHUP: RunOutcome.CANCELLED,
+    }
+    before = {
+        number: signal.signal(number, lambda *_, reason=reason: stop.ask(reason))
+        for number, reason in wishes.items()
+    }
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        stop.close()

@@ -1,0 +1,54 @@
+"""Every error that proctor raises on purpose: what went wrong, a slug for the manual, an exit code."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ProctorError(Exception):
+    """Something the user can act on. The message names what was found and what would do."""
+
+    slug: ClassVar[str] = "internal"
+    exit_code: ClassVar[int] = 3
+
+
+class UsageError(ProctorError):
+    """The request itself cannot be carried out: a bad target, option or setting."""
+
+    slug = "usage"
+    exit_code = 4
+
+
+class ConfigError(UsageError):
+    """A setting in pyproject.toml or proctor.toml is unknown or of the wrong type."""
+
+    slug = "config"
+
+
+class InterpreterError(UsageError):
+    """No interpreter fits, or the chosen one lacks what the tests need."""
+
+    slug = "interpreter"
+
+
+class LaunchError(UsageError):
+    """The test process could not be started."""
+
+    slug = "launch"
+
+
+class StreamError(ProctorError):
+    """Bytes that should be a stream of ours are not."""
+
+    slug = "stream"
+
+
+class ControlError(StreamError):
+    """A test program broke the rules of the control channel."""
+
+    slug = "control"
+
+    def __init__(self, kind: str, rule: str, offset: int, message: str, near: bytes = b"") -> None:
+        self.kind, self.rule, self.offset, self.near = kind, rule, offset, near
+        shown = f", near {near!r}" if near else ""
+        super().__init__(f"{message} (rule {rule}, byte {offset}{shown})")

@@ -1,0 +1,257 @@
+"""The facts of a run, in the order they became known. Frozen, flat, and true whoever reads them.
+
+Time and order are not part of a fact: they live in the envelope, `Entry`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from proctor.outcome import Outcome, RunOutcome
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A line of a file; the file is relative to the project where it can be, the line counts from 1."""
+
+    file: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why something went wrong: what was raised, in its own words, and the nearest line of user code."""
+
+    type: str = ""
+    message: str = ""
+    place: Place | None = None
+
+
+class CrashSite(msgspec.Struct, frozen=True):
+    """A place as pytest names it, in its own words: the path is not made relative."""
+
+    path: str
+    lineno: int
+    message: str
+
+
+class Phase(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One step of a test (setup, call, teardown, or a subtest) exactly as its framework reported it."""
+
+    when: str
+    outcome: str
+    duration: float = 0.0
+    subtest: str | None = None
+    wasxfail: str | None = None
+    longrepr: str = ""
+    crash: CrashSite | None = None
+    traceback: tuple[CrashSite, ...] | None = None
+    stdout: str = ""
+    stderr: str = ""
+    log: tuple[dict[str, Any], ...] = ()
+    failure: Failure | None = None
+    reason: str = ""  # why it was skipped
+    user_properties: tuple[dict[str, Any], ...] | None = None
+    files: dict[str, str] = {}  # texts too long to carry: field name -> name of the attached file
+
+
+class File(msgspec.Struct, frozen=True):
+    """Something that a test attached; the path is relative to the run's directory."""
+
+    name: str
+    path: str
+    size: int
+
+
+class Child(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a collector found: another collector, or a test."""
+
+    id: str
+    type: str
+    line: int | None = None
+    tested: bool = False  # has a line at all, even an unknown one: it is a test
+
+
+class RunStarted(msgspec.Struct, frozen=True, omit_defaults=True):
+    run_id: str
+    runner: str
+    command: tuple[str, ...]
+    cwd: str
+    interpreter: str
+    started: str  # RFC 3339, UTC
+    everything: bool = True  # no part of the tests was selected: the project as a whole
+    collect_only: bool = False
+    source: str = "control"
+
+
+class SuiteDescribed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The framework said who it is."""
+
+    root: str
+    toolchain: dict[str, str] = {}
+    environment: dict[str, Any] = {}
+
+
+class CollectorFinished(msgspec.Struct, frozen=True, omit_defaults=True):
+    id: str
+    outcome: str
+    children: tuple[Child, ...] = ()
+    longrepr: str | None = None
+
+
+class TestsSelected(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tests that are to run, in the order in which they will; may come in several parts."""
+
+    tests: tuple[str, ...]
+    markers: dict[str, tuple[str, ...]] = {}
+    places: dict[str, Place] = {}
+
+
+class TestsDeselected(msgspec.Struct, frozen=True):
+    tests: tuple[str, ...]
+
+
+class SuiteStarted(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Everything that will run is known; `count` says how much, collection errors included."""
+
+    name: str
+    build: str  # RFC 3339: when collection ended
+    count: int
+
+
+class CollectionFailed(msgspec.Struct, frozen=True, omit_defaults=True):
+    file: str
+    failure: Failure
+    traceback: str = ""
+
+
+class TestStarted(msgspec.Struct, frozen=True, omit_defaults=True):
+    test: str
+    place: Place | None = None
+
+
+class TestFinished(msgspec.Struct, frozen=True, omit_defaults=True):
+    test: str
+    outcome: Outcome
+    seconds: float = 0.0
+    message: str | None = None
+    traceback: str | None = None
+    place: Place | None = None  # where the test is defined
+    failure: Failure | None = None
+    phases: tuple[Phase, ...] = ()
+    keywords: tuple[str, ...] = ()
+    files: tuple[File, ...] = ()
+    properties: dict[str, Any] = {}
+
+
+class WarningRecorded(msgspec.Struct, frozen=True, omit_defaults=True):
+    category: str
+    message: str
+    file: str
+    line: int
+    when: str = ""
+    test: str = ""
+
+
+class SessionInterrupted(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The framework stopped on its way: a KeyboardInterrupt, an exit that was asked for, a stop condition."""
+
+    failure: Failure
+
+
+class SessionBroke(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The framework, not a test, failed: an internal error."""
+
+    failure: Failure
+    traceback: str = ""
+
+
+class SessionFinished(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The framework came to its own end and says with which status it will exit."""
+
+    exit_status: int | None  # None: it does not say
+    collected: int = 0
+    duration: float = 0.0
+    created: float = 0.0
+
+
+class OutputReceived(msgspec.Struct, frozen=True):
+    stream: str  # stdout, stderr
+    text: str
+
+
+class ChannelBroken(msgspec.Struct, frozen=True):
+    """What the process said can no longer be trusted from here on, or can no longer be heard."""
+
+    reason: str
+
+
+class FaultTraced(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The interpreter's last words (faulthandler): why it died and where its main thread was."""
+
+    reason: str
+    places: tuple[Place, ...] = ()  # innermost first
+    text: str = ""
+
+
+class RunStopped(msgspec.Struct, frozen=True):
+    """We ended the process, and why: a time limit, a wish of the user, a wish of the caller."""
+
+    reason: RunOutcome
+
+
+class ProcessExited(msgspec.Struct, frozen=True):
+    """What the process did; not what we conclude from it."""
+
+    exit_code: int  # minus the signal's number when a signal ended it
+    signal: str | None = None
+
+
+class Noticed(msgspec.Struct, frozen=True):
+    """Something the reader should know about the run itself."""
+
+    text: str
+
+
+class RunFinished(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Always the last entry."""
+
+    outcome: RunOutcome
+    seconds: float = 0.0
+    not_run: tuple[str, ...] = ()
+    reason: str = ""
+
+
+Event: TypeAlias = (
+    TestStarted
+    | TestFinished
+    | OutputReceived
+    | RunStarted
+    | SuiteDescribed
+    | CollectorFinished
+    | TestsSelected
+    | TestsDeselected
+    | SuiteStarted
+    | CollectionFailed
+    | WarningRecorded
+    | SessionInterrupted
+    | SessionBroke
+    | SessionFinished
+    | ChannelBroken
+    | FaultTraced
+    | RunStopped
+    | ProcessExited
+    | Noticed
+    | RunFinished
+)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A fact with its place in the run: order, and seconds since the start."""
+
+    seq: int
+    at: float
+    event: Event

@@ -1,0 +1,160 @@
+"""What a run means. The one place where facts become outcomes, a test's and the run's.
+
+Pure: the same entries give the same result, live or replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from proctor import events as e
+from proctor.outcome import Outcome, RunOutcome
+from proctor.result import Result
+from proctor.verdict import verdict
+
+
+def begin(started: e.RunStarted) -> Result:
+    return Result(run=started)
+
+
+def fold(result: Result, entry: e.Entry) -> None:
+    """Take one entry into the result."""
+    event = entry.event
+    match event:
+        case e.TestStarted():
+            result.running[event.test] = entry.at
+            if event.place is not None:
+                result.places[event.test] = event.place
+        case e.TestFinished():
+            result.running.pop(event.test, None)
+            _settle(result, event)
+        case e.OutputReceived():
+            result.output.add(event.text)
+            if event.stream == "stderr":
+                result.stderr.add(event.text)
+        case e.RunStarted():
+            result.run = event
+        case e.SuiteDescribed():
+            result.suite = event
+        case e.CollectorFinished():
+            result.collectors.append(event)
+        case e.TestsSelected():
+            result.selected.update(dict.fromkeys(event.tests))
+            result.markers.update(event.markers)
+            result.places.update(event.places)
+        case e.TestsDeselected():
+            result.deselected.extend(event.tests)
+        case e.SuiteStarted():
+            result.count = event.count
+            result.build = event.build
+        case e.CollectionFailed():
+            result.collection_errors.append(event)
+        case e.WarningRecorded():
+            result.warnings.append(event)
+        case e.SessionInterrupted():
+            result.interrupted = event
+        case e.SessionBroke():
+            result.broke = event
+        case e.SessionFinished():
+            result.finished = event
+        case e.ChannelBroken():
+            result.channel_error = event.reason
+        case e.FaultTraced():
+            result.fault = event
+        case e.RunStopped():
+            result.stopped = event.reason
+        case e.ProcessExited():
+            result.exited = event
+        case e.Noticed():
+            result.notices.append(event.text)
+        case e.RunFinished():
+            result.outcome = event.outcome
+            result.reason = event.reason
+            result.seconds = event.seconds
+            result.not_run = event.not_run
+        case _:
+            assert_never(event)
+
+
+def _settle(result: Result, event: e.TestFinished) -> None:
+    earlier = result.tests.get(event.test)
+    if earlier is not None:
+        result.counts[earlier.outcome] -= 1
+    result.tests[event.test] = event
+    result.counts[event.outcome] += 1
+    if event.outcome in (Outcome.CRASH, Outcome.TIMEOUT) and result.current_test is None:
+        result.current_test = event.test
+
+
+def conclude(phases: Sequence[e.Phase]) -> Outcome:
+    """What the steps of one test add up to: each test ends once, in the worst way it earned."""
+    if not any(phase.when == "call" or phase.outcome != "passed" for phase in phases):
+        return Outcome.ERROR  # set up, perhaps taken down, but never called
+    outcome = Outcome.PASSED
+    for phase in phases:
+        if phase.subtest is not None:
+            if phase.outcome == "failed":
+                outcome = Outcome.FAILED
+        elif phase.outcome == "failed":
+            if phase.when == "???":  # xdist's word for a worker that died under the test
+                return Outcome.CRASH
+            if phase.when == "call":
+                outcome = Outcome.FAILED
+            elif outcome is not Outcome.FAILED:
+                outcome = Outcome.ERROR
+        elif outcome is Outcome.PASSED:
+            if phase.outcome == "skipped":
+                outcome = Outcome.XFAILED if phase.wasxfail is not None else Outcome.SKIPPED
+            elif phase.wasxfail is not None and phase.when == "call":
+                outcome = Outcome.XPASSED
+    return outcome
+
+
+def closing_events(result: Result, seconds: float) -> list[e.Event]:
+    """Endings for whatever has none, then the verdict: to be sent the way of all other events."""
+    endings: list[e.Event] = []
+    if result.count is None:
+        known = len(result.selected) + len(result.collection_errors)
+        endings.append(e.SuiteStarted(result.run.runner, result.run.started, known))
+    endings += [_ending(result, test) for test in result.running]
+    not_run = tuple(t for t in result.selected if t not in result.tests and t not in result.running)
+    outcome, why = verdict(result)
+    return [*endings, e.RunFinished(outcome, seconds, () if result.run.collect_only else not_run, why)]
+
+
+def _ending(result: Result, test: str) -> e.TestFinished:
+    """The test that was running when the process ended or fell silent: what was not closed is an error."""
+    outcome, cause = _lost(result)
+    fault = result.fault
+    place = fault.places[0] if fault and fault.places else None
+    if place is None and result.interrupted is not None:
+        place = result.interrupted.failure.place
+    at = place or result.places.get(test)
+    return e.TestFinished(
+        test,
+        outcome,
+        message=f"{cause} at {at}" if at else cause,
+        traceback=fault.text if fault else None,
+        place=result.places.get(test),
+        failure=e.Failure("", cause, at),
+    )
+
+
+def _lost(result: Result) -> tuple[Outcome, str]:
+    """How a test ended that never said so itself, and in which words."""
+    if result.stopped is RunOutcome.TIMEOUT:
+        return Outcome.TIMEOUT, "time limit reached"
+    if result.stopped is not None:
+        return Outcome.ERROR, f"run {result.stopped}"
+    if result.interrupted is not None:
+        failure = result.interrupted.failure
+        return Outcome.ERROR, failure.message or failure.type
+    if result.channel_error is not None:
+        return Outcome.ERROR, "not heard of again: the control channel broke"
+    if result.exited is None or result.finished is not None:
+        return Outcome.ERROR, "never finished"
+    if result.exited.signal:
+        said = f" ({result.fault.reason})" if result.fault else ""
+        return Outcome.CRASH, result.exited.signal + said
+    return Outcome.CRASH, f"the process exited with {result.exited.exit_code} during the test"

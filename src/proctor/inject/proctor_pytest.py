@@ -1,0 +1,666 @@
+"""Report a pytest session on proctor's control channel. PYTEST_DONT_REWRITE
+
+Runs in the interpreter of the tests: Python 3.7 or newer, pytest 6.2 or newer, and nothing else. It must
+never change what a test does, prints or exits with: a channel that breaks makes it fall silent.
+
+The session is one result without a name, open (a partial `error`) until the session ends. Each test is a
+result of its own: a partial `error` when it starts, closed with the facts of its phases when it ends.
+What proctor concludes from the facts is proctor's business. The facts are under the key `proctor`.
+"""
+
+import json
+import os
+import sys
+import time
+
+import pytest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # this file does without the cost of `typing`
+    from typing import Any, Dict, Optional
+
+FD_VARIABLE = "PROCTOR_CONTROL_FD"
+VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
+PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
+LONG_TEXT = 64 * 1024  # a longer text travels as a file
+CHUNK = 500  # collected tests in one message
+ATOMIC = 4096  # bytes that one write puts on a pipe whole
+OUR_FD = 200  # out of the way of tests that count descriptors, and of what they open
+
+_quote = json.encoder.encode_basestring_ascii
+
+
+def quote(text):
+    """A JSON string. A lone surrogate has no UTF-8, so it is written as literal text."""
+    if not text.isascii():
+        text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return _quote(text)
+
+
+def clean(value):
+    """The same value with nothing in it that JSON cannot carry."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {clean(str(key)): clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else str(value)
+    return clean(str(value))
+
+
+class Channel:
+    """The writing end. Only the process that was given it writes, and only while it is still that pipe."""
+
+    def __init__(self, fd):
+        import fcntl
+
+        self.pid = os.getpid()
+        self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUR_FD)  # type: Optional[int]
+        os.close(fd)
+        self.identity = self._look()
+
+    def _look(self):
+        seen = os.fstat(self.fd)
+        return seen.st_dev, seen.st_ino
+
+    def write(self, data):
+        if self.fd is None or os.getpid() != self.pid:
+            return
+        try:
+            if self._look() != self.identity:
+                self.fd = None  # a test closed it, and the number is somebody else's now
+            elif len(data) <= ATOMIC:
+                os.write(self.fd, data)
+            else:
+                self._write_long(data)
+        except OSError:
+            self.fd = None
+
+    def _write_long(self, data):
+        # A KeyboardInterrupt between two writes would leave half a message.
+        import signal
+
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGALRM})
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self.fd, view) :]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def send(self, text, blobs=b""):
+        """One result; `text` is ASCII."""
+        self.write(b"result %d\n%b%b" % (len(text), text.encode("ascii"), blobs))
+
+    def session(self, facts, status="error", partial=True):
+        body = {"status": status, "partial": partial, "proctor": clean(facts)}
+        self.send(json.dumps(body))
+
+
+def _take_channel():
+    """Ours from here on: no program that a test starts finds the channel by accident."""
+    fd = os.environ.get(FD_VARIABLE, "")
+    for name in VARIABLES:
+        os.environ.pop(name, None)
+    home = os.path.join(os.path.dirname(os.path.abspath(__file__)), "path")
+    if PATH_VARIABLE in os.environ:
+        before = os.environ.pop(PATH_VARIABLE)
+        if before:
+            os.environ["PYTHONPATH"] = before
+        else:
+            os.environ.pop("PYTHONPATH", None)
+        if home in sys.path:  # last, so that it hides nothing; there at all for the workers of xdist
+            sys.path.remove(home)
+            sys.path.append(home)
+    try:
+        channel = Channel(int(fd))
+        channel.session({"python": sys.version.split()[0], "pytest": pytest.__version__})
+        return channel
+    except (ValueError, OSError, ImportError):
+        return None
+
+
+CHANNEL = _take_channel()
+
+
+def _fall_silent(error):
+    """A fault of ours costs the report, never the run; proctor then says that the run is incomplete."""
+    global CHANNEL
+    channel, CHANNEL = CHANNEL, None
+    if channel is not None:
+        try:
+            channel.session({"broken": "%s: %s" % (type(error).__name__, error)})
+        except Exception:
+            pass
+        channel.fd = None
+
+
+# What an exception says, and where it was raised ------------------------------------------------------
+
+
+class Frames:
+    """Finds the line of user code nearest to a raise: not the library's, not the interpreter's."""
+
+    def __init__(self, root, here):
+        self.here = here
+        self.foreign = [os.path.dirname(os.path.abspath(os.__file__)) + os.sep]
+        prefix = os.path.abspath(sys.prefix) + os.sep
+        if sys.prefix != getattr(sys, "base_prefix", sys.prefix) and not root.startswith(prefix):
+            self.foreign.append(prefix)
+        self.known = {}
+
+    def is_user(self, path):
+        if path not in self.known:
+            full = os.path.abspath(path)
+            parts = full.replace("\\", "/").split("/")
+            self.known[path] = (
+                os.path.isfile(full)
+                and "site-packages" not in parts
+                and "dist-packages" not in parts
+                and not any(full.startswith(place) for place in self.foreign)
+            )
+        return self.known[path]
+
+    def relative(self, path):
+        try:
+            path = os.path.relpath(path, self.here)
+        except ValueError:
+            pass
+        return path.replace(os.sep, "/")
+
+    def innermost(self, traceback):
+        found = None
+        while traceback is not None:
+            frame = traceback.tb_frame
+            path = frame.f_code.co_filename
+            if self.is_user(path) and not self._hidden(frame):
+                found = {"file": self.relative(path), "line": traceback.tb_lineno}
+            traceback = traceback.tb_next
+        return found
+
+    @staticmethod
+    def _hidden(frame):
+        hide = frame.f_locals.get("__tracebackhide__", frame.f_globals.get("__tracebackhide__", False))
+        return bool(hide) and not callable(hide)
+
+    def failure(self, value, traceback, shown):
+        place = self.innermost(traceback)
+        if isinstance(value, SyntaxError) and value.filename and os.path.isfile(value.filename):
+            place = {"file": self.relative(value.filename), "line": value.lineno or 0}
+            shown = "%s: %s" % (type(value).__name__, value.msg)
+        facts = {"type": type(value).__name__, "message": shown}
+        if place:
+            facts["place"] = place
+        return facts
+
+
+def _shown(value):
+    """An exception in its own words, even when it has none that can be had."""
+    try:
+        text = str(value)
+    except Exception as error:
+        text = "<unprintable: %s>" % type(error).__name__
+    name = type(value).__name__
+    return "%s: %s" % (name, text) if text else name
+
+
+def _doctest_failure(value, frames):
+    """`expected X, got Y` and the line of the example."""
+    failure = value.failures[0] if getattr(value, "failures", None) else value
+    example, test = getattr(failure, "example", None), getattr(failure, "test", None)
+    if example is None or test is None:
+        return None
+    if hasattr(failure, "got"):
+        shown = "expected %s, got %s" % (example.want.strip() or "nothing", failure.got.strip() or "nothing")
+    else:
+        shown = _shown(failure.exc_info[1])
+    message = "%s: %s" % (example.source.strip(), shown)
+    facts = {"type": type(failure).__name__, "message": message}  # type: Dict[str, Any]
+    if test.filename and os.path.isfile(test.filename) and test.lineno is not None:
+        facts["place"] = {"file": frames.relative(test.filename), "line": test.lineno + example.lineno + 1}
+    return facts
+
+
+def _exception_facts(excinfo, frames):
+    value = excinfo.value
+    if type(value).__module__ in ("doctest", "_pytest.doctest"):
+        facts = _doctest_failure(value, frames)
+        if facts:
+            return facts
+    try:
+        shown = excinfo.exconly(tryshort=True)
+    except Exception:
+        shown = _shown(value)
+    return frames.failure(value, value.__traceback__, shown.strip())
+
+
+def _cause(value):
+    """A collection error is a wrapper that pytest made; what the user knows is inside."""
+    seen = 0
+    while value.__cause__ is not None and type(value).__module__.startswith("_pytest") and seen < 20:
+        value = value.__cause__
+        seen += 1
+    return value
+
+
+def _collect_facts(excinfo, frames):
+    value = _cause(excinfo.value)
+    shown = str(value) if type(value).__module__.startswith("_pytest") else _shown(value)
+    return frames.failure(value, value.__traceback__, shown)
+
+
+# The hooks ----------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_load_initial_conftests(early_config):
+    outcome = yield
+    if CHANNEL is None or outcome.excinfo is None:
+        return
+    try:
+        value = outcome.excinfo[1]
+        if type(value).__name__ == "ConftestImportFailure":
+            cause = getattr(value, "cause", None) or value.excinfo[1]
+            here = str(early_config.invocation_params.dir)
+            frames = Frames(here, here)
+            import traceback
+
+            text = "".join(traceback.format_exception(type(cause), cause, cause.__traceback__))
+            facts = frames.failure(cause, cause.__traceback__, _shown(cause))
+            error = {"id": frames.relative(str(value.path)), "longrepr": text, "failure": facts}
+            CHANNEL.session({"collection_errors": [error]})
+    except Exception as error:
+        _fall_silent(error)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(Observer(config), "_proctor_observer")
+    elif CHANNEL is not None:
+        config.pluginmanager.register(Reporter(config, CHANNEL), "_proctor_reporter")
+
+
+def pytest_unconfigure(config):
+    reporter = config.pluginmanager.get_plugin("_proctor_reporter")
+    if reporter is not None and not reporter.in_session and CHANNEL is not None:
+        # --version, --fixtures and their like: pytest had no session, and that is not a crash.
+        CHANNEL.session({"finished": {"exit_status": None}}, status="info", partial=False)
+
+
+class Observer:
+    """Stands where the live exceptions are, in xdist's workers too, and pins plain facts to the reports."""
+
+    def __init__(self, config):
+        root = str(getattr(config, "rootpath", None) or config.rootdir)
+        self.frames = Frames(root, str(config.invocation_params.dir))
+        self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "caplog_handler", None)
+        self.pinned = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item, call):
+        excinfo = call.excinfo
+        records = self.logs.records if self.logs is not None else None
+        if excinfo is None and not records:
+            return
+        try:
+            facts = {}
+            if excinfo is not None and not isinstance(
+                excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)
+            ):
+                facts["failure"] = clean(_exception_facts(excinfo, self.frames))
+            if records:
+                facts["log"] = [_log_record(record) for record in records]
+            self.pinned[item.nodeid, call.when] = facts
+        except Exception as error:
+            _fall_silent(error)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report):
+        if self.pinned:
+            facts = self.pinned.pop((report.nodeid, report.when), None)
+            if facts:
+                report.proctor_facts = facts
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector):
+        outcome = yield
+        try:
+            report = outcome.get_result()
+            call = getattr(report, "call", None)
+            if report.failed and call is not None and call.excinfo is not None:
+                report.proctor_facts = clean(_collect_facts(call.excinfo, self.frames))
+        except Exception as error:
+            _fall_silent(error)
+
+
+def _log_record(record):
+    facts = dict(record.__dict__)
+    facts["msg"] = record.getMessage()
+    facts["args"] = None
+    facts["exc_info"] = None
+    facts.pop("message", None)
+    return clean(facts)
+
+
+class UnderWay:
+    """A test that has begun: its phases so far, as JSON."""
+
+    __slots__ = ("files", "keywords", "phases", "status")
+
+    def __init__(self):
+        self.keywords = None
+        self._again()
+
+    def _again(self):
+        self.phases, self.files, self.status = [], [], "pass"
+
+    def add(self, report):
+        facts = _phase_facts(report)
+        if report.when == "setup" and self.phases:
+            self._again()  # another attempt at the same test: the last one counts
+        if facts["outcome"] == "failed":
+            self.status = "fail"
+        elif facts["outcome"] == "skipped" and self.status == "pass":
+            self.status = "skip"
+        moved = {}
+        for field in ("longrepr", "stdout", "stderr"):
+            text = facts.get(field)
+            if text is not None and len(text) > LONG_TEXT:
+                name = "%d-%s-%s.txt" % (len(self.files) + 1, report.when.strip("?") or "crash", field)
+                self.files.append((name, clean(text).encode("utf-8")))
+                moved[field] = name
+                del facts[field]
+        if moved:
+            facts["files"] = moved
+        properties = getattr(report, "user_properties", None)
+        if report.when == "teardown" and properties:
+            facts["user_properties"] = _properties(properties)
+        self.phases.append(json.dumps(clean(facts)))
+
+    def add_plain(self, report):
+        if report.when == "setup" and self.phases:
+            self._again()
+        self.phases.append(
+            '{"when":"%s","outcome":"passed","duration":%r}' % (report.when, float(report.duration))
+        )
+
+
+class Reporter(Observer):
+    """Speaks for the session: in the only process, or in xdist's controller."""
+
+    def __init__(self, config, channel):
+        Observer.__init__(self, config)
+        self.config = config
+        self.channel = channel
+        self.in_session = False
+        self.tests = {}  # node id -> UnderWay
+        self.collectors = []
+        self.collected = 0
+        self.known = set()
+        self.started = 0.0
+        self.deselected = 0
+
+    def pytest_sessionstart(self, session):
+        self.in_session = True
+        self.started = time.time()
+        facts = {
+            "root": str(session.fspath if hasattr(session, "fspath") else session.path),
+            "environment": getattr(self.config, "_metadata", {}),
+            "cwd": str(self.config.invocation_params.dir),
+        }
+        self._try(self.channel.session, {"suite": facts})
+
+    def _try(self, action, *args):
+        if CHANNEL is None:
+            return None
+        try:
+            return action(*args)
+        except Exception as error:
+            _fall_silent(error)
+            return None
+
+    # Collection
+
+    def pytest_collectreport(self, report):
+        self._try(self._collected, report)
+
+    def _collected(self, report):
+        children = []
+        for node in report.result:
+            child = {"id": node.nodeid, "type": type(node).__name__}
+            if hasattr(node, "location"):
+                child["line"] = node.location[1]
+                child["tested"] = True
+            children.append(child)
+        facts = {"id": report.nodeid, "outcome": report.outcome, "children": children}
+        if report.longrepr:
+            facts["longrepr"] = str(report.longrepr)
+        self.collectors.append(facts)
+        self.collected += len(children) + 1
+        if self.collected > CHUNK:
+            self._flush_collectors()
+        if report.failed:
+            text = facts["longrepr"] if report.longrepr else ""
+            failure = getattr(report, "proctor_facts", None) or {"message": text.strip().rpartition("\n")[2]}
+            error = {"id": report.nodeid, "longrepr": text, "failure": failure}
+            self.channel.session({"collection_errors": [error]})
+
+    def _flush_collectors(self):
+        if self.collectors:
+            self.channel.session({"collectors": self.collectors})
+            self.collectors = []
+            self.collected = 0
+
+    def pytest_deselected(self, items):
+        self.deselected += len(items)
+        ids = [item.nodeid for item in items]
+        self._try(self.channel.session, {"deselected": ids})
+
+    def pytest_collection_finish(self, session):
+        self._try(self._collection_finished, session)
+
+    def _collection_finished(self, session):
+        self._flush_collectors()
+        markers = None
+        if getattr(self.config.option, "collectonly", False):
+            markers = {
+                item.nodeid: sorted({mark.name for mark in item.iter_markers()}) for item in session.items
+            }
+        if self.config.pluginmanager.hasplugin("dsession"):
+            return  # xdist's controller collects nothing itself
+        self._selected([item.nodeid for item in session.items], markers)
+        self._ready()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node, ids):
+        new = [test for test in ids if test not in self.known]
+        self.known.update(new)
+        if new:
+            self._try(self._selected, new, None)
+            self._try(self._ready)
+
+    def _selected(self, ids, markers):
+        for start in range(0, len(ids), CHUNK):
+            part = ids[start : start + CHUNK]
+            facts = {"selected": part}
+            if markers is not None:
+                facts["markers"] = {test: markers[test] for test in part}
+            self.channel.session(facts)
+
+    def _ready(self):
+        self.channel.session({"collection_ended": time.time()})
+
+    # Tests
+
+    def pytest_runtest_logstart(self, nodeid, location):
+        if CHANNEL is None:
+            return
+        try:
+            text = '{"name":%s,"status":"error","partial":true,"file":%s,"line":%d}' % (
+                quote(nodeid),
+                quote(location[0].replace(os.sep, "/")),
+                (location[1] if location[1] is not None else -1) + 1,
+            )
+            self.tests[nodeid] = UnderWay()
+            self.channel.send(text)
+        except Exception as error:
+            _fall_silent(error)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report):
+        Observer.pytest_runtest_logreport(self, report)
+        if CHANNEL is None:
+            return
+        try:
+            test = self.tests.get(report.nodeid)
+            if test is None:
+                test = self.tests[report.nodeid] = UnderWay()
+            if test.keywords is None:
+                test.keywords = json.dumps(clean(list(report.keywords)))
+            if _is_plain(report):
+                test.add_plain(report)
+            else:
+                test.add(report)
+            if report.when == "???":  # a worker died; nobody will say that the test has finished
+                self._finish(report.nodeid)
+        except Exception as error:
+            _fall_silent(error)
+
+    def pytest_runtest_logfinish(self, nodeid, location):
+        if CHANNEL is None:
+            return
+        try:
+            self._finish(nodeid)
+        except Exception as error:
+            _fall_silent(error)
+
+    def _finish(self, nodeid):
+        test = self.tests.pop(nodeid, None)
+        if test is None or not test.phases:
+            return  # interrupted: it stays open
+        listed, blobs = "", b""
+        if test.files:
+            listed = ',"files":' + json.dumps(
+                [{"name": name, "length": len(data)} for name, data in test.files]
+            )
+            blobs = b"".join(data for _, data in test.files)
+        self.channel.send(
+            '{"name":%s,"status":"%s","proctor":{"keywords":%s,"phases":[%s]}%s}'
+            % (quote(nodeid), test.status, test.keywords, ",".join(test.phases), listed),
+            blobs,
+        )
+
+    # The rest of the session
+
+    def pytest_warning_recorded(self, warning_message, when, nodeid):
+        category = getattr(warning_message.category, "__name__", str(warning_message.category))
+        facts = {
+            "category": category,
+            "message": str(warning_message.message),
+            "file": warning_message.filename,
+            "line": warning_message.lineno,
+            "when": when,
+            "test": nodeid,
+        }
+        self._try(self.channel.session, {"warnings": [facts]})
+
+    def pytest_internalerror(self, excrepr, excinfo):
+        facts = self._try(_exception_facts, excinfo, self.frames)
+        self._try(self.channel.session, {"internal_error": {"failure": facts, "traceback": str(excrepr)}})
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        self._try(self._interrupted, excinfo)
+
+    def _interrupted(self, excinfo):
+        value = excinfo.value
+        shown = getattr(value, "msg", None) or str(value)
+        facts = self.frames.failure(value, value.__traceback__, str(shown))
+        self.channel.session({"interrupted": facts})
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        yield
+        self._try(self._session_finished, session)
+
+    def _session_finished(self, session):
+        now = time.time()
+        self._flush_collectors()
+        facts = {
+            "exit_status": int(session.exitstatus),
+            "collected": session.testscollected + self.deselected,
+            "duration": now - self.started,
+            "created": now,
+        }
+        status = "pass" if facts["exit_status"] == 0 else "fail"
+        self.channel.session({"finished": facts}, status=status, partial=False)
+
+
+def _is_plain(report):
+    """A phase that passed and has nothing else to tell: nearly all of them."""
+    return (
+        report.outcome == "passed"
+        and not report.sections
+        and not report.user_properties
+        and report.longrepr is None
+        and not hasattr(report, "wasxfail")
+        and not hasattr(report, "proctor_facts")
+        and not hasattr(report, "context")
+    )
+
+
+def _phase_facts(report):
+    facts = {
+        "when": report.when,
+        "outcome": report.outcome,
+        "duration": float(getattr(report, "duration", 0.0)),
+    }
+    if hasattr(report, "wasxfail"):
+        facts["wasxfail"] = str(report.wasxfail)
+    if getattr(report, "context", None) is not None:
+        facts["subtest"] = _subtest_name(report)
+    longrepr = report.longrepr
+    if longrepr is not None:
+        text = report.longreprtext
+        if text:
+            facts["longrepr"] = text
+        if isinstance(longrepr, tuple) and len(longrepr) == 3:
+            facts["reason"] = str(longrepr[2])
+        crash = getattr(longrepr, "reprcrash", None)
+        if crash is not None:
+            facts["crash"] = _location(crash)
+            try:
+                entries = longrepr.reprtraceback.reprentries
+                facts["traceback"] = [_location(entry.reprfileloc) for entry in entries]
+            except AttributeError:
+                pass  # --tb=native and its like keep no entries
+    for title, text in report.sections:
+        for stream in ("stdout", "stderr"):
+            if title == "Captured %s %s" % (stream, report.when):
+                facts[stream] = text
+    pinned = getattr(report, "proctor_facts", None)
+    if pinned:
+        facts.update(pinned)
+    return facts
+
+
+def _location(place):
+    return {"path": str(place.path), "lineno": place.lineno, "message": str(place.message)}
+
+
+def _subtest_name(report):
+    describe = getattr(report, "_sub_test_description", None) or getattr(report, "sub_test_description", None)
+    return str(describe()) if callable(describe) else str(report.context)
+
+
+def _properties(properties):
+    try:
+        facts = [{str(name): value} for name, value in properties]
+        json.dumps(facts)
+        return facts
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,22 @@
+"""A process to be started, as a value: what a runner plans and what `process` carries out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Voice(StrEnum):
+    """How the process tells what happens in it."""
+
+    CONTROL = "control"  # on the control channel
+    TEXT = "text"  # in the words of its terminal output
+
+
+class Launch(msgspec.Struct, frozen=True):
+    argv: tuple[str, ...]
+    cwd: str
+    voice: Voice = Voice.CONTROL
+    environment: dict[str, str] = {}  # added to the user's own
+    memory: int = 0  # bytes for each process; 0: no limit

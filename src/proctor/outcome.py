@@ -1,0 +1,58 @@
+"""The words for how a test and how a run ended, the same for every runner and every format."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How one test ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    ERROR = "error"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    NOT_RUN = "not_run"
+    INFO = "info"
+    WARN = "warn"
+
+
+#: A run with one of these cannot have passed.
+BAD = frozenset({Outcome.FAILED, Outcome.ERROR, Outcome.CRASH, Outcome.TIMEOUT})
+
+
+class RunOutcome(StrEnum):
+    """How the whole run ended. PASSED is earned, never assumed."""
+
+    RUNNING = "running"
+    PASSED = "passed"
+    FAILED = "failed"
+    COLLECTION_ERROR = "collection_error"
+    NO_TESTS = "no_tests"
+    USAGE_ERROR = "usage_error"
+    INTERNAL_ERROR = "internal_error"
+    INTERRUPTED = "interrupted"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    INCOMPLETE = "incomplete"
+    CANCELLED = "cancelled"
+
+
+EXIT_CODES = {
+    RunOutcome.PASSED: 0,
+    RunOutcome.FAILED: 1,
+    RunOutcome.COLLECTION_ERROR: 1,
+    RunOutcome.RUNNING: 2,
+    RunOutcome.INTERRUPTED: 2,
+    RunOutcome.TIMEOUT: 2,
+    RunOutcome.CRASHED: 2,
+    RunOutcome.INCOMPLETE: 2,
+    RunOutcome.CANCELLED: 2,
+    RunOutcome.INTERNAL_ERROR: 3,
+    RunOutcome.USAGE_ERROR: 4,
+    RunOutcome.NO_TESTS: 5,
+}

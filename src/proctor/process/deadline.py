@@ -1,0 +1,40 @@
+"""When to stop waiting, and how hard to push. Time is an argument: nothing here looks at a clock."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+INTERRUPT_SECONDS = 2.0  # for fixtures to clean up after a KeyboardInterrupt
+ABORT_SECONDS = 0.5  # for faulthandler to say where the process hangs
+
+
+class Push(Enum):
+    """What to do to the main process, from gentle to final."""
+
+    INTERRUPT = b"i"
+    ABORT = b"a"
+    KILL = b"k"
+
+
+class Ending:
+    """The way out of a run that has to end: interrupt, abort, kill, each after a little patience."""
+
+    def __init__(self, now: float, steps: tuple[Push, ...] = (Push.INTERRUPT, Push.ABORT, Push.KILL)) -> None:
+        self._steps = list(steps)
+        self._next = now
+
+    def hurry(self, now: float) -> None:
+        """No more patience: kill now."""
+        if self._steps:
+            self._steps, self._next = [Push.KILL], now
+
+    def due(self, now: float) -> Push | None:
+        if not self._steps or now < self._next:
+            return None
+        push = self._steps.pop(0)
+        self._next = now + (INTERRUPT_SECONDS if push is Push.INTERRUPT else ABORT_SECONDS)
+        return push
+
+    def wait(self, now: float) -> float | None:
+        """Seconds until something is due; None when nothing more is."""
+        return max(0.0, self._next - now) if self._steps else None

@@ -1,0 +1,242 @@
+"""Which interpreter runs the tests, and what is installed in it. Never imports or runs a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from proctor.errors import InterpreterError
+from proctor.process.ask import is_executable, on_path
+from proctor.process.managed import environments
+
+ENVIRONMENT_NAMES = (".venv", "venv", ".virtualenv")
+COMMANDS = ("python3", "python")
+
+# 1: first published form.
+CACHE_NAME = "interpreters-1.json"
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """An interpreter that a rule came upon; `path` is empty where the rule led to none."""
+
+    path: str
+    rule: str
+    why: str
+    usable: bool
+
+
+class Interpreter(msgspec.Struct, frozen=True):
+    """A probed interpreter; `packages` has pip, pytest, its best known companions and all its plugins."""
+
+    path: str
+    why: str
+    version: tuple[int, int, int]
+    implementation: str
+    prefix: str
+    packages: dict[str, str]
+
+
+def choose(root: Path, explicit: str | None, environ: Mapping[str, str], own_prefix: str) -> Candidate:
+    """The first usable candidate. Rules after it are not tried, so their tools are not run."""
+    refused = []
+    for candidate in candidates(root, explicit, environ, own_prefix):
+        if candidate.usable:
+            return candidate
+        refused.append(f"{candidate.path or candidate.rule}: {candidate.why}")
+    found = "; ".join(refused) or "nothing"
+    raise InterpreterError(
+        f"no Python interpreter for {root}; looked at VIRTUAL_ENV, {', '.join(ENVIRONMENT_NAMES)} up to the"
+        f" repository's root, the project's tool, {' and '.join(COMMANDS)} on PATH; found {found};"
+        f" `--python PATH` names one"
+    )
+
+
+def candidates(
+    root: Path, explicit: str | None, environ: Mapping[str, str], own_prefix: str
+) -> Iterator[Candidate]:
+    """Every candidate in the order of the rules, found only when asked for; the first usable one wins.
+
+    A relative explicit path starts at `root`. An explicit interpreter that is not there raises
+    InterpreterError: someone who names one never gets another.
+    """
+    top = os.path.abspath(root)
+    if explicit is not None:
+        yield _explicit(top, explicit, environ)
+    if active := environ.get("VIRTUAL_ENV"):
+        yield _active(os.path.join(top, active), own_prefix)
+    directories = _up_to_repository(top)
+    for directory in directories:
+        where = "the project root" if directory == top else directory
+        for name in ENVIRONMENT_NAMES:
+            if os.path.lexists(path := os.path.join(directory, name)):
+                yield _candidate(path, "project environment", f"`{name}` in {where}")
+    for found in environments(directories, environ):
+        yield _candidate(found.path, "managed environment", found.why)
+    for name in COMMANDS:
+        python = on_path(name, environ)
+        yield _candidate(python, "PATH", f"`{name}` on PATH" if python else f"no `{name}` on PATH")
+
+
+def _candidate(path: str, rule: str, why: str) -> Candidate:
+    """`path` may be an interpreter, an environment's directory, or empty: then `why` is the reason."""
+    python, fault = _python_at(path) if path else ("", "")
+    return Candidate(python or path, rule, f"{why} {fault}".rstrip(), usable=bool(python))
+
+
+def _python_at(path: str) -> tuple[str, str]:
+    """The interpreter that a path means, or why it means none. Symlinks stay: a venv's python is one."""
+    if os.path.isdir(path):
+        for name in ("bin/python", "bin/python3", "Scripts/python.exe"):
+            if is_executable(python := os.path.join(path, name)):
+                return python, ""
+        return "", "has no usable bin/python"
+    if is_executable(path):
+        return path, ""
+    return "", "is not executable" if os.path.exists(path) else "does not exist"
+
+
+def _explicit(top: str, wanted: str, environ: Mapping[str, str]) -> Candidate:
+    path = os.path.normpath(os.path.join(top, os.path.expanduser(wanted)))
+    python, fault = _python_at(path)
+    if os.sep not in wanted and not os.path.isdir(path):
+        python, fault = on_path(wanted, environ), "is not a command on PATH"
+    if not python:
+        raise InterpreterError(
+            f"the interpreter '{wanted}' {fault}; an interpreter's path, an environment's directory"
+            " or a command on PATH would do"
+        )
+    return Candidate(python, "explicit", "was asked for", usable=True)
+
+
+def _active(prefix: str, own_prefix: str) -> Candidate:
+    if os.path.realpath(prefix) == os.path.realpath(own_prefix):
+        return Candidate(prefix, "VIRTUAL_ENV", "is the environment proctor itself runs in", usable=False)
+    return _candidate(prefix, "VIRTUAL_ENV", "the active environment")
+
+
+def _up_to_repository(top: str) -> list[str]:
+    """`top` and its parents up to the one with .git; outside a repository `top` alone."""
+    directories = [top]
+    while not os.path.exists(os.path.join(directories[-1], ".git")):
+        parent = os.path.dirname(directories[-1])
+        if parent == directories[-1]:
+            return [top]
+        directories.append(parent)
+    return directories
+
+
+def default_cache(environ: Mapping[str, str]) -> Path | None:
+    """proctor's directory for what may be lost at any time; None without a home."""
+    if os.path.isabs(base := environ.get("XDG_CACHE_HOME", "")):  # the standard: ignore a relative one
+        return Path(base, "proctor")
+    return Path(home, ".cache", "proctor") if (home := environ.get("HOME")) else None
+
+
+def require_pytest(interpreter: Interpreter) -> str:
+    """The version of pytest there."""
+    if version := interpreter.packages.get("pytest"):
+        return version
+    import shlex
+
+    python = shlex.quote(interpreter.path)
+    install = f"{python} -m pip install pytest"
+    if "pip" not in interpreter.packages:
+        install = f"uv pip install --python {python} pytest"
+    raise InterpreterError(f"no pytest in {interpreter.path} ({interpreter.why}); install it: {install}")
+
+
+class _Remembered(msgspec.Struct, frozen=True):
+    """What an interpreter said, and the state of the world in which that stays true."""
+
+    interpreter: Interpreter
+    settings: list[str]
+    changed: dict[str, int]
+
+
+def probe(candidate: Candidate, cwd: Path, environ: Mapping[str, str], cache: Path | None) -> Interpreter:
+    """Ask the interpreter what it is and has, or recall it: `cache` is a directory for such answers.
+
+    A cache that cannot be read or written is no cache. Raises InterpreterError for what is no Python.
+    """
+    settings = _settings(cwd, environ)
+    known = _recall(cache).get(candidate.path) if cache else None
+    if known and known.settings == settings and _as_it_was(known.changed):
+        return msgspec.structs.replace(known.interpreter, why=candidate.why)
+
+    import time
+
+    from proctor.process.inventory import take
+
+    started = time.time_ns()
+    inventory = take(candidate.path, str(cwd), environ)
+    script = _is_script(candidate.path)
+    interpreter = Interpreter(
+        path=(script and inventory.executable) or candidate.path,
+        why=candidate.why,
+        version=inventory.version,
+        implementation=inventory.implementation,
+        prefix=inventory.prefix,
+        packages=inventory.packages,
+    )
+    # What a script such as pyenv's shim starts depends on more than its own date.
+    if cache and not script:
+        changed = {place: _changed(place) for place in (candidate.path, *inventory.places)}
+        if max(changed.values()) < started:  # otherwise something was installed while we looked
+            _remember(cache, candidate.path, _Remembered(interpreter, settings, changed))
+    return interpreter
+
+
+def _settings(cwd: Path, environ: Mapping[str, str]) -> list[str]:
+    """What in the environment decides where packages are looked for."""
+    names = ("HOME", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE")
+    settings = [environ.get(name, "") for name in names]
+    if python_path := environ.get("PYTHONPATH"):
+        settings += [os.path.join(cwd, part) for part in python_path.split(os.pathsep)]
+    return settings
+
+
+def _as_it_was(changed: Mapping[str, int]) -> bool:
+    return all(_changed(place) == when for place, when in changed.items())
+
+
+def _changed(place: str) -> int:
+    try:
+        return os.stat(place).st_mtime_ns
+    except OSError:
+        return 0  # a directory that is not there yet may appear
+
+
+def _is_script(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:  # one may execute what one may not read, but then it is no script
+        return False
+
+
+def _recall(cache: Path) -> dict[str, _Remembered]:
+    try:
+        with open(os.path.join(cache, CACHE_NAME), "rb") as file:
+            return msgspec.json.decode(file.read(), type=dict[str, _Remembered])
+    except (OSError, msgspec.DecodeError, UnicodeError):
+        return {}
+
+
+def _remember(cache: Path, path: str, answer: _Remembered) -> None:
+    """Replaces the file as a whole. Of two writers at once one is forgotten, and asks again."""
+    import contextlib
+    import tempfile
+
+    # Environments come and go, above all in tests of environments.
+    kept = {python: known for python, known in _recall(cache).items() if os.path.exists(python)}
+    with contextlib.suppress(OSError, UnicodeError):  # a cache is never worth an error
+        data = msgspec.json.encode({**kept, path: answer})
+        os.makedirs(cache, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as scratch:
+            fresh = os.path.join(scratch, CACHE_NAME)
+            with open(fresh, "wb") as file:
+                file.write(data)
+            os.replace(fresh, os.path.join(cache, CACHE_NAME))

@@ -1,0 +1,97 @@
+"""What an interpreter says of itself and of the packages it would find. One short process, nothing kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from proctor.errors import InterpreterError
+from proctor.process.ask import ask
+
+PATIENCE = 30.0  # seconds; a cold network disk is slow, a hanging interpreter is endless
+MARK = "proctor-inventory:"  # a sitecustomize may print, too
+
+
+class Inventory(msgspec.Struct, frozen=True):
+    """`places` is what decides the rest: where packages are, or would be, if someone installed one."""
+
+    executable: str
+    version: tuple[int, int, int]
+    implementation: str
+    prefix: str
+    packages: dict[str, str]
+    places: list[str]
+
+
+def take(python: str, cwd: str, environ: Mapping[str, str]) -> Inventory:
+    """Packages are those of `python -m pytest` in `cwd`, except metadata that lies in `cwd` itself."""
+    import json
+
+    # -B: the first run of an interpreter would leave bytecode beside its sources. Not -I: it would
+    # hide the user's site-packages and PYTHONPATH.
+    answer = ask((python, "-B", "-c", SCRIPT), cwd, environ, PATIENCE)
+    if answer.fault:
+        raise InterpreterError(f"{python} {answer.fault}; a Python interpreter, 2.7 or newer, would do")
+    for line in answer.text.splitlines():
+        if line.startswith(MARK + "{"):  # and not an `echo` of the script
+            # The standard decoder takes the lone surrogates of a path that is not UTF-8.
+            return msgspec.convert(json.loads(line.removeprefix(MARK)), Inventory)
+    raise InterpreterError(f"{python} is not a Python interpreter: it answered {answer.text[:80]!r}")
+
+
+# For Python 2.7 to 3.14, so it reads the metadata itself: importlib.metadata came with 3.8, and
+# importing it takes longer than this does.
+SCRIPT = r"""
+import os, sys  # both loaded before we begin
+# A project's own json.py must not be ours: no current directory, and the standard library first.
+path = [place for place in sys.path if place]
+sys.path[:] = sorted(path, key=lambda place: not place.startswith(os.path.dirname(os.__file__)))
+import io, json, re, site
+
+WANTED = ("pip", "pytest", "pytest-xdist", "pytest-timeout", "execnet")
+packages = {}
+
+def normal(name):
+    return re.sub("[-_.]+", "-", name).lower()
+
+def read(*parts):
+    try:
+        with io.open(os.path.join(*parts), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (IOError, OSError):
+        return u""
+
+def look(info, name):
+    plugin = re.search(r"^\[pytest11\]", read(info, "entry_points.txt"), re.M)
+    if not plugin and normal(name.split("-")[0]) not in WANTED:
+        return
+    text = read(info, "METADATA") or read(info, "PKG-INFO") or read(info)
+    head = dict(re.findall(r"^(Name|Version):\s*(\S+)", text.split("\n\n")[0], re.M))
+    if len(head) == 2:
+        packages.setdefault(normal(head["Name"]), head["Version"])
+
+for place in path:
+    try:
+        names = sorted(os.listdir(place))
+    except (IOError, OSError):
+        continue
+    for name in names:
+        if name.endswith((".dist-info", ".egg-info")):
+            look(os.path.join(place, name), os.path.splitext(name)[0])
+        elif name == "EGG-INFO":
+            look(os.path.join(place, name), os.path.basename(place))
+
+user_site = getattr(site, "USER_SITE", None)
+if user_site and getattr(site, "ENABLE_USER_SITE", None) and user_site not in path:
+    path.append(user_site)
+known = getattr(sys, "implementation", None)
+print("\nMARK" + json.dumps({
+    "executable": sys.executable or "",
+    "version": sys.version_info[:3],
+    "implementation": known.name if known else "pypy" if hasattr(sys, "pypy_version_info") else "cpython",
+    "prefix": sys.prefix,
+    "packages": packages,
+    "places": path + [os.path.join(sys.prefix, "pyvenv.cfg")],
+}))
+""".replace("MARK", MARK)

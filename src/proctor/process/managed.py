@@ -1,0 +1,133 @@
+"""Environments that a project's tool keeps somewhere else: where each tool says its environment is.
+
+Nothing here makes an environment, and no tool is asked that would.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import msgspec
+
+from proctor.process.ask import ask, on_path
+
+PATIENCE = 10.0  # seconds; the slowest of the tools answers in two
+
+
+class Found(msgspec.Struct, frozen=True):
+    """An interpreter or an environment directory; or an empty path, and why there is none."""
+
+    path: str
+    why: str
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool is the project's if one of the `marks` is there, or the `table` in pyproject.toml."""
+
+    name: str
+    marks: tuple[str, ...]
+    hint: str
+    table: str = ""
+    note: Callable[[str, Mapping[str, str]], str] | None = None  # where it is written down: no need to ask
+    question: tuple[str, ...] = ()
+    guesses: bool = False  # without an environment it names some interpreter
+    needed: bool = True
+
+
+def environments(directories: Iterable[str], environ: Mapping[str, str]) -> Iterator[Found]:
+    """One for each tool that the project uses, nearest directory first; a tool is run only when reached."""
+    for directory in directories:
+        for tool in TOOLS:
+            if mark := _mark(tool, directory):
+                yield _find(tool, mark, directory, environ)
+
+
+def _mark(tool: Tool, directory: str) -> str:
+    for name in tool.marks:
+        if os.path.isfile(os.path.join(directory, name)):
+            return name
+    # Its line, not its meaning: a broken pyproject.toml is for others to complain of.
+    has_table = tool.table and f"\n{tool.table}" in "\n" + _read(os.path.join(directory, "pyproject.toml"))
+    return "pyproject.toml" if has_table else ""
+
+
+def _find(tool: Tool, mark: str, directory: str, environ: Mapping[str, str]) -> Found:
+    command = on_path(tool.name, environ)
+    if tool.needed and not command:
+        return Found("", f"`{mark}` is there, but {tool.name} is not on PATH")
+    if tool.note and (path := tool.note(directory, environ)):
+        return Found(os.path.join(directory, path), f"the environment that {tool.name} keeps for `{mark}`")
+    if not tool.question:
+        return Found("", f"`{mark}` is there, but no environment of {tool.name}: {tool.hint}")
+    return _asked(tool, mark, command, directory, environ)
+
+
+def _asked(tool: Tool, mark: str, command: str, directory: str, environ: Mapping[str, str]) -> Found:
+    # Most tools take the active environment for the project's. Rule 2 has already judged that one.
+    quiet = {name: value for name, value in environ.items() if name != "VIRTUAL_ENV"}
+    answer = ask((command, *tool.question), directory, quiet, PATIENCE)
+    asked = f"`{tool.name} {' '.join(tool.question)}`"
+    if answer.fault:
+        return Found("", f"{asked} {answer.fault} ({tool.hint})")
+    path = (answer.text.strip().splitlines() or [""])[-1]
+    if not os.path.exists(path) or (tool.guesses and not _is_environment(path, command)):
+        return Found("", f"{tool.name} has no environment for `{mark}` yet ({tool.hint})")
+    return Found(path, f"the environment that {asked} names")
+
+
+def _is_environment(python: str, command: str) -> bool:
+    prefix = os.path.dirname(os.path.dirname(python))
+    at_home = prefix == os.path.dirname(os.path.dirname(command))  # where the tool itself is installed
+    return os.path.isfile(os.path.join(prefix, "pyvenv.cfg")) and not at_home
+
+
+def _uv_environment(_directory: str, environ: Mapping[str, str]) -> str:
+    return environ.get("UV_PROJECT_ENVIRONMENT", "")
+
+
+def _pdm_choice(directory: str, _environ: Mapping[str, str]) -> str:
+    return _read(os.path.join(directory, ".pdm-python")).strip()
+
+
+def _active_conda(_directory: str, environ: Mapping[str, str]) -> str:
+    return "" if environ.get("CONDA_DEFAULT_ENV") == "base" else environ.get("CONDA_PREFIX", "")
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+TOOLS = (
+    Tool(
+        "uv",
+        ("uv.lock",),
+        "`uv sync` makes one",
+        note=_uv_environment,  # `uv python find` does not heed it
+        question=("python", "find"),
+        guesses=True,
+    ),
+    Tool("poetry", ("poetry.lock",), "`poetry install` makes one", question=("env", "info", "--executable")),
+    # Not asked: `pdm info --python` creates an environment where there is none.
+    Tool("pdm", ("pdm.lock",), "`pdm install` makes one", note=_pdm_choice),
+    Tool("pipenv", ("Pipfile.lock",), "`pipenv install` makes one", question=("--py",)),
+    Tool(
+        "hatch",
+        ("hatch.toml",),
+        "`hatch env create` makes one",
+        table="[tool.hatch.envs",
+        question=("env", "find"),
+    ),
+    # An active environment needs no tool: with mamba or micromamba there is no `conda` on PATH.
+    Tool(
+        "conda",
+        ("environment.yml", "environment.yaml", "conda-lock.yml"),
+        "`conda activate NAME` chooses one",
+        note=_active_conda,
+        needed=False,
+    ),
+)

@@ -1,0 +1,56 @@
+"""Carries events from their source to the fold and to every reader, in one order for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from proctor.events import Entry, Event, Noticed, RunStarted
+from proctor.fold import begin, closing_events, fold
+from proctor.result import Result
+
+
+class Sink(Protocol):
+    """A reader. It gets each entry with the result so far, and counts nothing itself."""
+
+    def handle(self, entry: Entry, so_far: Result) -> None: ...
+
+    def tick(self, now: float, so_far: Result) -> None:
+        """Called after each batch of entries, and now and then in silence; `now` counts from the start."""
+        ...
+
+
+class Relay:
+    def __init__(self, started: RunStarted, sinks: Iterable[Sink]) -> None:
+        self.result = begin(started)
+        self._sinks = list(sinks)
+        self._seq = 0
+        self.publish(started, 0.0)
+
+    def publish(self, event: Event, at: float) -> None:
+        entry = Entry(self._seq, at, event)
+        self._seq += 1
+        fold(self.result, entry)
+        for sink in self._sinks:
+            try:
+                sink.handle(entry, self.result)
+            except Exception as error:  # noqa: BLE001  the one place: a reader must not cost the run
+                self._drop(sink, error, at)
+
+    def tick(self, now: float) -> None:
+        for sink in self._sinks:
+            try:
+                sink.tick(now, self.result)
+            except Exception as error:  # noqa: BLE001
+                self._drop(sink, error, now)
+
+    def close(self, now: float) -> Result:
+        """Give an ending to whatever has none; the last entry is the verdict."""
+        for event in closing_events(self.result, now):
+            self.publish(event, now)
+        self.tick(now)
+        return self.result
+
+    def _drop(self, sink: Sink, error: Exception, at: float) -> None:
+        self._sinks = [other for other in self._sinks if other is not sink]
+        self.publish(Noticed(f"{type(sink).__name__} stopped: {type(error).__name__}: {error}"), at)

@@ -1,0 +1,19 @@
+"""Text of others, made harmless: nothing in it can move a cursor, ring a bell or break a line."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def neutral(text: str) -> str:
+    """One line of it."""
+    return neutral_block(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def neutral_block(text: str) -> str:
+    """All of it, with its line breaks and tabs."""
+    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -1,0 +1,31 @@
+"""What somebody asked for: one run of one project's tests, or a look at what there is to run."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which tests, in words that every runner understands as far as it can."""
+
+    targets: tuple[str, ...] = ()
+    keywords: str = ""
+    markers: str = ""
+
+    @property
+    def everything(self) -> bool:
+        return not (self.targets or self.keywords or self.markers)
+
+
+class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A request, checked for shape but not yet for whether it can be met."""
+
+    root: str
+    runner: str = "pytest"
+    selection: Selection = Selection()
+    maxfail: int = 0  # 0: no limit
+    workers: str = ""  # a number, or "auto"
+    collect_only: bool = False
+    timeout: float = 0.0  # seconds; 0: no limit
+    memory: int = 0  # bytes for each process; 0: no limit
+    arguments: tuple[str, ...] = ()  # handed to the runner as they are

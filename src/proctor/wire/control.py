@@ -1,0 +1,326 @@
+"""The control channel: lines, JSON of a stated length, and the bytes of files, told apart.
+
+The decoder owns bytes, never a descriptor. It never allocates by a length that somebody only claimed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeAlias
+
+import msgspec
+
+from proctor.errors import ControlError
+from proctor.wire.ledger import Admission, Finished, Ledger, Partial, Refused
+
+LINE = 4096  # bytes of a control line, with its LF: what one write puts on a pipe whole
+_NUMBER = re.compile(r"[0-9]+\Z")
+_SIGNED = re.compile(r"-?[0-9]+\Z")
+_DURATION = re.compile(r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z")
+_SPAN = re.compile(r"([0-9]+)([smhd]?)")
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class ExitCode(msgspec.Struct, frozen=True):
+    code: int
+
+
+class Duration(msgspec.Struct, frozen=True):
+    action: str  # set, add, sub, save, restore
+    seconds: int = 0
+
+
+class Noop(msgspec.Struct, frozen=True):
+    pass
+
+
+class Reconnect(msgspec.Struct, frozen=True):
+    mode: str  # once, always
+
+
+class Disconnected(msgspec.Struct, frozen=True):
+    pass
+
+
+class FileOpened(msgspec.Struct, frozen=True):
+    """The bytes that follow in FileChunk frames belong to this file; it ends after `length` of them."""
+
+    result: str | None
+    name: str
+    length: int
+
+
+class FileChunk(msgspec.Struct, frozen=True):
+    data: bytes
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """The last frame there will be: nothing after it can be trusted."""
+
+    error: ControlError
+
+
+Frame: TypeAlias = (
+    Partial
+    | Finished
+    | FileOpened
+    | FileChunk
+    | ExitCode
+    | Duration
+    | Noop
+    | Reconnect
+    | Disconnected
+    | Broken
+)
+
+
+class ControlDecoder:
+    """`feed` returns what is complete. After a Broken or Disconnected frame it returns nothing more."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.error: ControlError | None = None
+        self.open = True
+        self._offset = 0  # of the first byte in _chunks
+        self._chunks: list[bytes] = []
+        self._have = 0
+        self._need = 1
+        self._length = 0  # of the JSON that comes next; 0: a line comes next
+        self._admitted: Admission | None = None  # its files come next
+        self._files: list[tuple[str, int]] = []
+        self._left = 0  # bytes of the current file that are still to come
+        self._saved = 0
+
+    @property
+    def file_bytes_left(self) -> int:
+        """How much of the current file is still to come: a reader may move that much by itself."""
+        return self._left
+
+    def feed(self, data: bytes) -> list[Frame]:
+        if not self.open or not data:
+            return []
+        self._chunks.append(data)
+        self._have += len(data)
+        if self._have < self._need:
+            return []
+        buffer = data if len(self._chunks) == 1 else b"".join(self._chunks)
+        frames: list[Frame] = []
+        at = 0
+        try:
+            while True:
+                if self._admitted is not None:
+                    at = self._take_files(buffer, at, frames)
+                    if self._admitted is not None:
+                        self._need = 1
+                        break
+                elif self._length:
+                    if len(buffer) - at < self._length:
+                        self._need = self._length
+                        break
+                    self._take_result(buffer, at, frames)
+                    at += self._length
+                    self._length = 0
+                else:
+                    end = buffer.find(b"\n", at, at + LINE)
+                    if end < 0:
+                        self._check_line_size(buffer, at)
+                        self._need = len(buffer) - at + 1
+                        break
+                    self._take_line(buffer[at:end], at, frames)
+                    at = end + 1
+                    if not self.open:
+                        break
+        except ControlError as error:
+            self._break(error, frames)
+        self._offset += at
+        rest = buffer[at:] if self.open else b""
+        self._chunks = [rest] if rest else []
+        self._have = len(rest)
+        return frames
+
+    def skip_file_bytes(self, count: int) -> list[Frame]:
+        """The reader moved `count` bytes of the current file past us, straight to where they belong."""
+        self._left -= count
+        self._offset += count
+        frames: list[Frame] = []
+        if self._left == 0 and self._admitted is not None:
+            self._take_files(b"", 0, frames)
+        return frames
+
+    def close(self) -> list[Frame]:
+        """End of input. Inside a line, a JSON or a file that is an error."""
+        frames: list[Frame] = []
+        if self.open:
+            self.open = False
+            if self._admitted is not None:
+                rule, part = "F2", f"{self._left} bytes of a file are missing"
+            elif self._length:
+                rule, part = "R3", f"{self._length - self._have} of {self._length} bytes of JSON are missing"
+            elif self._have:
+                rule, part = "C13", "the last line has no LF"
+            else:
+                return frames
+            near = b"".join(self._chunks)[-40:]
+            end = self._offset + self._have
+            self._break(ControlError("truncated", rule, end, f"the input ends early: {part}", near), frames)
+        return frames
+
+    def _break(self, error: ControlError, frames: list[Frame]) -> None:
+        self.error, self.open = error, False
+        frames.append(Broken(error))
+
+    def _fault(self, kind: str, rule: str, at: int, message: str, near: bytes) -> ControlError:
+        return ControlError(kind, rule, self._offset + at, message, near[:40])
+
+    def _check_line_size(self, buffer: bytes, at: int) -> None:
+        if len(buffer) - at >= LINE:
+            raise self._fault("bad_line", "C5", at, f"no LF within {LINE} bytes", buffer[at : at + 40])
+
+    def _take_line(self, line: bytes, at: int, frames: list[Frame]) -> None:
+        if line.startswith(b"result "):  # nearly every line is one
+            argument = line[7:]
+            if argument.isdigit():
+                self._take_length(argument, at, line)
+                return
+        if not line.isascii():
+            raise self._fault("bad_line", "C2", at, "a control line has a byte above 127", line)
+        text = line.decode("ascii")
+        word, space, argument_text = text.partition(" ")
+        if not word:
+            raise self._fault("bad_line", "C3", at, "an empty line, or one that begins with a space", line)
+        if "\r" in text:
+            hint = "CR in a control line; open the descriptor in binary mode"
+            raise self._fault("bad_line", "C3", at, hint, line)
+        self._take_word(word, argument_text if space else None, at, line, frames)
+
+    def _take_length(self, digits: bytes, at: int, line: bytes) -> None:
+        limit = self.ledger.limits.json
+        length = int(digits.lstrip(b"0")[:20] or b"0")
+        if length == 0:
+            raise self._fault("bad_json", "C6", at, "a result of 0 bytes", line)
+        if length > limit:
+            message = f"a result of {digits.decode()[:30]} bytes; at most {limit} will do"
+            raise self._fault("too_large", "C6", at, message, line)
+        self._length = length
+
+    def _take_word(self, word: str, argument: str | None, at: int, line: bytes, frames: list[Frame]) -> None:
+        match word:
+            case "result":
+                raise self._fault("bad_args", "C6", at, "`result` takes the number of JSON bytes", line)
+            case "exitcode":
+                if argument is None or not _SIGNED.match(argument):
+                    raise self._fault("bad_args", "C7", at, "`exitcode` takes a whole number", line)
+                self.ledger.exit_code = int(argument[:20])
+                frames.append(ExitCode(self.ledger.exit_code))
+            case "duration":
+                frames.append(self._duration(argument or "", at, line))
+            case "noop":
+                self._no_argument(word, argument, at, line)
+                frames.append(Noop())
+            case "disconnect":
+                self._no_argument(word, argument, at, line)
+                self.open = False
+                frames.append(Disconnected())
+            case "reconnect":
+                if argument not in (None, "always"):
+                    raise self._fault("bad_args", "C9", at, "`reconnect` takes nothing or `always`", line)
+                frames.append(Reconnect(argument or "once"))
+            case _:
+                known = "result, duration, exitcode, noop, disconnect, reconnect"
+                message = f"unknown control word {word[:40]!r}; known: {known}"
+                raise self._fault("unknown_word", "C9", at, message, line)
+
+    def _no_argument(self, word: str, argument: str | None, at: int, line: bytes) -> None:
+        if argument is not None:
+            raise self._fault("bad_args", "C9", at, f"`{word}` takes no argument", line)
+
+    def _duration(self, argument: str, at: int, line: bytes) -> Duration:
+        if argument == "save":
+            self._saved += 1
+            return Duration("save")
+        if argument == "restore":
+            if not self._saved:
+                raise self._fault("bad_args", "C8", at, "`duration restore` without a `duration save`", line)
+            self._saved -= 1
+            return Duration("restore")
+        found = _DURATION.match(argument)
+        if not found:
+            message = "`duration` takes a time (90, 15m, 1h 30m), + or - a time, save or restore"
+            raise self._fault("bad_args", "C8", at, message, line)
+        seconds = sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(found[2]))
+        return Duration({"": "set", "+": "add", "-": "sub"}[found[1]], seconds)
+
+    def _take_result(self, buffer: bytes, at: int, frames: list[Frame]) -> None:
+        raw = buffer[at : at + self._length]
+        body = self._decode(raw, at)
+        try:
+            admitted = self.ledger.admit(raw, body)
+        except Refused as refused:
+            raise self._fault("bad_result", refused.rule, at, str(refused), raw) from None
+        if admitted.files:
+            self._admitted, self._files = admitted, list(admitted.files)
+            self._open_file(frames)
+        else:
+            frames.append(self.ledger.commit(admitted))
+
+    def _decode(self, raw: bytes, at: int) -> dict[str, Any]:
+        try:
+            body = msgspec.json.decode(raw)
+        except RecursionError:
+            raise self._fault("bad_json", "R3", at, "the JSON is nested too deeply", raw) from None
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self._fault("bad_json", "R3", at, f"{_why_not_json(raw)}: {error}", raw) from None
+        if not isinstance(body, dict):
+            raise self._fault("bad_json", "R4", at, "a result is one JSON object", raw)
+        return body
+
+    def _open_file(self, frames: list[Frame]) -> None:
+        assert self._admitted is not None
+        name, length = self._files[0]
+        frames.append(FileOpened(self._admitted.name, name, length))
+        self._left = length
+
+    def _take_files(self, buffer: bytes, at: int, frames: list[Frame]) -> int:
+        """Hand on what is there of the current result's files; commit the result after the last byte."""
+        assert self._admitted is not None
+        while True:
+            if self._left:
+                chunk = buffer[at : at + self._left]
+                if not chunk:
+                    return at
+                frames.append(FileChunk(chunk))
+                at += len(chunk)
+                self._left -= len(chunk)
+                if self._left:
+                    return at
+            self._files.pop(0)
+            if not self._files:
+                break
+            self._open_file(frames)
+        frames.append(self.ledger.commit(self._admitted))
+        self._admitted = None
+        return at
+
+
+def _why_not_json(raw: bytes) -> str:
+    """The likely cause, for the two mistakes that people really make: a wrong length, a wrong quote."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    import json  # only on the way out
+
+    try:
+        _, end = json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return "not JSON"
+    used = len(text[: len(text) - len(text.lstrip()) + end].encode())
+    if used < len(raw) and text[:1] != "\ufeff":
+        return f"JSON is {used} bytes, the line said {len(raw)}"
+    return "not JSON"
+
+
+def encode(body: dict[str, Any]) -> bytes:
+    """One `result` message; the bytes of its files, if it names any, are the caller's to send after it."""
+    raw = msgspec.json.encode(body)
+    return b"result %d\n%b" % (len(raw), raw)

@@ -1,0 +1,145 @@
+"""The result document, `proctor.result/1`: the seed's fields, always all of them, and ours beside them.
+
+Written in pieces, because a document of 20,000 tests is larger than everything else we hold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.result import Result
+from proctor.wire import json_report
+from proctor.wire.json_report import Load
+
+# 1: first published form.
+SCHEMA = "proctor.result/1"
+
+_encoder = msgspec.json.Encoder()
+_BATCH = 200  # list items encoded at a time
+
+
+def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]:
+    """The document as JSON. `load` gives the text of a file of the run, by its relative path."""
+    yield _opened(_head(result))
+    yield b',"tests":'
+    yield from _list(test(entry, load) for entry in result.tests.values())
+    yield b',"json_report":'
+    yield _opened(json_report.head(result))
+    if result.collectors:
+        yield b',"collectors":'
+        yield from _list(json_report.collectors(result))
+    yield b',"tests":'
+    yield from _list(json_report.tests(result, load))
+    if result.warnings:
+        yield b',"warnings":' + _encoder.encode(json_report.warnings(result))
+    yield b"}"
+    tail = {
+        "collection_errors": [_collection_error(error) for error in result.collection_errors],
+        "warnings": _warnings(result.warnings),
+        "not_run": result.not_run,
+        "text_output": result.output.text(output_path),
+        "stderr": result.stderr.text(output_path),
+    }
+    yield b"," + _encoder.encode(tail)[1:] + b"\n"
+
+
+def _opened(facts: dict[str, Any]) -> bytes:
+    return _encoder.encode(facts)[:-1]
+
+
+def _list(items: Iterable[Any]) -> Iterator[bytes]:
+    """A JSON array in pieces: each batch without its brackets, joined by commas."""
+    yield b"["
+    batch: list[Any] = []
+    first = True
+    for item in items:
+        batch.append(item)
+        if len(batch) == _BATCH:
+            yield (b"" if first else b",") + _encoder.encode(batch)[1:-1]
+            batch, first = [], False
+    if batch:
+        yield (b"" if first else b",") + _encoder.encode(batch)[1:-1]
+    yield b"]"
+
+
+def _head(result: Result) -> dict[str, Any]:
+    exited = result.exited
+    return {
+        "schema": SCHEMA,
+        "run_id": result.run.run_id,
+        "outcome": result.outcome,
+        "reason": result.reason,
+        "exit_code": exited.exit_code if exited else None,
+        "signal": exited.signal if exited else None,
+        "summary": result.summary(),
+        "runner": result.run.runner,
+        "interpreter": result.run.interpreter,
+        "command": result.run.command,
+        "source": result.run.source,
+        "started": result.run.started,
+        "current_test": result.current_test,
+        "omitted": {},
+        "notices": result.notices,
+    }
+
+
+class TestEntry(msgspec.Struct, omit_defaults=True):
+    """One test of the document. The first five are the seed's and always there; null when passing."""
+
+    node_id: str
+    outcome: Outcome
+    duration: float
+    message: str | None
+    traceback: str | None
+    place: e.Place | None = None
+    failure: e.Failure | None = None
+    files: tuple[e.File, ...] = ()
+    properties: dict[str, Any] = {}
+    subtests: tuple[dict[str, Any], ...] = ()
+
+
+def test(entry: e.TestFinished, load: Load) -> TestEntry:
+    seconds = round(entry.seconds, 6)
+    if entry.message is None and not entry.files and entry.failure is None:
+        return TestEntry(entry.test, entry.outcome, seconds, None, entry.traceback)
+    paths = {file.name: file.path for file in entry.files}
+    moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files.get("longrepr") in paths]
+    traceback = "\n".join(load(path) for path in moved) or entry.traceback
+    subtests = tuple(
+        {"name": phase.subtest, "outcome": phase.outcome}
+        for phase in entry.phases
+        if phase.subtest is not None
+    )
+    return TestEntry(
+        entry.test,
+        entry.outcome,
+        seconds,
+        entry.message,
+        traceback,
+        entry.place,
+        entry.failure,
+        entry.files,
+        entry.properties,
+        subtests,
+    )
+
+
+def _collection_error(error: e.CollectionFailed) -> dict[str, Any]:
+    return {
+        "file": error.file,
+        "message": error.failure.message,
+        "traceback": error.traceback,
+        "failure": error.failure,
+    }
+
+
+def _warnings(warnings: Iterable[e.WarningRecorded]) -> list[dict[str, Any]]:
+    counted = Counter((w.category, w.message, w.file, w.line) for w in warnings)
+    fields = ("category", "message", "file", "line")
+    return [{**dict(zip(fields, key, strict=True)), "count": count} for key, count in counted.items()]

@@ -1,0 +1,137 @@
+"""The document that pytest-json-report 1.5 writes for the same session, built from our own facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.result import Result
+
+Load = Callable[[str], str]
+
+_LONG = ("longrepr", "stdout", "stderr")
+
+
+def head(result: Result) -> dict[str, Any]:
+    """Everything but the long lists, in the order in which the plugin has it."""
+    finished = result.finished
+    summary: Counter[str] = Counter(_outcome(test) for test in result.tests.values())
+    summary["total"] = sum(summary.values())
+    summary["collected"] = finished.collected if finished else len(result.selected) + len(result.deselected)
+    if result.deselected:
+        summary["deselected"] = len(result.deselected)
+    said = finished.exit_status if finished else None
+    exit_code = said if said is not None else (result.exited.exit_code if result.exited else 0)
+    return {
+        "created": finished.created if finished else 0.0,
+        "duration": finished.duration if finished else result.seconds,
+        "exitcode": exit_code,
+        "root": result.suite.root if result.suite else result.run.cwd,
+        "environment": result.suite.environment if result.suite else {},
+        "summary": dict(summary),
+    }
+
+
+def collectors(result: Result) -> Iterator[dict[str, Any]]:
+    deselected = set(result.deselected)
+    for collector in result.collectors:
+        found = [_child(child, deselected) for child in collector.children]
+        facts = {"nodeid": collector.id, "outcome": collector.outcome, "result": found}
+        if collector.longrepr is not None:
+            facts["longrepr"] = collector.longrepr
+        yield facts
+
+
+def _child(child: e.Child, deselected: set[str]) -> dict[str, Any]:
+    facts: dict[str, Any] = {"nodeid": child.id, "type": child.type}
+    if child.tested:
+        facts["lineno"] = child.line
+        if child.id in deselected:
+            facts["deselected"] = True
+    return facts
+
+
+def tests(result: Result, load: Load) -> Iterator[dict[str, Any]]:
+    for test in result.tests.values():
+        yield _test(test, load)
+
+
+def warnings(result: Result) -> list[dict[str, Any]]:
+    return [
+        {
+            "message": warning.message,
+            "category": warning.category,
+            "when": warning.when,
+            "filename": warning.file,
+            "lineno": warning.line,
+        }
+        for warning in result.warnings
+    ]
+
+
+def _outcome(test: e.TestFinished) -> str:
+    """The plugin's rule: what pytest's own status says, the last word that is not `passed`."""
+    outcome = "passed"
+    for phase in test.phases:
+        status = _status(phase)
+        if status not in ("passed", ""):
+            outcome = status
+    return outcome if test.phases else str(test.outcome)
+
+
+def _status(phase: e.Phase) -> str:
+    if phase.wasxfail is not None:
+        if phase.outcome == "skipped":
+            return "xfailed"
+        if phase.outcome == "passed":
+            return "xpassed"
+    if phase.subtest is not None:
+        return {"passed": "subtests passed", "failed": "failed", "skipped": "skipped"}[phase.outcome]
+    if phase.outcome == "failed":
+        return "failed" if phase.when in ("call", "???") else "error"
+    if phase.outcome == "passed" and phase.when != "call":
+        return ""
+    return phase.outcome
+
+
+def _test(test: e.TestFinished, load: Load) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "nodeid": test.test,
+        "lineno": test.place.line - 1 if test.place and test.place.line else None,
+        "outcome": _outcome(test),
+    }
+    if test.keywords:
+        facts["keywords"] = test.keywords
+    paths = {file.name: file.path for file in test.files}
+    for phase in test.phases:
+        if phase.user_properties:
+            facts["user_properties"] = phase.user_properties
+        facts[phase.when] = _stage(phase, paths, load)
+    return facts
+
+
+def _stage(phase: e.Phase, paths: dict[str, str], load: Load) -> dict[str, Any]:
+    stage: dict[str, Any] = {"duration": phase.duration, "outcome": phase.outcome}
+    if phase.crash is not None:
+        stage["crash"] = phase.crash
+        if phase.traceback is not None:
+            stage["traceback"] = phase.traceback
+    texts = {field: getattr(phase, field) for field in _LONG}
+    texts.update({field: load(paths[name]) for field, name in phase.files.items() if name in paths})
+    log: Any = phase.log
+    if "log" in texts:
+        log = msgspec.json.decode(texts["log"]) if _is_json(texts["log"]) else [{"msg": texts["log"]}]
+    late = {"stdout": texts["stdout"], "stderr": texts["stderr"], "log": log, "longrepr": texts["longrepr"]}
+    return stage | {field: value for field, value in late.items() if value}
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except msgspec.MsgspecError:
+        return False
+    return True

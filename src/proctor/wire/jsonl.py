@@ -1,0 +1,169 @@
+"""The full log: one JSON object a line. `suite`, `test` and `final` lines are those of the public stream with
+more in `extra`; `start`, `output`, `note` and `exit` lines are added. Readers skip what they do not know.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.outcome import BAD, Outcome
+from proctor.result import Result
+
+# 1: first published form.
+FORMAT_VERSION = 1
+
+REASON = 500  # characters of a `reason`: one short line
+
+_STATUS = {
+    Outcome.PASSED: "ok",
+    Outcome.XPASSED: "ok",
+    Outcome.INFO: "ok",
+    Outcome.WARN: "ok",
+    Outcome.SKIPPED: "ignore",
+    Outcome.XFAILED: "ignore",
+    Outcome.NOT_RUN: "ignore",
+    **dict.fromkeys(BAD, "fail"),
+}
+
+_NOTES: dict[type, str] = {
+    e.RunStarted: "run",
+    e.SuiteDescribed: "suite",
+    e.CollectorFinished: "collector",
+    e.TestsSelected: "selected",
+    e.TestsDeselected: "deselected",
+    e.WarningRecorded: "warning",
+    e.SessionInterrupted: "interrupted",
+    e.SessionBroke: "broke",
+    e.SessionFinished: "session",
+    e.ChannelBroken: "channel",
+    e.FaultTraced: "fault",
+    e.RunStopped: "stopped",
+    e.Noticed: "notice",
+}
+_NOTE_TYPES = {kind: event for event, kind in _NOTES.items()}
+
+_encoder = msgspec.json.Encoder()
+
+
+class _Line(msgspec.Struct, omit_defaults=True):
+    type: str
+    seq: int
+    at: float
+    kind: str = ""
+    label: str = ""
+    status: str = ""
+    reason: str = ""
+    file: str = ""
+    line: int = 0
+    duration: int = 0
+    name: str = ""
+    build: str = ""
+    count: int | None = None
+    rustc: str = ""
+    stream: str = ""
+    text: str = ""
+    code: int | None = None
+    signal: str | None = None
+    results: dict[str, int] | None = None
+    extra: Any = None
+
+
+def encode(entry: e.Entry, so_far: Result) -> bytes:
+    """One line with its LF. `so_far` gives a `final` line its counts; nothing else is asked of it."""
+    return _encoder.encode(_line(entry, so_far)) + b"\n"
+
+
+def _line(entry: e.Entry, so_far: Result) -> _Line:
+    event, seq, at = entry.event, entry.seq, round(entry.at, 6)
+    if isinstance(event, e.TestStarted):
+        place = event.place
+        file, line = (place.file, place.line) if place else ("", 0)
+        return _Line("start", seq, at, label=event.test, file=file, line=line)
+    if isinstance(event, e.TestFinished):
+        return _test_line(event, seq, at)
+    if isinstance(event, e.OutputReceived):
+        return _Line("output", seq, at, stream=event.stream, text=event.text)
+    if isinstance(event, e.SuiteStarted):
+        extra = {"proctor": {"rev": FORMAT_VERSION}}
+        return _Line(
+            "suite", seq, at, name=event.name, build=event.build, count=event.count, rustc="none", extra=extra
+        )
+    if isinstance(event, e.CollectionFailed):
+        return _collection_line(event, seq, at)
+    if isinstance(event, e.ProcessExited):
+        return _Line("exit", seq, at, code=event.exit_code, signal=event.signal)
+    if isinstance(event, e.RunFinished):
+        return _Line("final", seq, at, results=_tally(so_far), extra=event)
+    return _Line("note", seq, at, kind=_NOTES[type(event)], extra=event)
+
+
+def _test_line(event: e.TestFinished, seq: int, at: float) -> _Line:
+    status = _STATUS[event.outcome]
+    place = event.place
+    return _Line(
+        "test",
+        seq,
+        at,
+        label=event.test,
+        status=status,
+        reason=_reason(event.message or event.outcome) if status == "fail" else "",
+        file=place.file if place else "",
+        line=place.line if place else 0,
+        duration=round(event.seconds * 1e9),
+        extra=event,
+    )
+
+
+def _collection_line(event: e.CollectionFailed, seq: int, at: float) -> _Line:
+    extra = {"outcome": "error", "phase": "collect", **msgspec.to_builtins(event)}
+    reason = _reason(event.failure.message or "could not be collected")
+    return _Line("test", seq, at, label=event.file, status="fail", reason=reason, extra=extra)
+
+
+def _reason(text: str) -> str:
+    line = next((part.strip() for part in text.splitlines() if part.strip()), "failed")
+    return line if len(line) <= REASON else line[: REASON - 3] + "..."
+
+
+def _tally(result: Result) -> dict[str, int]:
+    tally = {"ok": 0, "fail": len(result.collection_errors), "ignore": 0}
+    for outcome, count in result.counts.items():
+        tally[_STATUS[outcome]] += count
+    return tally
+
+
+def decode(line: bytes) -> e.Entry | None:
+    """The entry of one line; None for a type or kind that this version does not know."""
+    try:
+        found = msgspec.json.decode(line, type=_Line)
+        event = _event(found)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
+    return None if event is None else e.Entry(found.seq, found.at, event)
+
+
+def _event(line: _Line) -> e.Event | None:
+    match line.type:
+        case "start":
+            place = e.Place(line.file, line.line) if line.file else None
+            return e.TestStarted(line.label, place)
+        case "test":
+            if isinstance(line.extra, dict) and line.extra.get("phase") == "collect":
+                return msgspec.convert(line.extra, e.CollectionFailed)
+            return msgspec.convert(line.extra, e.TestFinished)
+        case "output":
+            return e.OutputReceived(line.stream, line.text)
+        case "suite":
+            return e.SuiteStarted(line.name, line.build, line.count or 0)
+        case "exit":
+            return e.ProcessExited(line.code or 0, line.signal)
+        case "final":
+            return msgspec.convert(line.extra, e.RunFinished)
+        case "note" if line.kind in _NOTE_TYPES:
+            event: e.Event = msgspec.convert(line.extra, _NOTE_TYPES[line.kind])
+            return event
+    return None

@@ -1,0 +1,251 @@
+"""What the results of one test add up to: partials, names, files, and the ending of what has none.
+
+The decoder asks `admit` before it reads a result's files and calls `commit` after them, so that what did
+not arrive whole changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+STATUSES = frozenset({"pass", "fail", "info", "warn", "skip", "error"})
+OWN_OUTPUT = "output.txt"
+_RESERVED = ("name", "status", "files", "partial", "testout")
+
+Body = dict[str, Any]
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much one test may send; each has its own clear error."""
+
+    json: int = 16 << 20  # bytes of one result's JSON
+    results: int = 2_000_000
+    partials: int = 400_000
+    files: int = 1_000_000
+    file_bytes: int = 8 << 30
+
+
+class Refused(Exception):
+    """A result breaks a rule; the decoder adds where."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        self.rule = rule
+        super().__init__(message)
+
+
+class Partial(msgspec.Struct, frozen=True):
+    """An update of a result that is not closed yet; `body` is what this message said."""
+
+    name: str | None
+    body: Body
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """A result in normal form: no `partial`, no reserved key that is null."""
+
+    name: str | None
+    body: Body
+
+
+class Admission(msgspec.Struct, frozen=True):
+    """A checked result on its way in: `merged` is the final form if this message closes it."""
+
+    name: str | None
+    raw: bytes
+    body: Body
+    merged: Body | None
+    files: tuple[tuple[str, int], ...]
+
+
+class Ledger:
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.exit_code: int | None = None  # the `exitcode` word, which overrides what was observed
+        # Raw, because most partials are only ever closed, and dicts cost ten times the memory.
+        self._open: dict[str | None, list[bytes]] = {}
+        self._taken: set[tuple[str | None, str]] = set()
+        self._linked: set[tuple[str | None, str]] = set()
+        self._results = 0
+        self._file_bytes = 0
+        self._own = False
+
+    def admit(self, raw: bytes, body: Body) -> Admission:
+        """Check one result against every rule that does not need its file bytes."""
+        for key in _RESERVED:
+            if key in body and body[key] is None and key != "files":
+                del body[key]
+        partial = body.pop("partial", False)
+        if not isinstance(partial, bool):
+            raise Refused("P1", f"`partial` is {partial!r}; it must be true or false")
+        name = _name(body.pop("name", None))
+        status = body.get("status")
+        if status is not None and (not isinstance(status, str) or status not in STATUSES):
+            raise Refused("R2", f"status is {status!r}; known: {', '.join(sorted(STATUSES))}")
+        if "testout" in body:
+            _check_file_name(body["testout"], "testout", "T1")
+        files = self._files(name, body.get("files") or ())
+        self._check_quota(name, partial, files)
+        merged = None
+        if not partial:
+            merged = self._merge(name, body)
+            self._check_testout(name, merged, files)
+        return Admission(name, raw, body, merged, files)
+
+    def commit(self, admitted: Admission) -> Partial | Finished:
+        """The files are there: the result counts."""
+        name = admitted.name
+        self._taken.update((name, file) for file, _ in admitted.files)
+        self._file_bytes += sum(size for _, size in admitted.files)
+        if admitted.merged is None:
+            self._open.setdefault(name, []).append(admitted.raw)
+            return Partial(name, admitted.body)
+        self._open.pop(name, None)
+        return self._finish(name, admitted.merged)
+
+    def close(self, observed: int, error: str | None = None) -> list[Finished]:
+        """End of the test: partials in the order of their first appearance, then what we must add."""
+        own_partial: Body | None = None
+        last: list[Finished] = []
+        for name in list(self._open):
+            body = self._merge(name, {})
+            try:
+                self._check_testout(name, body, ())
+            except Refused as refused:
+                error = error or str(refused)
+                del body["testout"]
+            if name is None and "status" not in body and error is None:
+                own_partial = body
+            else:
+                last.append(self._finish(name, body))
+        self._open.clear()
+        if error is not None:
+            last.append(self._finish(None, self._own_made({"status": "error"}, error)))
+        elif own_partial is not None or not self._own:
+            code = observed if self.exit_code is None else self.exit_code
+            own = {**(own_partial or {}), "status": "pass" if code == 0 else "fail"}
+            last.append(self._finish(None, self._own_made(own, f"exit code {code}")))
+        return last
+
+    def _own_made(self, body: Body, note: str) -> Body:
+        name = OWN_OUTPUT
+        number = 2
+        while (None, name) in self._taken:
+            name = f"output-{number}.txt"
+            number += 1
+        body.setdefault("testout", name)
+        body.setdefault("note", note)
+        return {**body, "by": "proctor"}
+
+    def _finish(self, name: str | None, body: Body) -> Finished:
+        self._results += 1
+        self._own = self._own or name is None
+        if "testout" in body:
+            self._linked.add((name, body["testout"]))
+        if name is not None:
+            body = {"name": name, **body}
+        return Finished(name, body)
+
+    def _merge(self, name: str | None, last: Body) -> Body:
+        if name not in self._open:
+            if "files" in last and last["files"] is None:
+                del last["files"]
+            return last
+        merged: Body = {}
+        for raw in self._open[name]:
+            union(merged, _strip(msgspec.json.decode(raw)))
+        union(merged, last)
+        return merged
+
+    def _files(self, name: str | None, files: Any) -> tuple[tuple[str, int], ...]:
+        if not files and isinstance(files, (list, tuple)):
+            return ()
+        if not isinstance(files, list):
+            raise Refused("F1", f"`files` is {_kind(files)}; it must be an array of objects")
+        found: dict[str, int] = {}
+        for file in files:
+            if not isinstance(file, dict):
+                raise Refused("F1", f"an entry of `files` is {_kind(file)}; it must be an object")
+            label, length = file.get("name"), file.get("length")
+            _check_file_name(label, "file name", "F3")
+            if not isinstance(length, int) or isinstance(length, bool) or length < 0:
+                raise Refused("F1", f"the length of file {label!r} is {length!r}; it must be a whole number")
+            if label in found:
+                raise Refused("F4", f"file {label!r} is named twice in one result")
+            if (name, label) in self._taken or (name, label) in self._linked:
+                raise Refused("F5", f"file {label!r} exists already for {_shown(name)}")
+            found[str(label)] = length
+        return tuple(found.items())
+
+    def _check_testout(self, name: str | None, merged: Body, files: Iterable[tuple[str, int]]) -> None:
+        testout = merged.get("testout")
+        if testout is None:
+            return
+        if (name, testout) in self._taken or any(testout == file for file, _ in files):
+            raise Refused("T2", f"testout {testout!r} is also the name of a file of {_shown(name)}")
+
+    def _check_quota(self, name: str | None, partial: bool, files: tuple[tuple[str, int], ...]) -> None:
+        limits = self.limits
+        if self._results >= limits.results:
+            raise Refused("limits", f"more than {limits.results} results; raise the limit `results`")
+        if partial and len(self._open) >= limits.partials and name not in self._open:
+            raise Refused("limits", f"more than {limits.partials} open partials; raise the limit `partials`")
+        if files:
+            if len(self._taken) + len(files) > limits.files:
+                raise Refused("limits", f"more than {limits.files} files; raise the limit `files`")
+            if self._file_bytes + sum(size for _, size in files) > limits.file_bytes:
+                raise Refused("limits", f"more than {limits.file_bytes} bytes of files; raise `file_bytes`")
+
+
+def union(old: Body, new: Body) -> None:
+    """The seed's union, in place: null deletes, arrays append, objects recurse, the rest replaces."""
+    for key, value in new.items():
+        if value is None:
+            old.pop(key, None)
+            continue
+        before = old.get(key)
+        if isinstance(before, list) and isinstance(value, list):
+            before.extend(value)
+        elif isinstance(value, dict):
+            if not isinstance(before, dict):
+                before = old[key] = {}
+            union(before, value)
+        else:
+            old[key] = value
+
+
+def _strip(body: Body) -> Body:
+    body.pop("partial", None)
+    body.pop("name", None)
+    return body
+
+
+def _name(name: Any) -> str | None:
+    if name is None:
+        return None
+    if not isinstance(name, str) or not name:
+        raise Refused("R5", f"`name` is {name!r}; it must be a string with at least one character, or absent")
+    return name
+
+
+def _check_file_name(name: Any, what: str, rule: str) -> None:
+    if not isinstance(name, str) or not name:
+        raise Refused(rule, f"{what} is {name!r}; it must be a string with at least one character")
+    if "\0" in name:
+        raise Refused(rule, f"{what} {name!r} contains NUL")
+    for part in name.split("/"):
+        if part in ("", ".", ".."):
+            raise Refused(rule, f"{what} {name!r} has the part {part!r}; a relative path without it would do")
+        if len(part) > 255 or len(part.encode()) > 255:
+            raise Refused(rule, f"{what} has a part of more than 255 bytes: {part[:40]!r}...")
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _shown(name: str | None) -> str:
+    return "the test itself" if name is None else f"result {name!r}"

@@ -1,0 +1,216 @@
+"""What a reporter says about its session under the key `proctor`, turned into events.
+
+Nothing here is private to pytest: any program whose own result begins as a partial `error`, and whose
+tests are named results with phases, can speak this way.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.fold import conclude
+from proctor.wire.ledger import Body, Finished, Partial
+
+KEY = "proctor"
+
+
+class _CollectionError(msgspec.Struct):
+    id: str
+    failure: e.Failure
+    longrepr: str = ""
+
+
+class _Suite(msgspec.Struct):
+    root: str
+    cwd: str = ""
+    environment: dict[str, Any] = {}
+
+
+class _InternalError(msgspec.Struct):
+    failure: e.Failure | None = None
+    traceback: str = ""
+
+
+class _SessionFacts(msgspec.Struct):
+    """One message of the session; each field is there only when it has news."""
+
+    python: str = ""
+    pytest: str = ""
+    suite: _Suite | None = None
+    collectors: list[e.CollectorFinished] = []
+    collection_errors: list[_CollectionError] = []
+    deselected: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
+    markers: dict[str, tuple[str, ...]] = {}
+    collection_ended: float = 0.0
+    warnings: list[e.WarningRecorded] = []
+    internal_error: _InternalError | None = None
+    interrupted: e.Failure | None = None
+    finished: e.SessionFinished | None = None
+    broken: str = ""
+
+
+class _TestFacts(msgspec.Struct):
+    phases: tuple[e.Phase, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+class SessionReader:
+    """Results in, events out. Holds what must wait: a suite begins when all its tests are known."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._toolchain: dict[str, str] = {}
+        self._selected: set[str] = set()
+        self._lines: dict[str, int] = {}
+        self._errors: list[e.CollectionFailed] = []
+        self._places: dict[str, e.Place] = {}
+        self._begun = False
+
+    def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]:
+        if frame.name is None:
+            facts = frame.body.get(KEY)
+            return self._session(facts) if isinstance(facts, dict) else []
+        if isinstance(frame, Partial):
+            return self._test_started(frame.name, frame.body)
+        return [self._test_finished(frame.name, frame.body, files)]
+
+    def close(self) -> list[e.Event]:
+        """No more will come: let go of what was held back."""
+        held: list[e.Event] = [] if self._begun else list(self._errors)
+        self._errors = []
+        return held
+
+    def _test_started(self, name: str, body: Body) -> list[e.Event]:
+        if name in self._places:
+            return []  # a partial that adds to a test which is under way
+        file, line = body.get("file"), body.get("line")
+        if not isinstance(file, str):
+            return [e.TestStarted(name)]
+        place = self._places[name] = e.Place(file, line if isinstance(line, int) else 0)
+        return [e.TestStarted(name, place)]
+
+    def _test_finished(self, name: str, body: Body, files: tuple[e.File, ...]) -> e.TestFinished:
+        facts = msgspec.convert(body.get(KEY, {}), _TestFacts)
+        phases = facts.phases
+        outcome = conclude(phases)
+        place = self._places.pop(name, None)
+        seconds = sum([phase.duration for phase in phases])
+        if len(phases) == 3 and outcome == "passed" and not files:  # nearly all
+            return e.TestFinished(name, outcome, seconds, place=place, phases=phases, keywords=facts.keywords)
+        return e.TestFinished(
+            name,
+            outcome,
+            seconds,
+            message=_message(phases),
+            traceback=_traceback(phases, outcome),
+            place=place,
+            failure=_failure(phases),
+            phases=phases,
+            keywords=facts.keywords,
+            files=files,
+        )
+
+    def _session(self, raw: dict[str, Any]) -> list[e.Event]:
+        facts = msgspec.convert(raw, _SessionFacts)
+        found: list[e.Event] = []
+        for tool in ("python", "pytest"):
+            if version := getattr(facts, tool):
+                self._toolchain[tool] = version
+        if facts.suite is not None:
+            suite = facts.suite
+            found.append(e.SuiteDescribed(suite.root, self._toolchain, suite.environment))
+        found += facts.collectors
+        self._note_lines(facts.collectors)
+        for error in facts.collection_errors:
+            self._collection_failed(error, found)
+        if facts.deselected:
+            found.append(e.TestsDeselected(facts.deselected))
+        if facts.selected:
+            self._selected.update(facts.selected)
+            found.append(e.TestsSelected(facts.selected, facts.markers, self._found_at(facts.selected)))
+        if facts.collection_ended and not self._begun:
+            found += self._begin(facts.collection_ended)
+        found += facts.warnings
+        if facts.internal_error is not None:
+            broke = facts.internal_error
+            found.append(e.SessionBroke(broke.failure or e.Failure(), broke.traceback))
+        if facts.interrupted is not None:
+            found.append(e.SessionInterrupted(facts.interrupted))
+        if facts.broken:
+            found.append(e.ChannelBroken(f"the reporter in the test process failed: {facts.broken}"))
+        if facts.finished is not None:
+            found.append(facts.finished)
+        return found
+
+    def _note_lines(self, collectors: list[e.CollectorFinished]) -> None:
+        for collector in collectors:
+            for child in collector.children:
+                if child.tested and child.line is not None:
+                    self._lines[child.id] = child.line + 1
+
+    def _found_at(self, tests: tuple[str, ...]) -> dict[str, e.Place]:
+        lines = self._lines
+        return {t: e.Place(t.partition("::")[0], lines.pop(t)) for t in tests if t in lines}
+
+    def _collection_failed(self, error: _CollectionError, found: list[e.Event]) -> None:
+        failed = e.CollectionFailed(error.id, error.failure, error.longrepr)
+        if any(failed == known for known in self._errors):
+            return  # xdist's workers each say it
+        self._errors.append(failed)
+        if self._begun:
+            found.append(failed)
+
+    def _begin(self, ended: float) -> list[e.Event]:
+        self._begun = True
+        build = datetime.fromtimestamp(ended, UTC).isoformat()
+        count = len(self._selected) + len(self._errors)
+        return [e.SuiteStarted(self._name, build, count), *self._errors]
+
+
+def _telling(phases: tuple[e.Phase, ...]) -> list[e.Phase]:
+    """The phases that have something to say about how the test ended: what failed, or else what skipped."""
+    failed = [phase for phase in phases if phase.outcome == "failed"]
+    if failed:
+        return failed
+    return [p for p in phases if p.outcome == "skipped" or p.wasxfail is not None]
+
+
+def _message(phases: tuple[e.Phase, ...]) -> str | None:
+    said = [_said(phase) for phase in _telling(phases)]
+    return "\n".join(text for text in said if text) or None
+
+
+def _said(phase: e.Phase) -> str:
+    if phase.outcome == "skipped" and phase.wasxfail is None:
+        return phase.reason.removeprefix("Skipped: ") or phase.longrepr
+    if phase.outcome != "failed":
+        return (phase.wasxfail or "").removeprefix("reason: ")
+    if phase.crash is not None:
+        text = phase.crash.message
+    elif phase.failure is not None:
+        text = phase.failure.message
+    else:
+        text = phase.longrepr
+    if phase.subtest is not None:
+        return f"{phase.subtest}: {text}"
+    return text
+
+
+def _traceback(phases: tuple[e.Phase, ...], outcome: str) -> str | None:
+    if outcome in ("passed", "skipped", "xpassed"):
+        return None
+    return "\n".join(phase.longrepr for phase in _telling(phases) if phase.longrepr) or None
+
+
+def _failure(phases: tuple[e.Phase, ...]) -> e.Failure | None:
+    for phase in _telling(phases):
+        if phase.failure is not None:
+            return phase.failure
+        if phase.outcome == "failed":
+            return e.Failure("", _said(phase))
+    return None

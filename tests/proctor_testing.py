@@ -1,0 +1,136 @@
+"""What many tests need: projects on disk, proctor as a process, interpreters and environments that are real."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from proctor.agent_mode import STRONG, WEAK
+
+GUARD = 180  # seconds: only against hanging
+SCRUBBED = (
+    *STRONG,
+    *WEAK,
+    "PROCTOR_AGENT",
+    "CI",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "NO_COLOR",
+    "PYTEST_ADDOPTS",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A proctor process that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return json.loads(self.out)
+
+
+def write_project(root: Path, files: Mapping[str, str]) -> Path:
+    """Files by relative path; texts are dedented. Returns the root."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+    return root
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in SCRUBBED} | more
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "proctor", *arguments]
+
+
+def proctor(*arguments: str, cwd: Path, environ: Mapping[str, str] | None = None) -> Ran:
+    """Run proctor to its end."""
+    done = subprocess.run(
+        command(*arguments),
+        cwd=cwd,
+        env=dict(environ) if environ is not None else clean_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=GUARD,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode("utf-8", "backslashreplace"))
+
+
+def run_suite(root: Path, *arguments: str, python: str = sys.executable, **more: str) -> Ran:
+    """`proctor run` with this interpreter's pytest; `more` is added to the environment."""
+    return proctor("run", "--python", python, *arguments, cwd=root, environ=clean_environment(**more))
+
+
+def document_of(root: Path, *arguments: str, python: str = sys.executable, **more: str) -> dict[str, Any]:
+    ran = run_suite(root, "--format", "json", *arguments, python=python, **more)
+    assert ran.out, ran.err
+    return ran.document
+
+
+def outcomes(document: Mapping[str, Any]) -> dict[str, str]:
+    return {test["node_id"]: test["outcome"] for test in document["tests"]}
+
+
+def processes_with(variable: str, value: str) -> list[int]:
+    """Living processes that have this in their environment."""
+    wanted = f"{variable}={value}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def interpreters() -> dict[str, str]:
+    """Interpreters by version ("3.8"), as far as this machine has them; the one that runs us among them."""
+    found = {f"{sys.version_info[0]}.{sys.version_info[1]}": sys.executable}
+    for path in sorted(Path("~/.pyenv/versions").expanduser().glob("*/bin/python")):
+        version = ".".join(path.parent.parent.name.split(".")[:2])
+        found.setdefault(version, str(path))
+    return found
+
+
+def environment(python: str, requirements: Sequence[str]) -> str:
+    """The interpreter of a virtual environment with these packages; made once and kept in `.cache/`."""
+    import hashlib
+
+    key = hashlib.sha256(json.dumps([python, *requirements]).encode()).hexdigest()[:16]
+    home = Path(__file__).parent.parent / ".cache" / "environments" / key
+    made = home / "bin" / "python"
+    if not (home / ".ready").exists():
+        _make_environment(python, home)
+        install = [str(made), "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements]
+        subprocess.run(install, check=True, timeout=600, stdin=subprocess.DEVNULL)
+        (home / ".ready").touch()
+    return str(made)
+
+
+def _make_environment(python: str, home: Path) -> None:
+    ask = [python, "-c", "import sys; print(sys.version_info[0])"]
+    major = subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip()
+    if major == "2":  # no venv module; a copy of virtualenv that still knows it
+        tool = environment(sys.executable, ["virtualenv<20.22"])
+        subprocess.run([tool, "-m", "virtualenv", "-q", "-p", python, str(home)], check=True, timeout=600)
+    else:
+        subprocess.run([python, "-m", "venv", str(home)], check=True, timeout=600)
