@@ -22,7 +22,8 @@ from proctor.outcome import RunOutcome
 from proctor.process import interpreter as interpreters
 from proctor.process.attachments import Attachments
 from proctor.process.deadline import Ending
-from proctor.process.supervise import Chunk, Stop, Supervised, signal_name
+from proctor.process.stop import Stop
+from proctor.process.supervise import Chunk, Supervised, signal_name
 from proctor.relay import Relay, Sink
 from proctor.result import Result
 from proctor.runners import pytest_suite

@@ -31,11 +31,13 @@ def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
     return arguments[:at], tuple(arguments[at + 1 :])
 
 
+def add_directory(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the project (here)")
+
+
 def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="paths or test ids; none: all tests")
-    parser.add_argument(
-        "-C", dest="directory", default=".", metavar="DIR", help="the project (default: here)"
-    )
+    add_directory(parser)
     parser.add_argument("--runner", metavar="NAME", help=f"what runs the tests: {', '.join(RUNNERS)}")
     parser.add_argument("--python", metavar="PATH", help="the interpreter, or its environment")
     parser.add_argument(
@@ -46,6 +48,14 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timeout", metavar="TIME", help="limit for the whole run: 90, 15m, 1h 30m")
     parser.add_argument("--memory", metavar="SIZE", help="limit for each process: 512M, 2G")
+
+
+def python(parsed: argparse.Namespace, settings: config.Settings) -> str | None:
+    """A path on the command line starts where the user stands, one in a file where the file is."""
+    given: str | None = parsed.python
+    if given and os.sep in given:
+        return os.path.abspath(given)
+    return given or settings.python
 
 
 def project(directory: str) -> Path:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -16,8 +13,7 @@ from proctor.archive.history import last_failed
 from proctor.cli import options, output
 from proctor.errors import UsageError
 from proctor.execute import Keeping, execute, prepare
-from proctor.outcome import RunOutcome
-from proctor.process.supervise import Stop
+from proctor.process.stop import stoppable
 from proctor.spec import RunSpec, Selection
 
 _ARGUMENT_BYTES = 1 << 20  # of ids on one command line; Linux takes twice that
@@ -35,12 +31,12 @@ def main(arguments: list[str]) -> int:
     spec = options.spec(parsed, root, settings, maxfail=maxfail, workers=workers, arguments=passed_on)
     if parsed.last_failed:
         spec = _only_last_failed(spec, root)
-    prepared = prepare(spec, parsed.python or settings.python, os.environ)
+    prepared = prepare(spec, options.python(parsed, settings), os.environ)
     outputs = output.build(parsed.format, parsed.outputs, os.environ)
     environ = options.visible(os.environ, settings.hide_environment)
     keeping = Keeping(not parsed.no_archive, settings.keep_runs)
     try:
-        with _stoppable() as stop:
+        with stoppable() as stop:
             answer = execute(
                 spec, prepared, outputs.sinks, stop, environ, keeping, outputs.result_lines, outputs.finish
             )
@@ -95,24 +91,3 @@ def _only_last_failed(spec: RunSpec, root: Path) -> RunSpec:
         print(f"proctor: too many failures to name; running their {len(failed)} files", file=sys.stderr)
     chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
     return msgspec.structs.replace(spec, selection=chosen)
-
-
-@contextmanager
-def _stoppable() -> Iterator[Stop]:
-    """Ctrl-C ends the run gently, a second one at once; SIGTERM and SIGHUP cancel it."""
-    stop = Stop()
-    wishes = {
-        signal.SIGINT: RunOutcome.INTERRUPTED,
-        signal.SIGTERM: RunOutcome.CANCELLED,
-        signal.SIGHUP: RunOutcome.CANCELLED,
-    }
-    before = {
-        number: signal.signal(number, lambda *_, reason=reason: stop.ask(reason))
-        for number, reason in wishes.items()
-    }
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        stop.close()

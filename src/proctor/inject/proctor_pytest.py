@@ -17,7 +17,9 @@ import pytest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any, Dict, Optional
+    from typing import Any, Dict
+if TYPE_CHECKING:  # this file does without the cost of `typing`
+    pass
 
 FD_VARIABLE = "PROCTOR_CONTROL_FD"
 VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
@@ -59,7 +61,7 @@ class Channel:
         import fcntl
 
         self.pid = os.getpid()
-        self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUR_FD)  # type: Optional[int]
+        self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUR_FD)
         os.close(fd)
         self.identity = self._look()
 
@@ -68,17 +70,17 @@ class Channel:
         return seen.st_dev, seen.st_ino
 
     def write(self, data):
-        if self.fd is None or os.getpid() != self.pid:
+        if self.fd < 0 or os.getpid() != self.pid:
             return
         try:
             if self._look() != self.identity:
-                self.fd = None  # a test closed it, and the number is somebody else's now
+                self.fd = -1  # a test closed it, and the number is somebody else's now
             elif len(data) <= ATOMIC:
                 os.write(self.fd, data)
             else:
                 self._write_long(data)
         except OSError:
-            self.fd = None
+            self.fd = -1
 
     def _write_long(self, data):
         # A KeyboardInterrupt between two writes would leave half a message.
@@ -136,7 +138,7 @@ def _fall_silent(error):
             channel.session({"broken": "%s: %s" % (type(error).__name__, error)})
         except Exception:
             pass
-        channel.fd = None
+        channel.fd = -1
 
 
 # What an exception says, and where it was raised ------------------------------------------------------
@@ -219,7 +221,7 @@ def _doctest_failure(value, frames):
     else:
         shown = _shown(failure.exc_info[1])
     message = "%s: %s" % (example.source.strip(), shown)
-    facts = {"type": type(failure).__name__, "message": message}  # type: Dict[str, Any]
+    facts: "Dict[str, Any]" = {"type": type(failure).__name__, "message": message}
     if test.filename and os.path.isfile(test.filename) and test.lineno is not None:
         facts["place"] = {"file": frames.relative(test.filename), "line": test.lineno + example.lineno + 1}
     return facts

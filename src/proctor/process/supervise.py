@@ -15,8 +15,8 @@ import msgspec
 
 from proctor.errors import LaunchError
 from proctor.launch import Launch
-from proctor.outcome import RunOutcome
 from proctor.process.deadline import Push
+from proctor.process.stop import Stop
 from proctor.process.tagged import TAG_VARIABLE, kill_tagged
 
 SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
@@ -29,35 +29,6 @@ GONE_SECONDS = 12.0  # for the supervisor to end the tree; it gives up itself be
 class Chunk(msgspec.Struct, frozen=True):
     stream: str  # control, stdout, stderr
     data: bytes
-
-
-class Stop:
-    """How somebody outside the loop ends a run: a signal handler, or another thread."""
-
-    def __init__(self) -> None:
-        self.reason: RunOutcome | None = None
-        self.hurried = False
-        self._read, self._write = os.pipe()
-        os.set_blocking(self._write, False)
-
-    def ask(self, reason: RunOutcome) -> None:
-        """The first wish is granted gently, the second at once."""
-        self.hurried = self.hurried or self.reason is not None or reason is RunOutcome.CANCELLED
-        self.reason = self.reason or reason
-        try:
-            os.write(self._write, b".")
-        except OSError:
-            pass  # full: the loop is awake already
-
-    def fileno(self) -> int:
-        return self._read
-
-    def clear(self) -> None:
-        os.read(self._read, 64)
-
-    def close(self) -> None:
-        os.close(self._read)
-        os.close(self._write)
 
 
 class Supervised:

@@ -44,10 +44,14 @@ class Partial(msgspec.Struct, frozen=True):
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """A result in normal form: no `partial`, no reserved key that is null."""
+    """A result in normal form: no `partial`, no reserved key that is null.
+
+    `news` is what the message that closed it said; nothing where no message did.
+    """
 
     name: str | None
     body: Body
+    news: Body = {}
 
 
 class Admission(msgspec.Struct, frozen=True):
@@ -103,7 +107,7 @@ class Ledger:
             self._open.setdefault(name, []).append(admitted.raw)
             return Partial(name, admitted.body)
         self._open.pop(name, None)
-        return self._finish(name, admitted.merged)
+        return self._finish(name, admitted.merged, admitted.body)
 
     def close(self, observed: int, error: str | None = None) -> list[Finished]:
         """End of the test: partials in the order of their first appearance, then what we must add."""
@@ -139,14 +143,14 @@ class Ledger:
         body.setdefault("note", note)
         return {**body, "by": "proctor"}
 
-    def _finish(self, name: str | None, body: Body) -> Finished:
+    def _finish(self, name: str | None, body: Body, news: Body | None = None) -> Finished:
         self._results += 1
         self._own = self._own or name is None
         if "testout" in body:
             self._linked.add((name, body["testout"]))
         if name is not None:
             body = {"name": name, **body}
-        return Finished(name, body)
+        return Finished(name, body, news or {})
 
     def _merge(self, name: str | None, last: Body) -> Body:
         if name not in self._open:

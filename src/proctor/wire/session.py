@@ -73,7 +73,8 @@ class SessionReader:
 
     def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]:
         if frame.name is None:
-            facts = frame.body.get(KEY)
+            news = frame.news if isinstance(frame, Finished) else frame.body
+            facts = news.get(KEY)
             return self._session(facts) if isinstance(facts, dict) else []
         if isinstance(frame, Partial):
             return self._test_started(frame.name, frame.body)

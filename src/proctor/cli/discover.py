@@ -1,0 +1,62 @@
+"""`proctor discover`: the tests there are, found as a run would find them, without running any."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import msgspec
+
+from proctor import config
+from proctor.cli import options
+from proctor.errors import UsageError
+from proctor.execute import Keeping, execute, prepare
+from proctor.process.stop import stoppable
+from proctor.render.agent import agent_text
+from proctor.render.test_tree import Found, test_tree
+from proctor.result import Result
+from proctor.wire.discovery import discovery
+
+_USUAL = 1000  # tests shown unless more are asked for
+
+
+def main(arguments: list[str]) -> int:
+    own, passed_on = options.split(arguments)
+    parsed = _parser().parse_args(own)
+    for name in ("offset", "limit"):
+        if getattr(parsed, name) < 0:
+            raise UsageError(f"--{name} is {getattr(parsed, name)}; it must not be negative")
+    root = options.project(parsed.directory)
+    settings = config.load(root)
+    spec = options.spec(parsed, root, settings, collect_only=True, arguments=passed_on)
+    prepared = prepare(spec, options.python(parsed, settings), os.environ)
+    environ = options.visible(os.environ, settings.hide_environment)
+    with stoppable() as stop:
+        result = execute(spec, prepared, [], stop, environ, Keeping(archive=False)).result
+    _show(parsed, result)
+    return result.exit_code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = options.Parser("proctor discover", description="List tests without running them.")
+    options.add_selection(parser)
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the first N tests")
+    parser.add_argument("--limit", type=int, default=_USUAL, metavar="N", help="at most N tests (1000)")
+    parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")
+    parser.epilog = "Arguments after -- go to the runner as they are."
+    return parser
+
+
+def _show(parsed: argparse.Namespace, result: Result) -> None:
+    page = discovery(result, parsed.offset, parsed.limit)
+    if parsed.format == "json":
+        sys.stdout.buffer.write(msgspec.json.encode(page) + b"\n")
+        return
+    found = [Found(test.node_id, test.line, test.markers) for test in page.tests]
+    sys.stdout.write(test_tree(found))
+    if result.exit_code:
+        sys.stdout.write(agent_text(result))
+    shown = parsed.offset + len(found)
+    more = f"; `--offset {shown}` shows more" if shown < page.total and found else ""
+    sys.stdout.write(f"{page.total} tests{more}\n")

@@ -1,0 +1,43 @@
+"""`proctor runs`: the runs that are kept, newest first."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import msgspec
+
+from proctor.archive.store import RunHead, list_runs, read_head
+from proctor.cli import options
+
+
+def main(arguments: list[str]) -> int:
+    parser = options.Parser("proctor runs", description="List the runs that are kept, newest first.")
+    options.add_directory(parser)
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="at most N runs (default 20)")
+    parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")
+    parsed = parser.parse_args(arguments)
+    root = options.project(parsed.directory)
+    shown = 0
+    for path in list_runs(root, os.environ):
+        head = read_head(path)
+        if head is None or shown >= parsed.limit:
+            continue
+        shown += 1
+        if parsed.format == "json":
+            record = msgspec.to_builtins(head) | {"outcome": head.outcome, "path": str(path)}
+            sys.stdout.buffer.write(msgspec.json.encode(record) + b"\n")
+        else:
+            print(_line(head))
+    if not shown and parsed.format == "human":
+        print(f"no runs of {root} are kept")
+    return 0
+
+
+def _line(head: RunHead) -> str:
+    words = ("failed", "errors", "passed", "skipped", "xfailed", "xpassed", "not_run")
+    summary = head.summary
+    counts = [f"{summary[word]:.0f} {word.replace('_', ' ')}" for word in words if summary.get(word)]
+    seconds = summary.get("duration")
+    took = f"  {seconds:.1f}s" if seconds is not None else ""
+    return f"{head.run_id}  {head.outcome:16} {', '.join(counts)}{took}"

@@ -1,0 +1,60 @@
+"""How a run is ended from outside its loop: by a signal, or by another thread."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from proctor.outcome import RunOutcome
+
+
+class Stop:
+    """How somebody outside the loop ends a run: a signal handler, or another thread."""
+
+    def __init__(self) -> None:
+        self.reason: RunOutcome | None = None
+        self.hurried = False
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+
+    def ask(self, reason: RunOutcome) -> None:
+        """The first wish is granted gently, the second at once."""
+        self.hurried = self.hurried or self.reason is not None or reason is RunOutcome.CANCELLED
+        self.reason = self.reason or reason
+        try:
+            os.write(self._write, b".")
+        except OSError:
+            pass  # full: the loop is awake already
+
+    def fileno(self) -> int:
+        return self._read
+
+    def clear(self) -> None:
+        os.read(self._read, 64)
+
+    def close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)
+
+
+@contextmanager
+def stoppable() -> Iterator[Stop]:
+    """Ctrl-C ends the run gently, a second one at once; SIGTERM and SIGHUP cancel it."""
+    stop = Stop()
+    wishes = {
+        signal.SIGINT: RunOutcome.INTERRUPTED,
+        signal.SIGTERM: RunOutcome.CANCELLED,
+        signal.SIGHUP: RunOutcome.CANCELLED,
+    }
+    before = {
+        number: signal.signal(number, lambda *_, reason=reason: stop.ask(reason))
+        for number, reason in wishes.items()
+    }
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        stop.close()

@@ -1,0 +1,258 @@
+"""The control channel, at the level of parsed results: every vector, in pieces of every size."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.wire.control import (
+    Broken,
+    ControlDecoder,
+    Disconnected,
+    Duration,
+    ExitCode,
+    FileChunk,
+    FileOpened,
+    Frame,
+    Noop,
+    Reconnect,
+    encode,
+)
+from proctor.wire.ledger import Finished, Ledger, Limits, Partial, union
+
+VECTORS = json.loads((Path(__file__).parent.parent / "data" / "control_vectors.json").read_text())["vectors"]
+SIZES = [1, 2, 3, 7, 0]  # 0: whole
+
+
+def stream_of(vector: dict[str, Any]) -> bytes:
+    if "stream_base64" in vector:
+        return base64.b64decode(vector["stream_base64"])
+    parts = vector["stream_parts"]
+    return b"".join(
+        base64.b64decode(part["base64"])
+        if "base64" in part
+        else base64.b64decode(part["repeat_base64"]) * part["count"]
+        for part in parts
+    )
+
+
+def pieces(data: bytes, size: int) -> list[bytes]:
+    size = size or max(1, len(data))
+    return [data[start : start + size] for start in range(0, len(data), size)]
+
+
+def decode(data: bytes, size: int = 0, limits: Limits | None = None) -> tuple[list[Frame], ControlDecoder]:
+    decoder = ControlDecoder(Ledger(limits))
+    frames = [frame for piece in pieces(data, size) for frame in decoder.feed(piece)]
+    return frames + decoder.close(), decoder
+
+
+def results_of(
+    data: bytes, size: int, exit_code: int
+) -> tuple[list[dict[str, Any]], str | None, list[Frame]]:
+    frames, decoder = decode(data, size)
+    error = str(decoder.error) if decoder.error else None
+    finished = [frame for frame in frames if isinstance(frame, Finished)]
+    results = [frame.body for frame in [*finished, *decoder.ledger.close(exit_code, error)]]
+    for result in results:
+        if result.pop("by", None) == "proctor":
+            result.pop("note")
+    return results, decoder.error.kind if decoder.error else None, frames
+
+
+def same(found: Any, expected: Any) -> bool:
+    """JSON values with their types; a very long string is given by its digest."""
+    if isinstance(expected, dict) and "__sha256_of_string__" in expected:
+        return hashlib.sha256(found.encode()).hexdigest() == expected["__sha256_of_string__"]
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(same(found[key], expected[key]) for key in expected)
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    return isinstance(found, bool) == isinstance(expected, bool) and found == expected
+
+
+def files_of(frames: list[Frame]) -> dict[tuple[str | None, str], bytes]:
+    files: dict[tuple[str | None, str], bytes] = {}
+    current = (None, "")
+    for frame in frames:
+        if isinstance(frame, FileOpened):
+            current = (frame.result, frame.name)
+            files[current] = b""
+        elif isinstance(frame, FileChunk):
+            files[current] += frame.data
+    return files
+
+
+def operations(frames: list[Frame]) -> list[list[Any]]:
+    found: list[list[Any]] = []
+    for frame in frames:
+        match frame:
+            case ExitCode():
+                found.append(["exitcode", frame.code])
+            case Noop():
+                found.append(["noop"])
+            case Disconnected():
+                found.append(["disconnect"])
+            case Reconnect():
+                found.append(["reconnect", frame.mode])
+            case Duration(action="save" | "restore"):
+                found.append(["duration", frame.action])
+            case Duration():
+                found.append(["duration", frame.action, frame.seconds])
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("vector", VECTORS, ids=[vector["name"] for vector in VECTORS])
+def test_a_vector_gives_the_same_results_however_its_bytes_arrive(vector, size):
+    stream = stream_of(vector)
+    if size and len(stream) > 100_000:
+        size *= 1000  # byte by byte, these would take minutes
+
+    results, error, frames = results_of(stream, size, vector["exit_code"])
+
+    expected = vector["expected"]
+    assert same(results, expected["results"])
+    assert error == expected["error"]
+    if "ops" in expected:
+        assert operations(frames) == expected["ops"]
+    received = files_of(frames)
+    for result, files in expected["files"].items():
+        for name, content in files.items():
+            if (result or None, name) in received:
+                assert matches(received[result or None, name], content)
+
+
+def matches(data: bytes, content: Any) -> bool:
+    if isinstance(content, str):
+        return data == content.encode()
+    if "base64" in content:
+        return data == base64.b64decode(content["base64"])
+    return hashlib.sha256(data).hexdigest() == content["sha256"]
+
+
+def test_every_vector_is_there():
+    assert len(VECTORS) == 143
+
+
+def test_an_error_says_where_what_and_the_likely_cause():
+    body = b'{"status": "pass"}'
+    _, decoder = decode(b"noop\nresult 19\n" + body + b"x")
+
+    assert "JSON is 18 bytes, the line said 19" in str(decoder.error)
+    assert "byte 15" in str(decoder.error)
+    assert "rule R3" in str(decoder.error)
+
+
+def test_a_carriage_return_is_explained():
+    _, decoder = decode(b"noop\r\n")
+
+    assert "binary mode" in str(decoder.error)
+
+
+def test_after_an_error_it_stays_broken():
+    decoder = ControlDecoder(Ledger())
+
+    assert isinstance(decoder.feed(b"bogus\n")[-1], Broken)
+    assert decoder.feed(b"noop\n") == []
+    assert decoder.close() == []
+
+
+def test_a_claimed_length_allocates_nothing():
+    frames, decoder = decode(b'result 60\n{"status":"pass","files":[{"name":"f","length":4000000000}]}x')
+
+    assert files_of(frames) == {(None, "f"): b"x"}
+    assert decoder.error is not None
+    assert decoder.error.kind == "truncated"
+
+
+@pytest.mark.parametrize(
+    "limits, stream, word",
+    [
+        (Limits(results=1), b"result 2\n{}result 2\n{}", "results"),
+        (
+            Limits(partials=1),
+            b'result 27\n{"name":"a","partial":true}result 27\n{"name":"b","partial":true}',
+            "partials",
+        ),
+        (Limits(files=1), encode({"files": [{"name": n, "length": 0} for n in "ab"]}), "files"),
+        (Limits(file_bytes=3), encode({"files": [{"name": "a", "length": 4}]}), "file_bytes"),
+        (Limits(json=10), b"result 11\n", "at most 10"),
+    ],
+)
+def test_a_quota_is_refused_by_name(limits, stream, word):
+    _, decoder = decode(stream, limits=limits)
+
+    assert decoder.error is not None
+    assert word in str(decoder.error)
+
+
+def test_the_closing_message_is_told_apart_from_what_it_closes():
+    first = {"name": "x", "partial": True, "a": [1]}
+    frames, _ = decode(encode(first) + encode({"name": "x", "status": "pass", "a": [2]}))
+
+    assert frames[0] == Partial("x", {"a": [1]})
+    assert isinstance(frames[1], Finished)
+    assert frames[1].body == {"name": "x", "a": [1, 2], "status": "pass"}
+    assert frames[1].news == {"status": "pass", "a": [2]}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(st.text(min_size=1, max_size=4), JSON, max_size=4)
+
+
+@given(st.binary(max_size=300), st.integers(min_value=1, max_value=9))
+def test_any_bytes_end_in_frames_or_one_clear_error(data, size):
+    frames, decoder = decode(data, size)
+
+    assert sum(isinstance(frame, Broken) for frame in frames) == (decoder.error is not None)
+    assert [type(f) for f in frames if not isinstance(f, FileChunk)] == [
+        type(f) for f in decode(data)[0] if not isinstance(f, FileChunk)
+    ]
+
+
+@given(st.lists(OBJECTS.map(lambda o: {f"x-{key}": value for key, value in o.items()}), max_size=5))
+def test_what_is_encoded_is_decoded(bodies):
+    frames, decoder = decode(b"".join(encode(body) for body in bodies))
+
+    assert decoder.error is None
+    assert [frame.body for frame in frames if isinstance(frame, Finished)] == bodies
+
+
+@given(OBJECTS, OBJECTS)
+def test_a_union_has_no_null_at_its_top_and_forgets_nothing_else(old, new):
+    start: dict[str, Any] = {}
+    union(start, json.loads(json.dumps(old)))
+    merged = json.loads(json.dumps(start))
+    union(merged, new)
+
+    assert None not in merged.values()
+    assert merged.keys() == {key for key in start.keys() | new.keys() if new.get(key, 0) is not None}
+
+
+@given(OBJECTS, OBJECTS, OBJECTS)
+def test_a_union_does_not_depend_on_how_messages_are_grouped_when_nothing_is_deleted(a, b, c):
+    def without_null(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without_null(item) for key, item in value.items() if item is not None}
+        return value
+
+    def joined(*parts: Any) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for part in parts:
+            union(result, json.loads(json.dumps(part)))
+        return result
+
+    a, b, c = without_null(a), without_null(b), without_null(c)
+    assert joined(a, b, c) == joined(joined(a, b), c)
