@@ -303,8 +303,8 @@ class Observer:
         self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "caplog_handler", None)
         self.pinned = {}
 
-    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
+        # Not the first: pytest's unittest part puts the exception there first.
         excinfo = call.excinfo
         records = self.logs.records if self.logs is not None else None
         if excinfo is None and not records:
