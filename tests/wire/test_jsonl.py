@@ -1,0 +1,119 @@
+"""The full log: what is written is read back, and newer things are skipped."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.fold import begin
+from proctor.outcome import Outcome, RunOutcome
+from proctor.wire import jsonl
+
+STARTED = e.RunStarted("id", "pytest", ("python", "-m", "pytest"), "/p", "/py", "2026-01-01T00:00:00Z")
+PLACE = e.Place("test_a.py", 3)
+EVENTS = [
+    STARTED,
+    e.SuiteDescribed("/p", {"python": "3.11"}, {"a": [1]}),
+    e.CollectorFinished("test_a.py", "passed", (e.Child("test_a.py::t", "Function", 0, True),)),
+    e.TestsSelected(("a", "b"), {"a": ("slow",)}, {"a": PLACE}),
+    e.TestsDeselected(("c",)),
+    e.SuiteStarted("pytest", "2026-01-01T00:00:00+00:00", 2),
+    e.CollectionFailed("x.py", e.Failure("ImportError", "ImportError: no", PLACE), "Traceback"),
+    e.TestStarted("a", PLACE),
+    e.TestFinished("a", Outcome.PASSED, 0.25, place=PLACE, phases=(e.Phase("call", "passed", 0.25),)),
+    e.TestFinished(
+        "b",
+        Outcome.FAILED,
+        message="boom\nmore",
+        traceback="E boom",
+        failure=e.Failure("ValueError", "boom", PLACE),
+        files=(e.File("a.log", "files/000001-a.log", 3),),
+        properties={"x": 1},
+    ),
+    e.WarningRecorded("UserWarning", "careful", "a.py", 1),
+    e.SessionInterrupted(e.Failure("KeyboardInterrupt")),
+    e.SessionBroke(e.Failure("RuntimeError", "x"), "trace"),
+    e.SessionFinished(1, 2, 0.5, 1.0),
+    e.OutputReceived("stderr", "text\n"),
+    e.ChannelBroken("garbage"),
+    e.FaultTraced("Segmentation fault", (PLACE,), "Fatal"),
+    e.RunStopped(RunOutcome.TIMEOUT),
+    e.ProcessExited(-11, "SIGSEGV"),
+    e.Noticed("hello"),
+    e.RunFinished(RunOutcome.CRASHED, 1.5, ("c",), "why"),
+]
+
+
+def test_there_is_an_example_of_every_event():
+    assert {type(event) for event in EVENTS} == set(e.Event.__args__)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_what_is_written_is_read_back(event):
+    entry = e.Entry(7, 1.25, event)
+
+    line = jsonl.encode(entry, begin(STARTED))
+
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert jsonl.decode(line) == entry
+
+
+def test_the_lines_of_the_public_stream_have_its_fields():
+    result = begin(STARTED)
+    lines = [json.loads(jsonl.encode(e.Entry(0, 0.0, event), result)) for event in EVENTS]
+    suite = next(line for line in lines if line["type"] == "suite")
+    passed, failed = (line for line in lines if line["type"] == "test" and line["label"] in "ab")
+    final = lines[-1]
+
+    assert (suite["count"], suite["rustc"], suite["build"]) == (2, "none", "2026-01-01T00:00:00+00:00")
+    assert (passed["status"], passed["duration"], passed["file"], passed["line"]) == (
+        "ok",
+        250_000_000,
+        "test_a.py",
+        3,
+    )
+    assert "reason" not in passed
+    assert (failed["status"], failed["reason"]) == ("fail", "boom")
+    assert final["results"].keys() == {"ok", "fail", "ignore"}
+    types = {line["type"] for line in lines}
+    assert types == {"suite", "test", "final", "start", "output", "note", "exit"}
+
+
+def test_what_a_newer_writer_adds_is_skipped():
+    assert jsonl.decode(b'{"type":"hologram","seq":1,"at":0.5,"depth":3}') is None
+    assert jsonl.decode(b'{"type":"note","kind":"mood","seq":1,"at":0.5}') is None
+    assert jsonl.decode(b'{"type":"exit","seq":1,"at":0.5,"code":3,"mood":"bad"}') == e.Entry(
+        1, 0.5, e.ProcessExited(3)
+    )
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"hello", b"[]", b'{"type":1}', b'{"type":"test","seq":1,"at":0}', b"\xff"]
+)
+def test_what_is_not_a_line_of_ours_is_a_clear_error(line):
+    with pytest.raises(StreamError, match="not a line"):
+        jsonl.decode(line)
+
+
+@given(st.binary(max_size=100))
+def test_any_bytes_are_an_entry_nothing_or_a_clear_error(line):
+    try:
+        jsonl.decode(line)
+    except StreamError:
+        pass
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@given(TEXT, TEXT, st.floats(0, 1e6))
+def test_any_text_survives(name, message, seconds):
+    event = e.TestFinished(name, Outcome.FAILED, seconds, message=message)
+
+    assert jsonl.decode(jsonl.encode(e.Entry(0, 0.0, event), begin(STARTED))) == e.Entry(0, 0.0, event)
