@@ -1,0 +1,155 @@
+"""Runs on disk: where they are, who may remove them, what survives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from proctor import events as e
+from proctor.archive import store
+from proctor.archive.history import last_failed
+from proctor.archive.recording import Recording, loader
+from proctor.outcome import Outcome
+from proctor.relay import Relay
+
+
+def started(number: int, everything: bool = True, root: str = "/p") -> e.RunStarted:
+    run_id = f"20260101-00000{number}-abcdef"
+    return e.RunStarted(run_id, "pytest", ("python",), root, "python", "2026-01-01T00:00:00Z", everything)
+
+
+def record(root: Path, number: int, *outcomes: tuple[str, Outcome], everything: bool = True) -> Path:
+    directory = store.open_run(root, started(number).run_id, {})
+    assert directory is not None
+    recording = Recording(directory)
+    relay = Relay(started(number, everything, str(root)), [recording])
+    for test, outcome in outcomes:
+        relay.publish(e.TestFinished(test, outcome), 0.0)
+    result = relay.close(1.0)
+    recording.finish(result, lambda: None)
+    recording.close()
+    return directory.path
+
+
+def test_a_run_is_kept_in_the_project_and_git_does_not_see_it(tmp_path):
+    path = record(tmp_path, 1, ("a", Outcome.PASSED))
+
+    assert path.parent == tmp_path / ".proctor" / "runs"
+    assert (tmp_path / ".proctor" / ".gitignore").read_text() == "*\n"
+    assert {"events.jsonl", "output.txt", "result.json", "results.jsonl", "run.json"} <= set(os.listdir(path))
+
+
+def test_where_the_project_cannot_be_written_the_cache_serves(tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".proctor").write_text("in the way")
+    environ = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    directory = store.open_run(project, "20260101-000001-abcdef", environ)
+
+    assert directory is not None
+    assert directory.path.is_relative_to(tmp_path / "cache")
+    assert list(store.list_runs(project, environ)) == [directory.path]
+    directory.close()
+
+
+def test_where_nothing_can_be_written_there_is_no_directory(tmp_path):
+    (tmp_path / ".proctor").write_text("in the way")
+    (tmp_path / "file").write_text("")
+
+    assert store.open_run(tmp_path, "20260101-000001-abcdef", {"HOME": str(tmp_path / "file")}) is None
+
+
+def test_two_projects_never_share_a_place_in_the_cache(tmp_path):
+    environ = {"HOME": str(tmp_path)}
+    roots = [Path("/a/b"), Path("/a%2Fb"), Path("/a/b/"), Path("/" + "x" * 300), Path("/" + "x" * 299)]
+
+    assert len({store.homes(root, environ)[1] for root in roots}) == 4
+
+
+def test_runs_are_listed_newest_first_and_strangers_are_not_runs(tmp_path):
+    paths = [record(tmp_path, number) for number in (2, 1, 3)]
+    (tmp_path / ".proctor" / "runs" / "notes").mkdir()
+
+    assert [path.name[14] for path in store.list_runs(tmp_path, {})] == ["3", "2", "1"]
+    assert len(paths) == 3
+
+
+def test_only_the_oldest_are_removed_a_few_at_a_time_and_never_one_under_way(tmp_path):
+    for number in range(9):
+        record(tmp_path, number)
+    stranger = tmp_path / ".proctor" / "runs" / "20250101-my-notes"
+    stranger.mkdir()
+    oldest = tmp_path / ".proctor" / "runs" / started(0).run_id
+    lock = store.RunDirectory(oldest)
+
+    store.prune(tmp_path, {}, keep=2)
+    left = {path.name[14] for path in store.list_runs(tmp_path, {})}
+    lock.close()
+
+    assert left == {"0", "5", "6", "7", "8"}
+    assert stranger.is_dir()
+
+
+def test_a_link_among_the_runs_is_not_followed(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    runs = tmp_path / ".proctor" / "runs"
+    runs.mkdir(parents=True)
+    (runs / "20260101-000001-abcdef").symlink_to(outside)
+    record(tmp_path, 2)
+
+    store.prune(tmp_path, {}, keep=1)
+
+    assert outside.is_dir()
+
+
+def test_a_run_whose_writer_died_is_incomplete(tmp_path):
+    path = record(tmp_path, 1)
+    head = msgspec.json.decode((path / "run.json").read_bytes())
+    (path / "run.json").write_bytes(msgspec.json.encode(head | {"outcome": "running"}))
+
+    found = store.read_head(path)
+    lock = store.RunDirectory(path)
+    meanwhile = store.read_head(path)
+    lock.close()
+
+    assert found is not None
+    assert found.outcome == "incomplete"
+    assert meanwhile is not None
+    assert meanwhile.outcome == "running"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"run_id": 1}', b"\xff"])
+def test_a_damaged_run_is_passed_over(tmp_path, content):
+    path = record(tmp_path, 1, ("a", Outcome.FAILED))
+    (path / "run.json").write_bytes(content)
+    (path / "result.json").write_bytes(content)
+
+    assert store.read_head(path) is None
+    assert last_failed(tmp_path, {}) == []
+
+
+def test_what_failed_last_is_what_no_later_run_has_mended(tmp_path):
+    record(tmp_path, 1, ("t.py::old", Outcome.FAILED))
+    record(tmp_path, 2, ("t.py::a", Outcome.FAILED), ("t.py::b", Outcome.ERROR), ("t.py::c", Outcome.PASSED))
+    record(tmp_path, 3, ("t.py::a", Outcome.PASSED), everything=False)
+    record(tmp_path, 4, ("t.py::c", Outcome.CRASH), everything=False)
+
+    assert sorted(last_failed(tmp_path, {})) == ["t.py::b", "t.py::c"]
+
+
+def test_a_long_text_is_loaded_with_its_middle_left_out(tmp_path):
+    (tmp_path / "long.txt").write_bytes(b"a" * 700_000 + b"b" * 700_000)
+    load = loader(tmp_path)
+
+    text = load("long.txt")
+
+    assert text.startswith("aaa")
+    assert text.endswith("bbb")
+    assert str(tmp_path / "long.txt") in text
+    assert len(text) < 1_100_000
+    assert "cannot be read" in load("nowhere.txt")

@@ -1,0 +1,406 @@
+"""The command line, as a newcomer, an agent and a script meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+from proctor_testing import GUARD, clean_environment, command, document_of, proctor, run_suite, write_project
+
+SUITE = {
+    "test_a.py": """
+        import pytest
+
+        def test_pass(): pass
+        @pytest.mark.slow
+        def test_fail(): assert [1, 2] == [1, 3]
+    """,
+    "pytest.ini": "[pytest]\nmarkers = slow: takes long\n",
+}
+
+
+def test_help_version_and_an_unknown_verb(tmp_path):
+    assert "usage: proctor" in proctor(cwd=tmp_path).out
+    assert proctor("--version", cwd=tmp_path).out.startswith("proctor 0.")
+    wrong = proctor("rnu", cwd=tmp_path)
+    assert wrong.code == 4
+    assert "known: run, discover" in wrong.err
+    assert "--maxfail" in proctor("run", "--help", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    "arguments, word",
+    [
+        (["--nonsense"], "--nonsense"),
+        (["-n", "many"], "many"),
+        (["--timeout", "soon"], "soon"),
+        (["--memory", "lots"], "lots"),
+        (["--runner", "ruby"], "known: pytest"),
+        (["-C", "nowhere"], "nowhere"),
+        (["--python", "nowhere/python"], "nowhere/python"),
+        (["-o", "nonsense"], "FORMAT=PATH"),
+        (["-o", "hologram=x"], "formats: human"),
+        (["-o", "json=/nowhere/at/all"], "cannot be written"),
+        (["--maxfail", "-2"], "at least 1"),
+        (["--format", "hologram"], "hologram"),
+        (["--last-failed", "test_a.py"], "leave out the targets"),
+        (["@file"], "not a target"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_it_and_exit_code_4(tmp_path, arguments, word):
+    ran = proctor("run", *arguments, cwd=write_project(tmp_path, SUITE))
+
+    assert ran.code == 4
+    assert word in ran.err
+    assert ran.err.count("\n") == 1
+    assert ran.out == ""
+
+
+def test_an_interpreter_without_pytest_is_an_error_with_the_command_that_helps(tmp_path):
+    import venv
+
+    venv.create(tmp_path / "empty", with_pip=False)
+
+    ran = proctor("run", "--python", str(tmp_path / "empty"), cwd=write_project(tmp_path, SUITE))
+
+    assert ran.code == 4
+    assert "pytest" in ran.err
+    assert "install" in ran.err
+    assert str(tmp_path / "empty") in ran.err
+
+
+def test_an_agent_gets_a_verdict_and_a_line_a_failure(tmp_path):
+    ran = run_suite(write_project(tmp_path, SUITE), CLAUDECODE="1")
+
+    assert ran.code == 1
+    assert ran.out.splitlines() == [
+        "1 failed 1 passed",
+        "test_a.py::test_fail :5 assert [1, 2] == [1, 3]",
+    ]
+
+
+def test_a_person_gets_the_trace_and_the_verdict_at_the_end(tmp_path):
+    ran = run_suite(write_project(tmp_path, SUITE))
+
+    assert ran.out.startswith("FAILED test_a.py::test_fail: assert [1, 2] == [1, 3]\n")
+    assert "E     assert [1, 2] == [1, 3]" in ran.out
+    assert "1 failed 1 passed in " in ran.out.splitlines()[-1]
+    assert "\x1b" not in ran.out
+
+
+def test_escape_sequences_of_a_test_reach_no_terminal(tmp_path):
+    source = (
+        "def test_x():\n    print('\\x1b[2Jgone')\n    raise ValueError('\\x1b]0;title\\x07 \\x1b[31mred')\n"
+    )
+    root = write_project(tmp_path, {"test_a.py": source})
+
+    for form in ("human", "agent"):
+        assert "\x1b" not in run_suite(root, "--format", form).out
+
+
+def test_several_outputs_of_one_run(tmp_path):
+    root = write_project(tmp_path, SUITE)
+
+    ran = run_suite(
+        root,
+        "--format",
+        "events",
+        "-o",
+        "json=d.json",
+        "-o",
+        "agent=a.txt",
+        "-o",
+        "human=h.txt",
+        "-o",
+        "results=r",
+    )
+
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    assert [line["seq"] for line in lines] == list(range(len(lines)))
+    assert lines[-1]["type"] == "final"
+    assert lines[-1]["results"] == {"ok": 1, "fail": 1, "ignore": 0}
+    document = json.loads((root / "d.json").read_text())
+    assert document["outcome"] == "failed"
+    assert (root / "a.txt").read_text().startswith("1 failed 1 passed\n")
+    assert "1 failed 1 passed in" in (root / "h.txt").read_text()
+    results = [json.loads(line) for line in (root / "r").read_text().splitlines()]
+    assert [(result["test"], result["status"]) for result in results] == [
+        ("test_a.py::test_pass", "pass"),
+        ("test_a.py::test_fail", "fail"),
+        ("pytest", "fail"),
+    ]
+    kept = root / ".proctor" / "runs" / document["run_id"]
+    assert (kept / "results.jsonl").read_text() == (root / "r").read_text()
+    assert (kept / "events.jsonl").read_text() == ran.out
+
+
+def test_selection_by_keyword_marker_target_and_the_runners_own_arguments(tmp_path):
+    root = write_project(tmp_path, SUITE)
+
+    def ran(*arguments):
+        return [test["node_id"].rpartition("::")[2] for test in document_of(root, *arguments)["tests"]]
+
+    assert ran("-k", "pass") == ["test_pass"]
+    assert ran("-k", "not pass") == ["test_fail"]
+    assert ran("-m", "slow") == ["test_fail"]
+    assert ran("test_a.py::test_pass") == ["test_pass"]
+    assert ran("--", "--deselect", "test_a.py::test_fail") == ["test_pass"]
+    assert document_of(root, "-x", "--", "-p", "no:randomly")["summary"]["failed"] == 1
+
+
+def test_maxfail_stops_after_so_many(tmp_path):
+    source = "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_x(n): assert n > 9\n"
+
+    document = document_of(write_project(tmp_path, {"test_a.py": source}), "--maxfail", "2")
+
+    assert document["summary"]["failed"] == 2
+    assert document["summary"]["not_run"] == 4
+
+
+def test_workers_without_xdist_is_a_clear_error(tmp_path):
+    from proctor_testing import environment
+
+    bare = environment(sys.executable, ["pytest"])
+
+    ran = run_suite(write_project(tmp_path, SUITE), "-n", "2", python=bare)
+
+    assert ran.code == 4
+    assert "pip install pytest-xdist" in ran.err
+
+
+def test_last_failed_runs_what_failed_and_everything_when_nothing_did(tmp_path):
+    root = write_project(tmp_path, SUITE)
+
+    first = run_suite(root, "--last-failed", "--format", "agent")
+    assert "no failures on record" in first.err
+    assert first.out.startswith("1 failed 1 passed")
+    assert run_suite(root, "--last-failed", "--format", "agent").out.startswith("1 failed\n")
+    write_project(root, {"test_a.py": SUITE["test_a.py"].replace("3]", "2]")})
+    assert run_suite(root, "--last-failed", "--format", "agent").out == "1 passed\n"
+    again = run_suite(root, "--last-failed", "--format", "agent")
+    assert "no failures on record" in again.err
+    assert again.out == "2 passed\n"
+
+
+def test_last_failed_from_a_directory_below_pytests_root(tmp_path):
+    root = write_project(tmp_path, {"pytest.ini": "[pytest]\n", "sub/test_a.py": "def test_x(): assert 0\n"})
+
+    document_of(root / "sub")
+    again = document_of(root / "sub", "--last-failed")
+
+    assert [test["node_id"] for test in again["tests"]] == ["sub/test_a.py::test_x"]
+
+
+def test_last_failed_remembers_files_that_could_not_be_collected(tmp_path):
+    root = write_project(tmp_path, {"test_bad.py": "import nowhere\n", "test_ok.py": "def test_x(): pass\n"})
+
+    document_of(root)
+    again = document_of(root, "--last-failed")
+
+    assert again["command"][-1] == "test_bad.py"
+
+
+def test_without_an_archive_nothing_is_left(tmp_path):
+    root = write_project(tmp_path, SUITE)
+
+    document_of(root, "--no-archive")
+
+    assert not (root / ".proctor").exists()
+
+
+def test_runs_are_listed_newest_first(tmp_path):
+    root = write_project(tmp_path, SUITE)
+    assert "no runs" in proctor("runs", cwd=root).out
+    first, second = document_of(root, "-k", "pass"), document_of(root)
+
+    lines = proctor("runs", cwd=root).out.splitlines()
+    records = [json.loads(line) for line in proctor("runs", "--format", "json", cwd=root).out.splitlines()]
+
+    assert [line.split()[0] for line in lines] == sorted([first["run_id"], second["run_id"]], reverse=True)
+    assert {record["run_id"]: record["outcome"] for record in records} == {
+        first["run_id"]: "passed",
+        second["run_id"]: "failed",
+    }
+
+
+def test_keep_runs_bounds_the_archive(tmp_path):
+    root = write_project(tmp_path, {"test_a.py": "def test_x(): pass\n", "proctor.toml": "keep_runs = 2\n"})
+
+    for _ in range(4):
+        document_of(root)
+
+    assert len(list((root / ".proctor" / "runs").iterdir())) == 2
+
+
+def test_discover_shows_a_tree_with_lines_and_markers(tmp_path):
+    ran = proctor("discover", "--python", sys.executable, cwd=write_project(tmp_path, SUITE))
+
+    assert ran.code == 0
+    assert ran.out == "test_a.py\n  test_pass :3\n  test_fail :4 @slow\n2 tests\n"
+
+
+def test_discover_in_pages_and_beside_a_broken_file(tmp_path):
+    source = "import pytest\n@pytest.mark.parametrize('n', range(2500))\ndef test_x(n): pass\n"
+    root = write_project(tmp_path, {"test_a.py": source, "test_bad.py": "import nowhere\n"})
+
+    ran = proctor(
+        "discover",
+        "--python",
+        sys.executable,
+        "--format",
+        "json",
+        "--offset",
+        "1999",
+        "--limit",
+        "2",
+        cwd=root,
+    )
+
+    assert ran.code == 1
+    found = ran.document
+    assert found["total"] == 2500
+    assert [test["node_id"] for test in found["tests"]] == [
+        "test_a.py::test_x[1999]",
+        "test_a.py::test_x[2000]",
+    ]
+    assert found["tests"][0]["markers"] == ["parametrize"]
+    assert found["tests"][0]["line"] == 2
+    (error,) = found["collection_errors"]
+    assert error["file"] == "test_bad.py"
+    assert "nowhere" in error["message"]
+    past = proctor("discover", "--python", sys.executable, "--format", "json", "--offset", "9999", cwd=root)
+    assert past.document["tests"] == []
+
+
+def test_doctor_says_what_would_be_used_and_why(tmp_path):
+    root = write_project(tmp_path, SUITE)
+
+    ran = proctor("doctor", "--python", sys.executable, cwd=root, environ=clean_environment(CLAUDECODE="1"))
+
+    assert ran.code == 0
+    assert f"chosen: {sys.executable}" in ran.out
+    assert "* explicit" in ran.out
+    assert "agent mode: on (CLAUDECODE is set)" in ran.out
+    assert not (root / ".proctor").exists()
+
+
+def test_doctor_names_the_problem(tmp_path):
+    (tmp_path / "proctor.toml").write_text("pyhton = 'x'\n")
+
+    ran = proctor("doctor", cwd=tmp_path)
+
+    assert ran.code == 4
+    assert "pyhton" in ran.out
+
+
+def test_variables_that_are_secret_stay_out_of_the_tests(tmp_path):
+    files = {
+        "proctor.toml": 'hide_environment = ["SECRET_*"]\n',
+        "test_a.py": """
+            import os
+
+            def test_x():
+                assert "SECRET_KEY" not in os.environ
+                assert os.environ["OPEN"] == "1"
+        """,
+    }
+    ran = run_suite(write_project(tmp_path, files), SECRET_KEY="x", OPEN="1")
+
+    assert ran.code == 0, ran.out
+
+
+def test_tests_see_none_of_our_variables_but_the_runs_tag(tmp_path):
+    source = """
+        import os, sys
+
+        def test_x():
+            ours = {name for name in os.environ if name.startswith(("PROCTOR", "ATEX"))}
+            assert ours == {"PROCTOR_RUN"}
+            assert os.environ.get("PYTHONPATH") == os.environ["EXPECTED"] or not os.environ["EXPECTED"]
+            assert "PYTHONPATH" in os.environ or not os.environ["EXPECTED"]
+            assert not sys.path[0].endswith("inject/path")
+    """
+    root = write_project(tmp_path, {"test_a.py": source})
+
+    assert run_suite(root, EXPECTED="", format="").code == 0
+    assert run_suite(root, EXPECTED=str(tmp_path), PYTHONPATH=str(tmp_path)).code == 0
+
+
+def test_a_reader_that_goes_away_does_not_make_noise(tmp_path):
+    import subprocess
+
+    root = write_project(tmp_path, SUITE)
+    process = subprocess.Popen(
+        command("run", "--python", sys.executable, "--format", "events"),
+        cwd=root,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=GUARD)
+
+    assert b"Traceback" not in err
+    assert process.returncode in (1, 2)
+
+
+def test_starting_up_imports_no_more_than_it_needs(tmp_path):
+    code = """
+        import sys
+        from proctor.cli.main import main
+        main(["--version"])
+        assert not {"msgspec", "argparse", "rich", "subprocess"} & sys.modules.keys(), sys.modules.keys()
+        main(["run", "--format", "agent", "--python", sys.executable, "--no-archive"])
+        assert not {"rich", "mcp", "pydantic", "asyncio", "tempfiles"} & sys.modules.keys()
+    """
+    import subprocess
+    import textwrap
+
+    root = write_project(tmp_path, SUITE)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=root,
+        env=clean_environment(),
+        timeout=GUARD,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_the_live_view_on_a_real_terminal(tmp_path):
+    """A pseudo-terminal: the bar moves, and what stays on the screen is the report."""
+    import pty
+    import subprocess
+
+    root = write_project(tmp_path, SUITE)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command("run", "--python", sys.executable),
+        cwd=root,
+        env=clean_environment(TERM="xterm-256color", COLUMNS="100", LINES="30"),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(ours)
+    process.wait(GUARD)
+    text = seen.decode()
+
+    assert process.returncode == 1
+    assert "FAILED test_a.py::test_fail" in text
+    assert "1 failed 1 passed in" in text
+    assert "\x1b[?25h" in text  # the cursor is back
