@@ -1,0 +1,259 @@
+"""What proctor costs, as ratios to what was measured beside it in the same minutes.
+
+    python benchmarks/bench.py [--quick] [--only run,start,plugin]
+
+Everything is interleaved: one round runs each command once, and the median over the rounds counts. CPU is
+user plus system time of the command and of everything it waited for; wall time is given for completeness,
+since a shared machine makes it unsteady. Writes benchmarks/RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parent
+CACHE = REPOSITORY / ".cache" / "bench"
+SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
+PER_FILE = 100
+
+Run: TypeAlias = Callable[[], tuple[float, float]]
+
+
+@dataclass
+class Cost:
+    cpu: list[float] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.cpu)
+
+    @property
+    def median_wall(self) -> float:
+        return statistics.median(self.wall)
+
+
+def spend(command: Sequence[str], cwd: Path, **environ: str) -> tuple[float, float]:
+    """CPU and wall seconds of one run; a command that fails is an error of the benchmark."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=cwd, env={**clean, **environ}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} exited with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - started
+
+
+def spending(commands: dict[str, list[str]], cwd: Path) -> dict[str, Run]:
+    return {name: partial(spend, command, cwd) for name, command in commands.items()}
+
+
+def interleave(commands: dict[str, Run], rounds: int, what: str) -> dict[str, Cost]:
+    costs = {name: Cost() for name in commands}
+    for number in range(rounds + 1):
+        for name, run in commands.items():
+            print(f"{what}, round {number} of {rounds}: {name}", file=sys.stderr, flush=True)
+            cpu, wall = run()
+            if number:  # the first round only warms caches
+                costs[name].cpu.append(cpu)
+                costs[name].wall.append(wall)
+    return costs
+
+
+def environment(name: str, *packages: str) -> Path:
+    """A virtual environment of its own, made once; returns its bin directory."""
+    home = CACHE / "environments" / name
+    if not (home / ".ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
+        install = [str(home / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        constraints = ["-c", str(REPOSITORY / "constraints.txt")]
+        subprocess.run([*install, *constraints, *packages], check=True, stderr=subprocess.DEVNULL)
+        (home / ".ready").touch()
+    return home / "bin"
+
+
+def proctor_environment() -> Path:
+    """proctor as a user has it: installed from its wheel, without what only developers need."""
+    shutil.rmtree(CACHE / "environments" / "proctor", ignore_errors=True)
+    return environment("proctor", str(REPOSITORY))
+
+
+def suite(tests: int) -> Path:
+    home = CACHE / f"suite-{tests}"
+    if not home.exists():
+        home.mkdir(parents=True)
+        (home / "pytest.ini").write_text("[pytest]\n")
+        for start in range(0, tests, PER_FILE):
+            body = "".join(
+                f"def test_{n:05d}():\n    assert {n} + 1 == {n + 1}\n\n\n"
+                for n in range(start, min(start + PER_FILE, tests))
+            )
+            (home / f"test_{start // PER_FILE:04d}.py").write_text(body)
+    return home
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def bench_run(quick: bool) -> str:
+    """A whole run against plain pytest and against the two plugins that write reports."""
+    bare, report, log = (
+        environment("pytest", "pytest"),
+        environment("json-report", "pytest", "pytest-json-report"),
+        environment("reportlog", "pytest", "pytest-reportlog"),
+    )
+    proctor = proctor_environment()
+    parts = []
+    for tests, rounds in SIZES.items():
+        root = suite(tests)
+        target = CACHE / "report.out"
+        commands: dict[str, list[str]] = {
+            "`pytest -q`": [str(bare / "python"), "-m", "pytest", "-q"],
+            "`proctor run --format agent`": [
+                str(proctor / "proctor"), "run", "--format", "agent", "--python", str(bare / "python"),
+            ],
+            "pytest-json-report": [
+                str(report / "python"), "-m", "pytest", "-q", "--json-report", f"--json-report-file={target}",
+            ],
+            "pytest-reportlog": [str(log / "python"), "-m", "pytest", "-q", f"--report-log={target}"],
+        }  # fmt: skip
+        costs = interleave(spending(commands, root), 1 if quick else rounds, f"{tests} tests")
+        floor = costs["`pytest -q`"]
+        rows = [
+            [
+                name,
+                f"{cost.median:.3f}",
+                f"{cost.median / floor.median:.3f}",
+                f"{cost.median_wall:.3f}",
+                f"{cost.median_wall / floor.median_wall:.3f}",
+                f"{(cost.median - floor.median) * 1000:+.0f} ms",
+            ]
+            for name, cost in costs.items()
+        ]
+        parts.append(f"### {tests:,} trivial tests, {len(floor.cpu)} rounds\n")
+        head = ["command", "CPU s", "ratio", "wall s", "ratio", "CPU added"]
+        parts.append(table(head, rows))
+    parts.append(
+        f"proctor's own peak RSS at {max(SIZES):,} tests: {peak_memory(proctor, bare)} MB (limit: 80).\n"
+    )
+    return "\n".join(parts)
+
+
+def peak_memory(proctor: Path, bare: Path) -> int:
+    code = (
+        "import resource, sys; from proctor.cli.main import main; main(sys.argv[1:]);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)"
+    )
+    run = ["run", "--format", "agent", "--python", str(bare / "python")]
+    command = [str(proctor / "python"), "-c", code, *run]
+    done = subprocess.run(command, cwd=suite(max(SIZES)), capture_output=True, text=True, check=True)
+    return int(done.stderr.split()[-1])
+
+
+def bench_start(quick: bool) -> str:
+    """Starting up, against a bare interpreter."""
+    proctor = proctor_environment()
+    python = str(proctor / "python")
+    commands = {
+        "`python -c pass`": [python, "-c", "pass"],
+        "`proctor --version`": [str(proctor / "proctor"), "--version"],
+    }
+    costs = interleave(spending(commands, CACHE), 5 if quick else 40, "start")
+    floor = costs["`python -c pass`"].median_wall
+    rows = [
+        [name, f"{cost.median_wall * 1000:.1f}", f"{cost.median_wall / floor:.2f}"]
+        for name, cost in costs.items()
+    ]
+    return table(["command", "wall ms", "ratio (limit: 2.5)"], rows)
+
+
+def bench_plugin(quick: bool) -> str:
+    """The plugin alone, in a pytest whose channel a sleeping reader drains in large pieces."""
+    bare = environment("pytest", "pytest")
+    tests = 2_000 if quick else 10_000
+    root = suite(tests)
+    plain = [str(bare / "python"), "-m", "pytest", "-q"]
+    path = str(REPOSITORY / "src" / "proctor" / "inject" / "path")
+
+    def injected() -> tuple[float, float]:
+        read, write = os.pipe()
+        reader = subprocess.Popen(
+            [sys.executable, "-c", "import os,time\nwhile os.read(0, 1 << 16): time.sleep(0.02)"], stdin=read
+        )
+        os.close(read)
+        os.set_inheritable(write, True)
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
+        process = subprocess.Popen(
+            [*plain, "-p", "_proctor_injected_pytest"],
+            cwd=root,
+            env={**clean, "PYTHONPATH": path, "PROCTOR_CONTROL_FD": str(write)},
+            pass_fds=(write,),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        os.close(write)
+        _, _, usage = os.wait4(process.pid, 0)
+        process.returncode = 0
+        reader.wait()
+        return usage.ru_utime + usage.ru_stime, 0.0
+
+    runs: dict[str, Run] = {"without": partial(spend, plain, root), "with": injected}
+    costs = interleave(runs, 2 if quick else 7, "plugin")
+    pairs = sorted(b - a for a, b in zip(costs["without"].cpu, costs["with"].cpu, strict=True))
+    added = statistics.median(pairs) / tests * 1e6
+    rows = [
+        ["pytest alone", f"{costs['without'].median / tests * 1e6:.0f}"],
+        ["with the plugin", f"{costs['with'].median / tests * 1e6:.0f}"],
+        ["added (limit: 25)", f"{added:.0f}"],
+    ]
+    return table([f"{tests:,} passing tests", "CPU µs a test"], rows)
+
+
+BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
+    "run": ("A run", bench_run),
+    "plugin": ("The plugin", bench_plugin),
+    "start": ("Start-up", bench_start),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="few rounds: to see that it works")
+    parser.add_argument("--only", default=",".join(BENCHES), help="which of: " + ", ".join(BENCHES))
+    chosen = parser.parse_args()
+    parts = [
+        "# Benchmarks\n",
+        "Written by `make bench`. Medians of interleaved rounds; ratios are to the first row of a table.\n",
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {sys.implementation.name} "
+        f"{platform.python_version()}.\n",
+    ]
+    for name in chosen.only.split(","):
+        title, bench = BENCHES[name]
+        parts += [f"## {title}\n", (bench.__doc__ or "").strip() + "\n", bench(chosen.quick)]
+    text = "\n".join(parts)
+    print(text)
+    (HERE / "RESULTS.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The injected files repeat our few words instead of importing them: the copies must agree."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import proctor
+from proctor.process import supervise
+from proctor.runners import pytest_suite
+from proctor.wire import session
+
+INJECT = Path(proctor.__file__).parent / "inject"
+PLUGIN = INJECT / "proctor_pytest.py"
+
+
+def constants(path: Path) -> dict[str, object]:
+    """Module-level names with a literal value; those made of others are left out."""
+    found = {}
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    return found
+
+
+def test_the_plugin_and_proctor_use_the_same_words():
+    words = constants(PLUGIN)
+
+    environment = supervise._with_channel({})
+    assert words["FD_VARIABLE"] in environment
+    assert words["PATH_VARIABLE"] == pytest_suite.PATH_VARIABLE
+    assert f'"{session.KEY}"' in PLUGIN.read_text()
+    assert (INJECT / "path" / f"{pytest_suite.PLUGIN}.py").is_file()
+    assert str(INJECT / "path") == pytest_suite.PLUGIN_PATH
+
+
+def test_every_variable_of_the_channel_is_taken_out_by_the_plugin():
+    source = PLUGIN.read_text()
+
+    for variable in supervise._with_channel({}):
+        assert f'"{variable}"' in source
+
+
+def test_the_supervisor_places_the_channel_where_proctor_says_it_is():
+    words = constants(Path(supervise.SUPERVISOR))
+
+    assert words["CONTROL_FD"] == supervise.CONTROL_FD
+    assert supervise.CONTROL_FD in range(3, 10)
+
+
+def test_the_injected_files_import_only_the_standard_library_and_pytest():
+    allowed = {"importlib", "json", "os", "sys", "time", "pytest", "fcntl", "signal", "traceback", "typing"}
+    for path in INJECT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            assert {name.partition(".")[0] for name in names} <= allowed, path
+
+
+def test_the_injected_files_are_python_3_7():
+    for path in INJECT.rglob("*.py"):
+        ast.parse(path.read_text(), feature_version=(3, 7))
