@@ -113,24 +113,38 @@ def interpreters() -> dict[str, str]:
 
 def environment(python: str, requirements: Sequence[str]) -> str:
     """The interpreter of a virtual environment with these packages; made once and kept in `.cache/`."""
+    import fcntl
     import hashlib
+    import shutil
 
     key = hashlib.sha256(json.dumps([python, *requirements]).encode()).hexdigest()[:16]
     home = Path(__file__).parent.parent / ".cache" / "environments" / key
     made = home / "bin" / "python"
     if not (home / ".ready").exists():
-        _make_environment(python, home)
-        install = [str(made), "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements]
-        subprocess.run(install, check=True, timeout=600, stdin=subprocess.DEVNULL)
-        (home / ".ready").touch()
+        home.parent.mkdir(parents=True, exist_ok=True)
+        with open(home.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # other workers may want the same one at the same time
+            if not (home / ".ready").exists():
+                shutil.rmtree(home, ignore_errors=True)  # what an interrupted attempt left
+                _make_environment(python, home)
+                _install(made, *requirements)
+                (home / ".ready").touch()
     return str(made)
 
 
 def _make_environment(python: str, home: Path) -> None:
-    ask = [python, "-c", "import sys; print(sys.version_info[0])"]
-    major = subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip()
-    if major == "2":  # no venv module; a copy of virtualenv that still knows it
+    ask = [python, "-c", "import sys; print('%d %d' % sys.version_info[:2])"]
+    answer = subprocess.run(ask, check=True, capture_output=True, text=True).stdout
+    major, minor = map(int, answer.split())
+    if major == 2:  # no venv module; a copy of virtualenv that still knows it
         tool = environment(sys.executable, ["virtualenv<20.22"])
         subprocess.run([tool, "-m", "virtualenv", "-q", "-p", python, str(home)], check=True, timeout=600)
     else:
         subprocess.run([python, "-m", "venv", str(home)], check=True, timeout=600)
+    if (major, minor) == (3, 6):  # its own pip takes packages that are too new for it
+        _install(home / "bin" / "python", "pip>=21,<22")
+
+
+def _install(python: Path, *requirements: str) -> None:
+    command = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *requirements]
+    subprocess.run(command, check=True, timeout=600, stdin=subprocess.DEVNULL)

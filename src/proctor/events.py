@@ -12,7 +12,11 @@ import msgspec
 from proctor.outcome import Outcome, RunOutcome
 
 
-class Place(msgspec.Struct, frozen=True):
+class Fact(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Frozen, so it cannot be part of a cycle: the collector need not look at the many there are."""
+
+
+class Place(Fact, frozen=True):
     """A line of a file; the file is relative to the project where it can be, the line counts from 1."""
 
     file: str
@@ -22,7 +26,7 @@ class Place(msgspec.Struct, frozen=True):
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
-class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+class Failure(Fact, frozen=True):
     """Why something went wrong: what was raised, in its own words, and the nearest line of user code."""
 
     type: str = ""
@@ -30,7 +34,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     place: Place | None = None
 
 
-class CrashSite(msgspec.Struct, frozen=True):
+class CrashSite(Fact, frozen=True):
     """A place as pytest names it, in its own words: the path is not made relative."""
 
     path: str
@@ -38,13 +42,14 @@ class CrashSite(msgspec.Struct, frozen=True):
     message: str
 
 
-class Phase(msgspec.Struct, frozen=True, omit_defaults=True):
+class Phase(Fact, frozen=True):
     """One step of a test (setup, call, teardown, or a subtest) exactly as its framework reported it."""
 
     when: str
     outcome: str
     duration: float = 0.0
     subtest: str | None = None
+    status: str | None = None  # what it counts as, where the framework does not go by the outcome
     wasxfail: str | None = None
     longrepr: str = ""
     crash: CrashSite | None = None
@@ -58,7 +63,7 @@ class Phase(msgspec.Struct, frozen=True, omit_defaults=True):
     files: dict[str, str] = {}  # texts too long to carry: field name -> name of the attached file
 
 
-class File(msgspec.Struct, frozen=True):
+class File(Fact, frozen=True):
     """Something that a test attached; the path is relative to the run's directory."""
 
     name: str
@@ -66,7 +71,7 @@ class File(msgspec.Struct, frozen=True):
     size: int
 
 
-class Child(msgspec.Struct, frozen=True, omit_defaults=True):
+class Child(Fact, frozen=True):
     """What a collector found: another collector, or a test."""
 
     id: str
@@ -75,7 +80,7 @@ class Child(msgspec.Struct, frozen=True, omit_defaults=True):
     tested: bool = False  # has a line at all, even an unknown one: it is a test
 
 
-class RunStarted(msgspec.Struct, frozen=True, omit_defaults=True):
+class RunStarted(Fact, frozen=True):
     run_id: str
     runner: str
     command: tuple[str, ...]
@@ -87,7 +92,7 @@ class RunStarted(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = "control"
 
 
-class SuiteDescribed(msgspec.Struct, frozen=True, omit_defaults=True):
+class SuiteDescribed(Fact, frozen=True):
     """The framework said who it is."""
 
     root: str
@@ -95,14 +100,14 @@ class SuiteDescribed(msgspec.Struct, frozen=True, omit_defaults=True):
     environment: dict[str, Any] = {}
 
 
-class CollectorFinished(msgspec.Struct, frozen=True, omit_defaults=True):
+class CollectorFinished(Fact, frozen=True):
     id: str
     outcome: str
     children: tuple[Child, ...] = ()
     longrepr: str | None = None
 
 
-class TestsSelected(msgspec.Struct, frozen=True, omit_defaults=True):
+class TestsSelected(Fact, frozen=True):
     """Tests that are to run, in the order in which they will; may come in several parts."""
 
     tests: tuple[str, ...]
@@ -110,11 +115,11 @@ class TestsSelected(msgspec.Struct, frozen=True, omit_defaults=True):
     places: dict[str, Place] = {}
 
 
-class TestsDeselected(msgspec.Struct, frozen=True):
+class TestsDeselected(Fact, frozen=True):
     tests: tuple[str, ...]
 
 
-class SuiteStarted(msgspec.Struct, frozen=True, omit_defaults=True):
+class SuiteStarted(Fact, frozen=True):
     """Everything that will run is known; `count` says how much, collection errors included."""
 
     name: str
@@ -122,18 +127,18 @@ class SuiteStarted(msgspec.Struct, frozen=True, omit_defaults=True):
     count: int
 
 
-class CollectionFailed(msgspec.Struct, frozen=True, omit_defaults=True):
+class CollectionFailed(Fact, frozen=True):
     file: str
     failure: Failure
     traceback: str = ""
 
 
-class TestStarted(msgspec.Struct, frozen=True, omit_defaults=True):
+class TestStarted(Fact, frozen=True):
     test: str
     place: Place | None = None
 
 
-class TestFinished(msgspec.Struct, frozen=True, omit_defaults=True):
+class TestFinished(Fact, frozen=True):
     test: str
     outcome: Outcome
     seconds: float = 0.0
@@ -147,7 +152,7 @@ class TestFinished(msgspec.Struct, frozen=True, omit_defaults=True):
     properties: dict[str, Any] = {}
 
 
-class WarningRecorded(msgspec.Struct, frozen=True, omit_defaults=True):
+class WarningRecorded(Fact, frozen=True):
     category: str
     message: str
     file: str
@@ -156,20 +161,20 @@ class WarningRecorded(msgspec.Struct, frozen=True, omit_defaults=True):
     test: str = ""
 
 
-class SessionInterrupted(msgspec.Struct, frozen=True, omit_defaults=True):
+class SessionInterrupted(Fact, frozen=True):
     """The framework stopped on its way: a KeyboardInterrupt, an exit that was asked for, a stop condition."""
 
     failure: Failure
 
 
-class SessionBroke(msgspec.Struct, frozen=True, omit_defaults=True):
+class SessionBroke(Fact, frozen=True):
     """The framework, not a test, failed: an internal error."""
 
     failure: Failure
     traceback: str = ""
 
 
-class SessionFinished(msgspec.Struct, frozen=True, omit_defaults=True):
+class SessionFinished(Fact, frozen=True):
     """The framework came to its own end and says with which status it will exit."""
 
     exit_status: int | None  # None: it does not say
@@ -178,18 +183,18 @@ class SessionFinished(msgspec.Struct, frozen=True, omit_defaults=True):
     created: float = 0.0
 
 
-class OutputReceived(msgspec.Struct, frozen=True):
+class OutputReceived(Fact, frozen=True):
     stream: str  # stdout, stderr
     text: str
 
 
-class ChannelBroken(msgspec.Struct, frozen=True):
+class ChannelBroken(Fact, frozen=True):
     """What the process said can no longer be trusted from here on, or can no longer be heard."""
 
     reason: str
 
 
-class FaultTraced(msgspec.Struct, frozen=True, omit_defaults=True):
+class FaultTraced(Fact, frozen=True):
     """The interpreter's last words (faulthandler): why it died and where its main thread was."""
 
     reason: str
@@ -197,26 +202,26 @@ class FaultTraced(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
 
 
-class RunStopped(msgspec.Struct, frozen=True):
+class RunStopped(Fact, frozen=True):
     """We ended the process, and why: a time limit, a wish of the user, a wish of the caller."""
 
     reason: RunOutcome
 
 
-class ProcessExited(msgspec.Struct, frozen=True):
+class ProcessExited(Fact, frozen=True):
     """What the process did; not what we conclude from it."""
 
     exit_code: int  # minus the signal's number when a signal ended it
     signal: str | None = None
 
 
-class Noticed(msgspec.Struct, frozen=True):
+class Noticed(Fact, frozen=True):
     """Something the reader should know about the run itself."""
 
     text: str
 
 
-class RunFinished(msgspec.Struct, frozen=True, omit_defaults=True):
+class RunFinished(Fact, frozen=True):
     """Always the last entry."""
 
     outcome: RunOutcome
@@ -249,7 +254,7 @@ Event: TypeAlias = (
 )
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(Fact, frozen=True):
     """A fact with its place in the run: order, and seconds since the start."""
 
     seq: int

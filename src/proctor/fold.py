@@ -89,10 +89,10 @@ def _settle(result: Result, event: e.TestFinished) -> None:
 
 def conclude(phases: Sequence[e.Phase]) -> Outcome:
     """What the steps of one test add up to: each test ends once, in the worst way it earned."""
-    if not any(phase.when == "call" or phase.outcome != "passed" for phase in phases):
-        return Outcome.ERROR  # set up, perhaps taken down, but never called
     outcome = Outcome.PASSED
+    called = False
     for phase in phases:
+        called = called or phase.when == "call" or phase.outcome != "passed"
         if phase.subtest is not None:
             if phase.outcome == "failed":
                 outcome = Outcome.FAILED
@@ -108,7 +108,7 @@ def conclude(phases: Sequence[e.Phase]) -> Outcome:
                 outcome = Outcome.XFAILED if phase.wasxfail is not None else Outcome.SKIPPED
             elif phase.wasxfail is not None and phase.when == "call":
                 outcome = Outcome.XPASSED
-    return outcome
+    return outcome if called else Outcome.ERROR  # set up, perhaps taken down, but never called
 
 
 def closing_events(result: Result, seconds: float) -> list[e.Event]:

@@ -8,6 +8,7 @@ from proctor.result import Result
 
 # pytest's exit codes
 _STOPPED, _INTERNAL, _USAGE, _NOTHING = 2, 3, 4, 5
+_CONFTEST = "while loading conftest"
 
 
 def verdict(result: Result) -> tuple[RunOutcome, str]:
@@ -35,7 +36,10 @@ def _cut_short(result: Result, code: int) -> tuple[RunOutcome, str]:
     if result.broke is not None:
         return RunOutcome.INTERNAL_ERROR, result.broke.failure.message
     if code == _USAGE:
-        return RunOutcome.USAGE_ERROR, _complaint(result)
+        complaint = _complaint(result)
+        if _CONFTEST in result.stderr.text():  # all that a pytest too old for the plugin says about it
+            return RunOutcome.COLLECTION_ERROR, complaint
+        return RunOutcome.USAGE_ERROR, complaint
     return RunOutcome.CRASHED, f"the process exited with {code} before the session finished"
 
 
@@ -92,4 +96,4 @@ def _complaint(result: Result) -> str:
     for line in lines:
         if line.startswith("ERROR: ") and not line.startswith("ERROR: usage:"):
             return line.removeprefix("ERROR: ").strip()
-    return lines[-1].strip() if lines else ""
+    return lines[-1].removeprefix("E ").strip() if lines else ""

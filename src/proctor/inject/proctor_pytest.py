@@ -44,7 +44,7 @@ def clean(value):
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, dict):
-        return {clean(str(key)): clean(item) for key, item in value.items()}
+        return {_key(key): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [clean(item) for item in value]
     if value is None or isinstance(value, (bool, int)):
@@ -52,6 +52,19 @@ def clean(value):
     if isinstance(value, float):
         return value if value - value == 0 else str(value)
     return clean(str(value))
+
+
+def _key(key):
+    """The name that JSON gives to what is no name."""
+    return json.dumps(key) if key is None or isinstance(key, (bool, int, float)) else clean(str(key))
+
+
+def cut(text):
+    """A long text without its middle."""
+    if len(text) <= LONG_TEXT:
+        return text
+    half = LONG_TEXT // 2
+    return "%s\n[... %d characters left out ...]\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
 
 
 class Channel:
@@ -64,6 +77,7 @@ class Channel:
         self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUR_FD)
         os.close(fd)
         self.identity = self._look()
+        self.held = b""
 
     def _look(self):
         seen = os.fstat(self.fd)
@@ -72,6 +86,8 @@ class Channel:
     def write(self, data):
         if self.fd < 0 or os.getpid() != self.pid:
             return
+        if self.held:
+            data = self.held + data
         try:
             if self._look() != self.identity:
                 self.fd = -1  # a test closed it, and the number is somebody else's now
@@ -81,6 +97,7 @@ class Channel:
                 self._write_long(data)
         except OSError:
             self.fd = -1
+        self.held = b""
 
     def _write_long(self, data):
         # A KeyboardInterrupt between two writes would leave half a message.
@@ -97,6 +114,14 @@ class Channel:
     def send(self, text, blobs=b""):
         """One result; `text` is ASCII."""
         self.write(b"result %d\n%b%b" % (len(text), text.encode("ascii"), blobs))
+
+    def send_with_next(self, text):
+        """One result that may wait a moment: the next test starts at once, and one write does for both."""
+        self.held = b"result %d\n%b" % (len(text), text.encode("ascii"))
+
+    def flush(self):
+        if self.held:
+            self.write(b"")
 
     def session(self, facts, status="error", partial=True):
         body = {"status": status, "partial": partial, "proctor": clean(facts)}
@@ -194,7 +219,7 @@ class Frames:
         if isinstance(value, SyntaxError) and value.filename and os.path.isfile(value.filename):
             place = {"file": self.relative(value.filename), "line": value.lineno or 0}
             shown = "%s: %s" % (type(value).__name__, value.msg)
-        facts = {"type": type(value).__name__, "message": shown}
+        facts = {"type": type(value).__name__, "message": cut(shown)}
         if place:
             facts["place"] = place
         return facts
@@ -221,7 +246,7 @@ def _doctest_failure(value, frames):
     else:
         shown = _shown(failure.exc_info[1])
     message = "%s: %s" % (example.source.strip(), shown)
-    facts: "Dict[str, Any]" = {"type": type(failure).__name__, "message": message}
+    facts: "Dict[str, Any]" = {"type": type(failure).__name__, "message": cut(message)}
     if test.filename and os.path.isfile(test.filename) and test.lineno is not None:
         facts["place"] = {"file": frames.relative(test.filename), "line": test.lineno + example.lineno + 1}
     return facts
@@ -300,7 +325,8 @@ class Observer:
     def __init__(self, config):
         root = str(getattr(config, "rootpath", None) or config.rootdir)
         self.frames = Frames(root, str(config.invocation_params.dir))
-        self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "caplog_handler", None)
+        # Not caplog's handler: a test may clear that one, and set its level.
+        self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "report_handler", None)
         self.pinned = {}
 
     def pytest_runtest_makereport(self, item, call):
@@ -342,27 +368,39 @@ class Observer:
 
 def _log_record(record):
     facts = dict(record.__dict__)
-    facts["msg"] = record.getMessage()
+    message = facts.pop("message", None)  # as it was at the time: the arguments may have changed since
+    facts["msg"] = record.getMessage() if message is None else message
     facts["args"] = None
     facts["exc_info"] = None
-    facts.pop("message", None)
-    return clean(facts)
+    return {clean(str(name)): _cleaned(value) for name, value in facts.items()}
+
+
+def _cleaned(value):
+    try:
+        return clean(value)
+    except Exception:  # no text of its own, or a part of itself
+        return "<unprintable: %s>" % type(value).__name__
 
 
 class UnderWay:
     """A test that has begun: its phases so far, as JSON."""
 
-    __slots__ = ("files", "keywords", "phases", "status")
+    __slots__ = ("files", "has_subtests", "keywords", "phases", "status")
 
     def __init__(self):
         self.keywords = None
+        self.has_subtests = False
         self._again()
 
     def _again(self):
         self.phases, self.files, self.status = [], [], "pass"
 
-    def add(self, report):
+    def add(self, report, status=None, traced=True):
         facts = _phase_facts(report)
+        if status is not None:
+            facts["status"] = status
+        if not traced:
+            facts.pop("traceback", None)
         if report.when == "setup" and self.phases:
             self._again()  # another attempt at the same test: the last one counts
         if facts["outcome"] == "failed":
@@ -370,8 +408,10 @@ class UnderWay:
         elif facts["outcome"] == "skipped" and self.status == "pass":
             self.status = "skip"
         moved = {}
-        for field in ("longrepr", "stdout", "stderr"):
+        for field in ("longrepr", "stdout", "stderr", "log"):
             text = facts.get(field)
+            if text and field == "log":
+                text = "\n".join([json.dumps(record) for record in text])
             if text is not None and len(text) > LONG_TEXT:
                 name = "%d-%s-%s.txt" % (len(self.files) + 1, report.when.strip("?") or "crash", field)
                 self.files.append((name, clean(text).encode("utf-8")))
@@ -406,16 +446,26 @@ class Reporter(Observer):
         self.known = set()
         self.started = 0.0
         self.deselected = 0
+        self.traced = getattr(config.option, "tbstyle", "auto") != "no"
+        self.is_controller = False  # of xdist
+        self.suite = {}
 
     def pytest_sessionstart(self, session):
         self.in_session = True
+        self.is_controller = self.config.pluginmanager.hasplugin("dsession")
         self.started = time.time()
-        facts = {
+        self._try(self._describe, session)
+
+    def _describe(self, session):
+        """Said at the start, and at the end again if a test has added to the metadata."""
+        suite = {
             "root": str(session.fspath if hasattr(session, "fspath") else session.path),
-            "environment": getattr(self.config, "_metadata", {}),
+            "environment": clean(getattr(self.config, "_metadata", {})),
             "cwd": str(self.config.invocation_params.dir),
         }
-        self._try(self.channel.session, {"suite": facts})
+        if suite != self.suite:
+            self.suite = suite
+            self.channel.session({"suite": suite})
 
     def _try(self, action, *args):
         if CHANNEL is None:
@@ -432,29 +482,29 @@ class Reporter(Observer):
         self._try(self._collected, report)
 
     def _collected(self, report):
-        children = []
-        for node in report.result:
-            child = {"id": node.nodeid, "type": type(node).__name__}
-            if hasattr(node, "location"):
-                child["line"] = node.location[1]
-                child["tested"] = True
-            children.append(child)
-        facts = {"id": report.nodeid, "outcome": report.outcome, "children": children}
-        if report.longrepr:
-            facts["longrepr"] = str(report.longrepr)
-        self.collectors.append(facts)
+        children = [_child(node) for node in report.result]
+        text = str(report.longrepr) if report.longrepr else ""
+        self.collectors.append(
+            '{"id":%s,"outcome":"%s","children":[%s]%s}'
+            % (
+                quote(report.nodeid),
+                report.outcome,
+                ",".join(children),
+                ',"longrepr":%s' % quote(text) if text else "",
+            )
+        )
         self.collected += len(children) + 1
         if self.collected > CHUNK:
             self._flush_collectors()
         if report.failed:
-            text = facts["longrepr"] if report.longrepr else ""
             failure = getattr(report, "proctor_facts", None) or {"message": text.strip().rpartition("\n")[2]}
             error = {"id": report.nodeid, "longrepr": text, "failure": failure}
             self.channel.session({"collection_errors": [error]})
 
     def _flush_collectors(self):
         if self.collectors:
-            self.channel.session({"collectors": self.collectors})
+            facts = '{"collectors":[%s]}' % ",".join(self.collectors)
+            self.channel.send('{"status":"error","partial":true,"proctor":%s}' % facts)
             self.collectors = []
             self.collected = 0
 
@@ -473,8 +523,8 @@ class Reporter(Observer):
             markers = {
                 item.nodeid: sorted({mark.name for mark in item.iter_markers()}) for item in session.items
             }
-        if self.config.pluginmanager.hasplugin("dsession"):
-            return  # xdist's controller collects nothing itself
+        if self.is_controller:
+            return  # it collects nothing itself
         self._selected([item.nodeid for item in session.items], markers)
         self._ready()
 
@@ -523,11 +573,17 @@ class Reporter(Observer):
             if test is None:
                 test = self.tests[report.nodeid] = UnderWay()
             if test.keywords is None:
-                test.keywords = json.dumps(clean(list(report.keywords)))
-            if _is_plain(report):
+                test.keywords = "[%s]" % ",".join([quote(word) for word in report.keywords])
+            status = None
+            if hasattr(report, "context") or test.has_subtests:
+                # pytest fails a test for its subtests in this hook only; what they count as varies too.
+                test.has_subtests = True
+                answer = self.config.hook.pytest_report_teststatus(report=report, config=self.config)
+                status = str(answer[0])
+            if status is None and _is_plain(report):
                 test.add_plain(report)
             else:
-                test.add(report)
+                test.add(report, status, self.traced)
             if report.when == "???":  # a worker died; nobody will say that the test has finished
                 self._finish(report.nodeid)
         except Exception as error:
@@ -551,11 +607,17 @@ class Reporter(Observer):
                 [{"name": name, "length": len(data)} for name, data in test.files]
             )
             blobs = b"".join(data for _, data in test.files)
-        self.channel.send(
-            '{"name":%s,"status":"%s","proctor":{"keywords":%s,"phases":[%s]}%s}'
-            % (quote(nodeid), test.status, test.keywords, ",".join(test.phases), listed),
-            blobs,
+        text = '{"name":%s,"status":"%s","proctor":{"keywords":%s,"phases":[%s]}%s}' % (
+            quote(nodeid),
+            test.status,
+            test.keywords,
+            ",".join(test.phases),
+            listed,
         )
+        if blobs or self.is_controller:
+            self.channel.send(text, blobs)
+        else:
+            self.channel.send_with_next(text)
 
     # The rest of the session
 
@@ -586,12 +648,14 @@ class Reporter(Observer):
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session, exitstatus):
+        self._try(self.channel.flush)
         yield
         self._try(self._session_finished, session)
 
     def _session_finished(self, session):
         now = time.time()
         self._flush_collectors()
+        self._describe(session)
         facts = {
             "exit_status": int(session.exitstatus),
             "collected": session.testscollected + self.deselected,
@@ -600,6 +664,18 @@ class Reporter(Observer):
         }
         status = "pass" if facts["exit_status"] == 0 else "fail"
         self.channel.session({"finished": facts}, status=status, partial=False)
+
+
+def _child(node):
+    location = getattr(node, "location", None)
+    if location is None:
+        return '{"id":%s,"type":%s}' % (quote(node.nodeid), quote(type(node).__name__))
+    line = "null" if location[1] is None else "%d" % location[1]
+    return '{"id":%s,"type":%s,"line":%s,"tested":true}' % (
+        quote(node.nodeid),
+        quote(type(node).__name__),
+        line,
+    )
 
 
 def _is_plain(report):
@@ -612,6 +688,7 @@ def _is_plain(report):
         and not hasattr(report, "wasxfail")
         and not hasattr(report, "proctor_facts")
         and not hasattr(report, "context")
+        and not hasattr(report, "node")  # xdist's worker, which pytest names in the text of every phase
     )
 
 
@@ -626,10 +703,10 @@ def _phase_facts(report):
     if getattr(report, "context", None) is not None:
         facts["subtest"] = _subtest_name(report)
     longrepr = report.longrepr
+    text = report.longreprtext
+    if text:
+        facts["longrepr"] = text
     if longrepr is not None:
-        text = report.longreprtext
-        if text:
-            facts["longrepr"] = text
         if isinstance(longrepr, tuple) and len(longrepr) == 3:
             facts["reason"] = str(longrepr[2])
         crash = getattr(longrepr, "reprcrash", None)
@@ -644,6 +721,8 @@ def _phase_facts(report):
         for stream in ("stdout", "stderr"):
             if title == "Captured %s %s" % (stream, report.when):
                 facts[stream] = text
+    if isinstance(longrepr, str) and report.outcome == "failed":  # no exception: the words are all there is
+        facts["failure"] = {"message": cut(longrepr)}
     pinned = getattr(report, "proctor_facts", None)
     if pinned:
         facts.update(pinned)
@@ -651,7 +730,7 @@ def _phase_facts(report):
 
 
 def _location(place):
-    return {"path": str(place.path), "lineno": place.lineno, "message": str(place.message)}
+    return {"path": str(place.path), "lineno": place.lineno, "message": cut(str(place.message))}
 
 
 def _subtest_name(report):

@@ -16,7 +16,7 @@ PATH_VARIABLE = "PROCTOR_PYTHONPATH"
 
 _OLDEST_PYTHON = (3, 7)
 _OLDEST_PYTEST = (6, 2)
-_TEXT_OPTIONS = ("-v", "--tb=short", "-rA")
+_TEXT_OPTIONS = ("--verbosity=1", "--tb=short", "-rA")  # as a number, so that no `-q` takes it back
 
 
 def can_load_plugin(python: tuple[int, ...], pytest: str) -> bool:

@@ -13,8 +13,6 @@ from proctor.result import Result
 
 Load = Callable[[str], str]
 
-_LONG = ("longrepr", "stdout", "stderr")
-
 
 def head(result: Result) -> dict[str, Any]:
     """Everything but the long lists, in the order in which the plugin has it."""
@@ -84,13 +82,13 @@ def _outcome(test: e.TestFinished) -> str:
 
 
 def _status(phase: e.Phase) -> str:
+    if phase.status is not None:
+        return phase.status
     if phase.wasxfail is not None:
         if phase.outcome == "skipped":
             return "xfailed"
         if phase.outcome == "passed":
             return "xpassed"
-    if phase.subtest is not None:
-        return {"passed": "subtests passed", "failed": "failed", "skipped": "skipped"}[phase.outcome]
     if phase.outcome == "failed":
         return "failed" if phase.when in ("call", "???") else "error"
     if phase.outcome == "passed" and phase.when != "call":
@@ -120,18 +118,15 @@ def _stage(phase: e.Phase, paths: dict[str, str], load: Load) -> dict[str, Any]:
         stage["crash"] = phase.crash
         if phase.traceback is not None:
             stage["traceback"] = phase.traceback
-    texts = {field: getattr(phase, field) for field in _LONG}
-    texts.update({field: load(paths[name]) for field, name in phase.files.items() if name in paths})
-    log: Any = phase.log
-    if "log" in texts:
-        log = msgspec.json.decode(texts["log"]) if _is_json(texts["log"]) else [{"msg": texts["log"]}]
-    late = {"stdout": texts["stdout"], "stderr": texts["stderr"], "log": log, "longrepr": texts["longrepr"]}
+    texts = {field: load(paths[name]) for field, name in phase.files.items() if name in paths}
+    log: Any = [_record(line) for line in texts.pop("log").splitlines()] if "log" in texts else phase.log
+    late = {"stdout": phase.stdout, "stderr": phase.stderr, "log": log, "longrepr": phase.longrepr} | texts
     return stage | {field: value for field, value in late.items() if value}
 
 
-def _is_json(text: str) -> bool:
+def _record(line: str) -> Any:
+    """A log record that travelled as a line of a file; where the middle was left out, what says so."""
     try:
-        msgspec.json.decode(text)
+        return msgspec.json.decode(line)
     except msgspec.MsgspecError:
-        return False
-    return True
+        return {"msg": line}

@@ -78,9 +78,8 @@ class Ledger:
 
     def admit(self, raw: bytes, body: Body) -> Admission:
         """Check one result against every rule that does not need its file bytes."""
-        for key in _RESERVED:
-            if key in body and body[key] is None and key != "files":
-                del body[key]
+        if None in body.values():
+            _drop_nulls(body)
         partial = body.pop("partial", False)
         if not isinstance(partial, bool):
             raise Refused("P1", f"`partial` is {partial!r}; it must be true or false")
@@ -90,7 +89,7 @@ class Ledger:
             raise Refused("R2", f"status is {status!r}; known: {', '.join(sorted(STATUSES))}")
         if "testout" in body:
             _check_file_name(body["testout"], "testout", "T1")
-        files = self._files(name, body.get("files") or ())
+        files = self._files(name, body["files"]) if "files" in body else ()
         self._check_quota(name, partial, files)
         merged = None
         if not partial:
@@ -101,8 +100,9 @@ class Ledger:
     def commit(self, admitted: Admission) -> Partial | Finished:
         """The files are there: the result counts."""
         name = admitted.name
-        self._taken.update((name, file) for file, _ in admitted.files)
-        self._file_bytes += sum(size for _, size in admitted.files)
+        if admitted.files:
+            self._taken.update((name, file) for file, _ in admitted.files)
+            self._file_bytes += sum(size for _, size in admitted.files)
         if admitted.merged is None:
             self._open.setdefault(name, []).append(admitted.raw)
             return Partial(name, admitted.body)
@@ -164,8 +164,8 @@ class Ledger:
         return merged
 
     def _files(self, name: str | None, files: Any) -> tuple[tuple[str, int], ...]:
-        if not files and isinstance(files, (list, tuple)):
-            return ()
+        if files is None:
+            return ()  # it takes back the files of the partials before
         if not isinstance(files, list):
             raise Refused("F1", f"`files` is {_kind(files)}; it must be an array of objects")
         found: dict[str, int] = {}
@@ -218,6 +218,13 @@ def union(old: Body, new: Body) -> None:
             union(before, value)
         else:
             old[key] = value
+
+
+def _drop_nulls(body: Body) -> None:
+    """Null in a reserved key is absence; in `files` it is a deletion, and for the union to see."""
+    for key in _RESERVED:
+        if key != "files" and key in body and body[key] is None:
+            del body[key]
 
 
 def _strip(body: Body) -> Body:

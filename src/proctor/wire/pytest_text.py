@@ -1,15 +1,18 @@
 """pytest's terminal words (`-v --tb=short -rA`) as events, for versions that cannot load the plugin.
 
-What is not said cannot be told: durations, lines and ids with line breaks are beyond this reader, and the
-document says `"source": "text"`.
+What is not said cannot be told: durations, the lines of tests, the ids of what was deselected or never ran.
+What is said twice is compared: the session has finished only if pytest's tally, its last line, is the sum of
+what was read.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import dropwhile, groupby, takewhile
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import BAD, Outcome
 
 _OUTCOMES = {
     "PASSED": Outcome.PASSED,
@@ -19,125 +22,276 @@ _OUTCOMES = {
     "XFAIL": Outcome.XFAILED,
     "xfail": Outcome.XFAILED,
     "XPASS": Outcome.XPASSED,
+    "xpass": Outcome.XPASSED,
 }
-_RESULT = re.compile(rf"^(\S.*?) ({'|'.join(_OUTCOMES)})(?: \(.*\))? +\[ *\d+%\]$")
-_COLLECTED = re.compile(r"^collected (\d+) items?(?: / (\d+) errors?)?(?: / (\d+) deselected)?.*$")
-_COLLECTING = re.compile(r"^collecting \.\.\. ")
-_HEADING = re.compile(r"^_{3,} (.+?) _{3,}$")
-_SECTION = re.compile(r"^={3,} (.+?) ={3,}$")
-_SUMMARY = re.compile(r"^=*\s*((?:\d+ [a-z]+(?:, )?)+) in [0-9.]+(?: ?s(?:econds)?)?.*?=*$")
-_ENTRY = re.compile(rf"^({'|'.join(_OUTCOMES)}) (\S+)(?: - (.*))?$")
-_PLACE = re.compile(r"^(\S+\.py):(\d+): (?:in |\w)")
-_UNDER_WAY = re.compile(r"^(\S+\.py::.+?) $")
-_COUNT = re.compile(r"(\d+) ([a-z]+)")
+
+# While the tests run. An id ends where its brackets do: what is in them may look like anything.
+_ID = r"\S.*?::[^\[]*?(?:\[.*?\])?"
+_WORD = rf"({'|'.join(_OUTCOMES)})(?: \((.*)\))?(?: +\[ *[0-9]+(?:%|/[0-9]+)\])?"
+_RESULT = re.compile(rf"({_ID}) {_WORD}")
+_LATE_RESULT = re.compile(_WORD)  # with -s or live logs, what the test wrote stands between id and word
+_WORKER_RESULT = re.compile(rf"\[(gw[0-9]+)\] (?:\[ *[0-9]+%\] )?({'|'.join(_OUTCOMES)}) ({_ID}) ?")
+_UNDER_WAY = re.compile(r"(\S.*?::[^\[\s]+(?:\[.*\](?= $)|\[.*?\])?) ")
+_COLLECTED = re.compile(r"(?:collecting \.\.\. )?collected ([0-9]+) items?((?: / [0-9]+ [a-z]+)*)")
+_SCHEDULED = re.compile(r"gw[0-9]+ \[([0-9]+)\](?: / gw[0-9]+ \[[0-9]+\])*")
+
+# Afterwards.
+_TITLES = "ERRORS|FAILURES|X?PASSES|XFAILURES|warnings summary|short test summary info|slowest .*"
+_SECTION = re.compile(f"=+ ({_TITLES}) =+")
+_HEADING = re.compile(r"_+ (.+) _+")
+_STOPPED = re.compile(r"!+ (?:[\w.]*\.)?(KeyboardInterrupt|Interrupted|Exit)(?:: (.*?))? !+")
+_TALLY = re.compile(r"(?:=+ )?(no tests ran|[0-9]+ [a-z]+(?:, [0-9]+ [a-z]+)*) in [0-9.]+ ?s.*")
+_COUNT = re.compile(r"([0-9]+) ([a-z]+)")
+_COLLECTING = "ERROR collecting "
+
+# At any time.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_ROOT = re.compile(r"rootdir: (.+?)(?:, (?:inifile|configfile|testpaths): .*)?")
+_INTERNAL = "INTERNALERROR> "
+
+# In an explanation.
+_WORKER = re.compile(r"\[gw[0-9]+\] .+")
+_CAPTURED = re.compile(r"-+ Captured .+ -+")
+_PLACE = re.compile(r"(\S.*?):([0-9]+): (?:in .+|\w+)")
+_SYNTAX = re.compile(r'E +File "(.+)", line ([0-9]+)')
+_RAISED = re.compile(r"([A-Za-z_][\w.]*)(?::|$)")
+_DOCTEST = re.compile(r"^[0-9]{3} *>>> (.+)\nExpected:\n((?: {4}.*\n)+)Got:\n((?: {4}.*\n?)+)", re.M)
 
 
 class TextReader:
-    """Fed with stdout as it comes. A test is told when its line is; why it failed, at the end."""
+    """Fed with stdout as it comes. A test is told when its next neighbour is heard of, because its teardown
+    may still fail; one that failed is told at the end, where pytest explains it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._root = ""
         self._rest = ""
-        self._seen: dict[str, Outcome] = {}
-        self._texts: dict[str, list[str]] = {}
-        self._section = ""
-        self._heading = ""
-        self._counts: dict[str, int] = {}
-        self._held = ""  # the last test that passed: its teardown may still fail
+        self._reports: dict[str, list[Outcome]] = {}
+        self._reasons: dict[str, str] = {}
+        self._told: set[str] = set()
+        self._under_way: dict[str, None] = {}
+        self._last: dict[str, str] = {}  # worker -> its latest test
+        self._parallel = False
+        self._section = ""  # none yet: tests are running
+        self._explained: dict[str, list[list[str]]] = {}  # heading -> the lines of each text under it
+        self._lines: list[str] = []  # of the text that is being read
+        self._stopped: e.Failure | None = None
+        self._internal: list[str] = []
+        self._tally: Counter[str] | None = None
 
     def feed(self, text: str) -> list[e.Event]:
         *lines, self._rest = (self._rest + text).split("\n")
-        return [event for line in lines for event in self._line(line.rstrip("\r"))]
+        return [event for line in lines for event in self._line(_plain(line))]
 
     def close(self) -> list[e.Event]:
         """The end of output: what failed and why, and whether pytest came to its own end."""
-        cut = _UNDER_WAY.match(self._rest)
-        found = self.feed("\n") + self._let_go() + self._collection_errors()
-        for test, outcome in self._seen.items():
-            if outcome is not Outcome.PASSED:
-                found.append(self._finished(test, outcome))
-        if cut and cut[1] not in self._seen:
-            found.append(e.TestStarted(cut[1]))
-        if self._counts and self._agrees():
-            found.append(e.SessionFinished(None, len(self._seen)))
+        found = self.feed("\n") if self._rest else []
+        found += self._collection_errors()
+        for test in self._reports:
+            found += self._tell(test)
+        found += [e.TestStarted(test) for test in self._under_way]
+        if self._internal:
+            found.append(self._broke())
+        if self._stopped is not None:
+            found.append(e.SessionInterrupted(self._stopped))
+        if self._tally is not None:
+            found.append(self._finished(self._tally))
         return found
+
+    # Lines
 
     def _line(self, line: str) -> list[e.Event]:
-        line = _COLLECTING.sub("", line)
-        if section := _SECTION.match(line):
-            self._section, self._heading = section[1], ""
-        if summary := _SUMMARY.match(line):
-            self._counts = {word: int(count) for count, word in _COUNT.findall(summary[1])}
-            return []
-        if self._section in ("FAILURES", "ERRORS"):
-            self._report(line)
-        elif collected := _COLLECTED.match(line):
-            return self._collected(int(collected[1]), int(collected[3] or 0))
-        elif result := _RESULT.match(line):
-            return self._result(result[1], _OUTCOMES[result[2]])
+        if section := _SECTION.fullmatch(line):
+            self._section, self._lines = section[1], []
+        elif tally := _TALLY.fullmatch(line):
+            self._tally = _counts(tally[1])
+        elif line.startswith(_INTERNAL):
+            self._internal.append(line.removeprefix(_INTERNAL))
+        elif stopped := _STOPPED.fullmatch(line):
+            self._section = "stopped"
+            self._stopped = e.Failure(stopped[1], stopped[2] or stopped[1])
+        elif self._section == "stopped":
+            self._where_it_stopped(line)
+        elif self._section in ("FAILURES", "ERRORS"):
+            self._explanation(line)
+        elif not self._section:
+            return self._progress(line)
         return []
 
-    def _collected(self, items: int, deselected: int) -> list[e.Event]:
-        return [e.SuiteStarted(self._name, "", items - deselected)]
+    def _progress(self, line: str) -> list[e.Event]:
+        if root := _ROOT.fullmatch(line):
+            self._root = root[1]
+        elif collected := _COLLECTED.fullmatch(line):
+            others = _counts(collected[2])
+            count = int(collected[1]) - others["deselected"] + others["error"]
+            return [e.SuiteStarted(self._name, "", count)]
+        elif scheduled := _SCHEDULED.fullmatch(line):
+            self._parallel = True
+            return [e.SuiteStarted(self._name, "", int(scheduled[1]))]
+        elif result := _RESULT.fullmatch(line):
+            return self._result(result[1], result[2], result[3])
+        elif result := _WORKER_RESULT.fullmatch(line):
+            return self._result(result[3], result[2], worker=result[1])
+        elif self._under_way and (result := _LATE_RESULT.fullmatch(line)):
+            return self._result(next(iter(self._under_way)), result[1], result[2])
+        elif (test := _UNDER_WAY.match(line)) and (self._parallel or not self._under_way):
+            self._under_way[test[1]] = None
+        return []
 
-    def _result(self, test: str, outcome: Outcome) -> list[e.Event]:
-        before = self._seen.get(test)
-        if before is Outcome.FAILED:
-            return []  # the call failed, and then its teardown
-        self._seen[test] = outcome
-        if outcome is not Outcome.PASSED:
-            self._held = "" if self._held == test else self._held
-            return self._let_go()
-        let_go, self._held = self._let_go(), test
-        return let_go
+    def _result(self, test: str, word: str, reason: str | None = None, worker: str = "") -> list[e.Event]:
+        self._under_way.pop(test, None)
+        self._tally = None  # whatever looked like one was not the last line
+        self._reports.setdefault(test, []).append(_OUTCOMES[word])
+        if reason and not reason.endswith("..."):  # cut at the width of the terminal
+            self._reasons[test] = reason
+        before, self._last[worker] = self._last.get(worker, test), test
+        return [] if before == test or self._outcome(before) in BAD else self._tell(before)
 
-    def _let_go(self) -> list[e.Event]:
-        test, self._held = self._held, ""
-        return [e.TestStarted(test), e.TestFinished(test, Outcome.PASSED)] if test else []
+    def _explanation(self, line: str) -> None:
+        heading = _HEADING.fullmatch(line)
+        if heading and (heading[1].startswith("ERROR ") or self._section == "FAILURES"):
+            self._lines = []
+            self._explained.setdefault(heading[1], []).append(self._lines)
+        else:
+            self._lines.append(line)
 
-    def _report(self, line: str) -> None:
-        if heading := _HEADING.match(line):
-            self._heading = heading[1]
-            self._texts.setdefault(self._heading, [])
-        elif self._heading:
-            self._texts[self._heading].append(line)
+    def _where_it_stopped(self, line: str) -> None:
+        if self._stopped is not None and self._stopped.place is None:
+            place = self._place(line)
+            self._stopped = e.Failure(self._stopped.type, self._stopped.message, place)
 
-    def _finished(self, test: str, outcome: Outcome) -> e.TestFinished:
-        lines = self._text_of(test)
-        shown = [line[2:].strip() for line in lines if line.startswith("E ")]
-        message = "\n".join(shown) or None
-        places = [_PLACE.match(line) for line in lines]
-        found = [e.Place(place[1], int(place[2])) for place in places if place]
-        failure = e.Failure("", shown[0] if shown else "", found[-1] if found else None)
-        traceback = "\n".join(lines).strip() or None
-        return e.TestFinished(test, outcome, message=message, traceback=traceback, failure=failure)
+    # Events
 
-    def _text_of(self, test: str) -> list[str]:
-        """Headings drop the file and join classes with dots: `TestA.test_b`."""
-        name = ".".join(test.split("::")[1:]).replace(".().", ".")
-        wanted: tuple[str, ...] = (name, f"ERROR at setup of {name}", f"ERROR at teardown of {name}")
-        short = name.rpartition(".")[2]
-        wanted += (f"ERROR at setup of {short}", f"ERROR at teardown of {short}")
-        return [line for heading in wanted for line in self._texts.get(heading, ())]
+    def _outcome(self, test: str) -> Outcome:
+        """A test has a second report only if its teardown failed."""
+        reports = self._reports[test]
+        return Outcome.FAILED if Outcome.FAILED in reports else reports[-1]
+
+    def _tell(self, test: str) -> list[e.Event]:
+        if test in self._told:
+            return []
+        self._told.add(test)
+        outcome = self._outcome(test)
+        if outcome in BAD:
+            return [e.TestStarted(test), self._failed(test, outcome)]
+        return [e.TestStarted(test), e.TestFinished(test, outcome, message=self._reasons.get(test))]
+
+    def _failed(self, test: str, outcome: Outcome) -> e.TestFinished:
+        texts = [text for report in self._reports[test] for text in self._take(test, report)]
+        failures = [self._failure(lines) for lines in texts]
+        message = "\n".join(failure.message for failure in failures)
+        return e.TestFinished(
+            test,
+            outcome,
+            message=message or "the output ended before pytest said why",
+            traceback="\n".join(_text(lines) for lines in texts) or None,
+            failure=failures[0] if failures else None,
+        )
+
+    def _take(self, test: str, report: Outcome) -> list[list[str]]:
+        """The text about one report: tests of one name in several files are explained in their order."""
+        for heading in _headings(test, report):
+            if texts := self._explained.get(heading):
+                return [texts.pop(0)]
+        return []
 
     def _collection_errors(self) -> list[e.Event]:
-        found: list[e.Event] = []
-        for heading, lines in self._texts.items():
-            if heading.startswith("ERROR collecting "):
-                shown = [line[2:].strip() for line in lines if line.startswith("E ")]
-                message = shown[-1] if shown else ""
-                kind = message.partition(":")[0] if ":" in message else ""
-                failure = e.Failure(kind, message)
-                file = heading.removeprefix("ERROR collecting ")
-                found.append(e.CollectionFailed(file, failure, "\n".join(lines).strip()))
-        return found
+        return [
+            e.CollectionFailed(heading.removeprefix(_COLLECTING), self._failure(lines), _text(lines))
+            for heading, texts in self._explained.items()
+            if heading.startswith(_COLLECTING)
+            for lines in texts
+        ]
 
-    def _agrees(self) -> bool:
-        """pytest's own tally against what was read: a line that was missed must not pass for a pass."""
-        passed = sum(outcome is Outcome.PASSED for outcome in self._seen.values())
-        failed = sum(outcome is Outcome.FAILED for outcome in self._seen.values())
-        late = self._counts.get("error", 0) + self._counts.get("errors", 0)
-        return (
-            failed == self._counts.get("failed", 0)
-            and passed <= self._counts.get("passed", 0) <= passed + late
-        )
+    def _broke(self) -> e.SessionBroke:
+        last = next((line for line in reversed(self._internal) if line.strip()), "")
+        return e.SessionBroke(e.Failure(_raised(last), last), "\n".join(self._internal))
+
+    def _finished(self, tally: Counter[str]) -> e.SessionFinished | e.ChannelBroken:
+        """A line that was missed must not pass for a pass."""
+        read = Counter(str(report) for reports in self._reports.values() for report in reports)
+        read["error"] += len(self._collection_errors())
+        exact = ("passed", "failed", "error", "xfailed", "xpassed")
+        # A module that was skipped as a whole is in the tally and has no line.
+        if all(read[word] == tally[word] for word in exact) and read["skipped"] <= tally["skipped"]:
+            return e.SessionFinished(None, len(self._reports))
+        return e.ChannelBroken(f"pytest counted {_shown(tally)}; its output was read as {_shown(read)}")
+
+    # Explanations
+
+    def _failure(self, lines: list[str]) -> e.Failure:
+        own = _own(lines)
+        raised = _exception(own)
+        message = raised or _doctest(own) or _text(own)
+        places = [place for line in own if (place := self._place(line))]
+        return e.Failure(_raised(message) if raised else "", message, places[-1] if places else None)
+
+    def _place(self, line: str) -> e.Place | None:
+        """A line of the user's code, as far as its path tells."""
+        found = _PLACE.fullmatch(line) or _SYNTAX.fullmatch(line)
+        if found is None:
+            return None
+        path = found[1].removeprefix(self._root + "/")
+        foreign = path.startswith(("/", "../")) or "site-packages/" in path
+        return None if foreign else e.Place(path, int(found[2]))
+
+
+def _plain(line: str) -> str:
+    return _COLOUR.sub("", line.rstrip("\r"))
+
+
+def _counts(text: str) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for count, word in _COUNT.findall(text):
+        counts["error" if word == "errors" else word] += int(count)
+    return counts
+
+
+def _shown(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in sorted(counts.items()) if count) or "nothing"
+
+
+def _headings(test: str, report: Outcome) -> tuple[str, ...]:
+    """The file is dropped, the rest joined with dots: `TestA.test_b[x::y]`. A doctest is marked as one."""
+    path, bracket, parameters = test.partition("[")
+    name = ".".join(part for part in path.split("::")[1:] if part != "()") + bracket + parameters
+    names = (name, f"[doctest] {name}")
+    if report is Outcome.FAILED:
+        return names
+    if report is not Outcome.ERROR:
+        return ()
+    return tuple(f"ERROR at {phase} of {name}" for phase in ("setup", "teardown") for name in names)
+
+
+def _own(lines: list[str]) -> list[str]:
+    """Without the name of xdist's worker, and up to what the test printed: that may look like anything."""
+    start = 1 if lines and _WORKER.fullmatch(lines[0]) else 0
+    return list(takewhile(lambda line: not _CAPTURED.fullmatch(line), lines[start:]))
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(_own(lines)).strip()
+
+
+def _exception(lines: list[str]) -> str:
+    """The last block of `E` lines: the earlier ones led to it. A syntax error comes after its code."""
+    groups = groupby(lines, lambda line: line[:2].rstrip() == "E")
+    blocks = [list(block) for marked, block in groups if marked]
+    last = [line[4:] for line in blocks[-1]] if blocks else []
+    return "\n".join(dropwhile(lambda line: line.startswith(" "), last))
+
+
+def _raised(message: str) -> str:
+    """The type of an exception, as far as its words give it; pytest leaves out the one of a plain assert."""
+    if message.startswith("assert "):
+        return "AssertionError"
+    found = _RAISED.match(message)
+    return found[1].rpartition(".")[2] if found else ""
+
+
+def _doctest(lines: list[str]) -> str:
+    found = _DOCTEST.search("\n".join(lines))
+    if found is None:
+        return ""
+    want, got = (re.sub("^ {4}", "", part, flags=re.M).strip() for part in found.group(2, 3))
+    return f"{found[1]}: expected {want}, got {got}"

@@ -66,19 +66,23 @@ class SessionReader:
         self._name = name
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
-        self._lines: dict[str, int] = {}
+        self._found: dict[str, e.Place] = {}
+        # Each id comes four times and most keywords come with every test: one string does for all.
+        self._strings: dict[str, str] = {}
         self._errors: list[e.CollectionFailed] = []
         self._places: dict[str, e.Place] = {}
         self._begun = False
 
     def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]:
-        if frame.name is None:
+        name = frame.name
+        if name is None:
             news = frame.news if isinstance(frame, Finished) else frame.body
             facts = news.get(KEY)
             return self._session(facts) if isinstance(facts, dict) else []
+        name = self._strings.setdefault(name, name)
         if isinstance(frame, Partial):
-            return self._test_started(frame.name, frame.body)
-        return [self._test_finished(frame.name, frame.body, files)]
+            return self._test_started(name, frame.body)
+        return [self._test_finished(name, frame.body, files)]
 
     def close(self) -> list[e.Event]:
         """No more will come: let go of what was held back."""
@@ -92,17 +96,20 @@ class SessionReader:
         file, line = body.get("file"), body.get("line")
         if not isinstance(file, str):
             return [e.TestStarted(name)]
-        place = self._places[name] = e.Place(file, line if isinstance(line, int) else 0)
+        place = e.Place(file, line if isinstance(line, int) else 0)
+        known = self._found.get(name)
+        place = self._places[name] = known if known == place else place
         return [e.TestStarted(name, place)]
 
     def _test_finished(self, name: str, body: Body, files: tuple[e.File, ...]) -> e.TestFinished:
         facts = msgspec.convert(body.get(KEY, {}), _TestFacts)
         phases = facts.phases
+        keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))
         outcome = conclude(phases)
         place = self._places.pop(name, None)
         seconds = sum([phase.duration for phase in phases])
         if len(phases) == 3 and outcome == "passed" and not files:  # nearly all
-            return e.TestFinished(name, outcome, seconds, place=place, phases=phases, keywords=facts.keywords)
+            return e.TestFinished(name, outcome, seconds, place=place, phases=phases, keywords=keywords)
         return e.TestFinished(
             name,
             outcome,
@@ -112,7 +119,7 @@ class SessionReader:
             place=place,
             failure=_failure(phases),
             phases=phases,
-            keywords=facts.keywords,
+            keywords=keywords,
             files=files,
         )
 
@@ -126,14 +133,16 @@ class SessionReader:
             suite = facts.suite
             found.append(e.SuiteDescribed(suite.root, self._toolchain, suite.environment))
         found += facts.collectors
-        self._note_lines(facts.collectors)
+        self._note_places(facts.collectors)
         for error in facts.collection_errors:
             self._collection_failed(error, found)
         if facts.deselected:
             found.append(e.TestsDeselected(facts.deselected))
         if facts.selected:
-            self._selected.update(facts.selected)
-            found.append(e.TestsSelected(facts.selected, facts.markers, self._found_at(facts.selected)))
+            selected = tuple(map(self._strings.setdefault, facts.selected, facts.selected))
+            self._selected.update(selected)
+            places = {test: self._found[test] for test in selected if test in self._found}
+            found.append(e.TestsSelected(selected, facts.markers, places))
         if facts.collection_ended and not self._begun:
             found += self._begin(facts.collection_ended)
         found += facts.warnings
@@ -148,15 +157,14 @@ class SessionReader:
             found.append(facts.finished)
         return found
 
-    def _note_lines(self, collectors: list[e.CollectorFinished]) -> None:
+    def _note_places(self, collectors: list[e.CollectorFinished]) -> None:
+        strings = self._strings
         for collector in collectors:
             for child in collector.children:
+                test = strings.setdefault(child.id, child.id)
                 if child.tested and child.line is not None:
-                    self._lines[child.id] = child.line + 1
-
-    def _found_at(self, tests: tuple[str, ...]) -> dict[str, e.Place]:
-        lines = self._lines
-        return {t: e.Place(t.partition("::")[0], lines.pop(t)) for t in tests if t in lines}
+                    file = test.partition("::")[0]
+                    self._found[test] = e.Place(strings.setdefault(file, file), child.line + 1)
 
     def _collection_failed(self, error: _CollectionError, found: list[e.Event]) -> None:
         failed = e.CollectionFailed(error.id, error.failure, error.longrepr)
@@ -176,9 +184,11 @@ class SessionReader:
 def _telling(phases: tuple[e.Phase, ...]) -> list[e.Phase]:
     """The phases that have something to say about how the test ended: what failed, or else what skipped."""
     failed = [phase for phase in phases if phase.outcome == "failed"]
+    if any(phase.subtest is not None for phase in failed):
+        return [p for p in failed if p.subtest is not None or p.failure is not None]  # not that they failed
     if failed:
         return failed
-    return [p for p in phases if p.outcome == "skipped" or p.wasxfail is not None]
+    return [p for p in phases if p.subtest is None and (p.outcome == "skipped" or p.wasxfail is not None)]
 
 
 def _message(phases: tuple[e.Phase, ...]) -> str | None:
