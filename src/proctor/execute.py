@@ -16,7 +16,7 @@ import msgspec
 from proctor import events as e
 from proctor.archive import store
 from proctor.archive.recording import Recording
-from proctor.errors import UsageError
+from proctor.errors import LaunchError, UsageError
 from proctor.launch import Launch, Voice
 from proctor.outcome import RunOutcome
 from proctor.process import interpreter as interpreters
@@ -101,21 +101,9 @@ def execute(
     root = Path(spec.root)
     run_id = new_run_id()
     with _Shelf(root, run_id, environ, keeping) as shelf:
-        voice = prepared.launch.voice
-        started = e.RunStarted(
-            run_id,
-            spec.runner,
-            prepared.launch.argv,
-            spec.root,
-            prepared.interpreter.path,
-            datetime.now(UTC).isoformat(timespec="milliseconds"),
-            spec.selection.everything and not spec.arguments,
-            spec.collect_only,
-            voice,
-        )
-        recording = shelf.recording
-        run = _Run(Relay(started, [*sinks, *([recording] if recording else [])]), shelf, voice, result_lines)
         with Supervised(prepared.launch, run_id, environ) as process:
+            relay = Relay(_started(spec, prepared, run_id), [*sinks, *shelf.sinks])
+            run = _Run(relay, shelf, prepared.launch.voice, result_lines)
             _listen(process, run, stop, spec.timeout)
         result = run.close(process.exit_status)
         shelf.finish(result)
@@ -125,30 +113,47 @@ def execute(
         return answer
 
 
+def _started(spec: RunSpec, prepared: Prepared, run_id: str) -> e.RunStarted:
+    return e.RunStarted(
+        run_id,
+        spec.runner,
+        prepared.launch.argv,
+        spec.root,
+        prepared.interpreter.path,
+        datetime.now(UTC).isoformat(timespec="milliseconds"),
+        spec.selection.everything and not spec.arguments,
+        spec.collect_only,
+        prepared.launch.voice,
+    )
+
+
 def _listen(process: Supervised, run: _Run, stop: Stop, timeout: float) -> None:
     """The loop: read, tell, and end what has to end."""
     limit = run.now() + timeout if timeout else None
     ending: Ending | None = None
-    hurried = False
     while not process.done:
         now = run.now()
-        if ending is None and stop.reason is not None:
+        goes_on = ending is None and process.exit_status is None  # what ended by itself cannot be stopped
+        if goes_on and stop.reason is not None:
             ending = run.stop(stop.reason)
-        elif ending is None and limit is not None and now >= limit:
+        elif goes_on and limit is not None and now >= limit:
             ending = run.stop(RunOutcome.TIMEOUT)
         if ending is not None:
-            if stop.hurried and not hurried:
-                hurried = True
+            if stop.hurried:
                 ending.hurry(now)
             if push := ending.due(now):
                 process.push(push)
-        waits = [TICK, ending.wait(now) if ending else None, limit - now if limit and not ending else None]
+        waits = [TICK, ending.wait(now) if ending else None, limit - now if limit and goes_on else None]
         chunks = process.wait(min(wait for wait in waits if wait is not None), stop)
         for chunk in sorted(chunks, key=lambda chunk: chunk.stream == "control"):
             run.take(chunk)
         if run.deaf:
             process.stop_hearing()
+        if ending is not None and run.interrupted:
+            ending.heard(now)
         run.tick()
+    if process.cut_off:
+        run.lose_channel()
 
 
 class _Shelf:
@@ -178,6 +183,10 @@ class _Shelf:
     def files(self) -> Path:
         return self.kept or Path(self._scratch or "")
 
+    @property
+    def sinks(self) -> list[Sink]:
+        return [self.recording] if self.recording is not None else []
+
     def __enter__(self) -> _Shelf:
         return self
 
@@ -204,14 +213,16 @@ class _Shelf:
                 continue
         return None
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self.attachments.close()
         if self.recording is not None:
             self.recording.close()
-        if self._scratch is not None:
-            import shutil
+        unused = self.kept if error is LaunchError else None  # nothing was started: there is nothing to keep
+        for leftover in (self._scratch, unused):
+            if leftover is not None:
+                import shutil
 
-            shutil.rmtree(self._scratch, ignore_errors=True)
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 class _Run:
@@ -219,6 +230,8 @@ class _Run:
 
     def __init__(self, relay: Relay, shelf: _Shelf, voice: Voice, result_lines: Sequence[ResultLine]) -> None:
         self._relay, self._shelf, self._result_lines = relay, shelf, list(result_lines)
+        if shelf.recording is not None:
+            self._result_lines.append(shelf.recording.result)
         self._start = time.monotonic()
         self._name = relay.result.run.runner
         self._decoders: dict[str, codecs.IncrementalDecoder] = {
@@ -240,6 +253,10 @@ class _Run:
     def tick(self) -> None:
         self._relay.tick(self.now())
 
+    @property
+    def interrupted(self) -> bool:
+        return self._relay.result.interrupted is not None
+
     def stop(self, reason: RunOutcome) -> Ending:
         self._publish(e.RunStopped(reason))
         return Ending(self.now())
@@ -249,6 +266,11 @@ class _Run:
             self._hear(chunk.data)
         else:
             self._read(chunk.stream, chunk.data)
+
+    def lose_channel(self) -> None:
+        """The program closed the channel and lived on. After the end of its session it may."""
+        if self._relay.result.suite is not None and self._relay.result.finished is None:
+            self._publish(e.ChannelBroken("the control channel was closed before the session finished"))
 
     def close(self, exit_status: int | None) -> Result:
         """The process is gone: the last words, then what it all means."""
@@ -329,12 +351,9 @@ class _Run:
         self._publish(e.ChannelBroken(f"control channel: {frame.error}"))
 
     def _write_result(self, finished: Finished, files: tuple[e.File, ...]) -> None:
-        lines = list(self._result_lines)
-        if self._shelf.recording is not None:
-            lines.append(self._shelf.recording.result)
-        if lines:
+        if self._result_lines:
             line = _normal_form(self._name, finished, files)
-            for write in lines:
+            for write in self._result_lines:
                 write(line)
 
 

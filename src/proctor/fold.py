@@ -127,9 +127,9 @@ def _ending(result: Result, test: str) -> e.TestFinished:
     """The test that was running when the process ended or fell silent: what was not closed is an error."""
     outcome, cause = _lost(result)
     fault = result.fault
-    place = fault.places[0] if fault and fault.places else None
-    if place is None and result.interrupted is not None:
-        place = result.interrupted.failure.place
+    place = result.interrupted.failure.place if result.interrupted else None
+    if place is None and fault and fault.places:
+        place = fault.places[0]
     at = place or result.places.get(test)
     return e.TestFinished(
         test,

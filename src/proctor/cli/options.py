@@ -59,7 +59,10 @@ def python(parsed: argparse.Namespace, settings: config.Settings) -> str | None:
 
 
 def project(directory: str) -> Path:
-    root = Path(directory).absolute()
+    try:
+        root = Path(directory).absolute()
+    except FileNotFoundError:
+        raise UsageError("the current directory is gone; `-C DIR` names another") from None
     if not root.is_dir():
         raise UsageError(f"no such directory: {directory}")
     return Path(os.path.normpath(root))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-INTERRUPT_SECONDS = 2.0  # for fixtures to clean up after a KeyboardInterrupt
+INTERRUPT_SECONDS = 2.0  # for a sign that the interrupt was heard
+CLEANUP_SECONDS = 10.0  # for fixtures and reports, once it was heard
 ABORT_SECONDS = 0.5  # for faulthandler to say where the process hangs
 
 
@@ -22,11 +23,18 @@ class Ending:
     def __init__(self, now: float, steps: tuple[Push, ...] = (Push.INTERRUPT, Push.ABORT, Push.KILL)) -> None:
         self._steps = list(steps)
         self._next = now
+        self._heard = False
 
     def hurry(self, now: float) -> None:
         """No more patience: kill now."""
         if self._steps:
             self._steps, self._next = [Push.KILL], now
+
+    def heard(self, now: float) -> None:
+        """The interrupt got through: what is going on now is no hang but a cleaning up."""
+        if Push.ABORT in self._steps and not self._heard:
+            self._heard = True
+            self._next = now + CLEANUP_SECONDS
 
     def due(self, now: float) -> Push | None:
         if not self._steps or now < self._next:

@@ -51,6 +51,7 @@ def stoppable() -> Iterator[Stop]:
     before = {
         number: signal.signal(number, lambda *_, reason=reason: stop.ask(reason))
         for number, reason in wishes.items()
+        if signal.getsignal(number) is not signal.SIG_IGN  # nohup and background jobs mean it
     }
     try:
         yield stop

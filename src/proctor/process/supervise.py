@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,9 +22,13 @@ from proctor.process.tagged import TAG_VARIABLE, kill_tagged
 
 SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 CONTROL_FD = 3  # as supervisor.py places it
+STREAMS = ("control", "stdout", "stderr")
 READ = 1 << 16
-BATCH_SECONDS = 0.004  # a busy channel is read in batches: a wake-up costs more than a message
-GONE_SECONDS = 12.0  # for the supervisor to end the tree; it gives up itself before that
+LAST_READS = 64  # of each pipe when all is over: more than a pipe holds
+BATCH_SECONDS = 0.02  # a busy channel is read in batches: a wake-up costs more than a message
+START_SECONDS = 60.0  # for the supervisor to start the program: a directory may be on a slow network
+GONE_SECONDS = 25.0  # for the supervisor to end the tree; it gives up itself before that
+PF_EXITING = 0x4  # in the flags of /proc/PID/stat
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -36,61 +41,68 @@ class Supervised:
 
     def __init__(self, launch: Launch, tag: str, environ: Mapping[str, str]) -> None:
         self.exit_status: int | None = None  # as Python has it: minus the signal's number
-        self.done = False
+        self.done = False  # there will be nothing more to read
+        self.cut_off = False  # the program closed the control channel and lived on
         self._tag = tag
         self._ends: dict[int, str] = {}
         self._busy = False
         self._words = b""
-        self._start(launch, {**environ, **launch.environment})
-
-    def _start(self, launch: Launch, environ: dict[str, str]) -> None:
-        pipes = {stream: os.pipe() for stream in ("control", "stdout", "stderr")}
-        self._ends = {read: stream for stream, (read, _) in pipes.items()}
-        self._socket, theirs = socket.socketpair()
-        control = pipes["control"][1]
+        self._main_pid = 0
+        self._give_up_at: float | None = None
+        environ = {**environ, **launch.environment, TAG_VARIABLE: tag}
+        message = encode_launch(launch, _with_channel(environ))
+        self._start_supervisor(environ)
         try:
-            self._supervisor = subprocess.Popen(
-                [sys.executable, "-I", "-S", SUPERVISOR, str(theirs.fileno()), str(control)],
-                stdin=subprocess.DEVNULL,
-                stdout=pipes["stdout"][1],
-                stderr=pipes["stderr"][1],
-                pass_fds=(theirs.fileno(), control),
-                start_new_session=True,
-                cwd="/",
-                env={},
-            )
-        finally:
-            theirs.close()
-            for _, write in pipes.values():
-                os.close(write)
-        try:
-            self._socket.sendall(encode_launch(launch, self._environment(environ)))
-            self._await_start(launch)
+            self._start(launch, message)
         except BaseException:
             self.close()
             raise
 
-    def _environment(self, environ: dict[str, str]) -> dict[str, str]:
-        number = str(CONTROL_FD)
-        return {
-            **environ,
-            TAG_VARIABLE: self._tag,
-            "PROCTOR_CONTROL_FD": number,
-            "PROCTOR_CONTROL": f"/dev/fd/{number}",
-            "ATEX_TEST_CONTROL": number,
-        }
+    def _start_supervisor(self, environ: Mapping[str, str]) -> None:
+        writes: dict[str, int] = {}
+        self._socket, theirs = socket.socketpair()
+        try:
+            for stream in STREAMS:
+                read, writes[stream] = os.pipe()
+                self._ends[read] = stream
+            control = writes["control"]
+            self._supervisor = subprocess.Popen(
+                [sys.executable, "-I", "-S", SUPERVISOR, str(theirs.fileno()), str(control)],
+                stdin=subprocess.DEVNULL,
+                stdout=writes["stdout"],
+                stderr=writes["stderr"],
+                pass_fds=(theirs.fileno(), control),
+                start_new_session=True,
+                cwd="/",
+                env=environ,
+            )
+        except OSError as error:
+            self._socket.close()
+            self._forget_all()
+            raise LaunchError(f"cannot start a supervisor: {error.strerror}: {error.filename}") from error
+        finally:
+            theirs.close()
+            for write in writes.values():
+                os.close(write)
 
-    def _await_start(self, launch: Launch) -> None:
-        while b"\n" not in self._words:
-            part = self._socket.recv(4096)
-            if not part:
-                raise LaunchError(f"the supervisor of {launch.argv[0]} ended before it could start anything")
-            self._words += part
+    def _start(self, launch: Launch, message: bytes) -> None:
+        self._socket.settimeout(START_SECONDS)
+        try:
+            self._socket.sendall(message)
+            while b"\n" not in self._words:
+                part = self._socket.recv(4096)
+                if not part:
+                    raise LaunchError(f"the supervisor of {launch.argv[0]} ended before it could start it")
+                self._words += part
+        except TimeoutError:
+            raise LaunchError(f"{launch.argv[0]} did not start within {START_SECONDS:g} s") from None
+        except OSError as error:
+            raise LaunchError(f"the supervisor of {launch.argv[0]} is gone: {error.strerror}") from error
         line, _, self._words = self._words.partition(b"\n")
-        word, _, rest = line.decode().partition(" ")
+        word, *rest = line.decode().split()
         if word == "failed":
-            number, _, where = rest.partition(" ")
-            raise LaunchError(f"cannot start {where or launch.argv[0]}: {os.strerror(int(number))}")
+            raise LaunchError(_why_not(launch, *rest))
+        self._main_pid = int(rest[0])
         for end in self._ends:
             os.set_blocking(end, False)
         self._socket.setblocking(False)
@@ -102,10 +114,17 @@ class Supervised:
         self.close()
 
     def push(self, push: Push) -> None:
+        if push is Push.KILL and self._give_up_at is None:
+            self._give_up_at = time.monotonic() + GONE_SECONDS
+        self._wake()
         try:
             self._socket.send(push.value)
         except OSError:
             pass  # it has ended by itself
+
+    def _wake(self) -> None:
+        """A test may have stopped its parent, which then would neither hear nor tell anything."""
+        self._supervisor.send_signal(signal.SIGCONT)
 
     def wait(self, seconds: float | None, stop: Stop) -> list[Chunk]:
         """What there is to read, after at most `seconds`; nothing if nothing came."""
@@ -113,12 +132,18 @@ class Supervised:
         if self._busy:
             _ready(watched, BATCH_SECONDS)
         ready = _ready([*watched, *self._ends], seconds)
+        if not ready:
+            self._wake()
         if stop.fileno() in ready:
             stop.clear()
         chunks = [self._read(end) for end in list(self._ends) if end in ready]
         self._busy = any(0 < len(chunk.data) < READ // 2 for chunk in chunks)
         if self._socket.fileno() in ready:
-            self._listen(chunks)
+            self._listen()
+        if self._give_up_at is not None and time.monotonic() > self._give_up_at:
+            self.done = True
+        if self.done:
+            self._drain(chunks)
         return [chunk for chunk in chunks if chunk.data]
 
     def _read(self, end: int) -> Chunk:
@@ -129,13 +154,19 @@ class Supervised:
             return Chunk(stream, b"")
         if not data:
             self._forget(end)
+            if stream == "control":
+                self.cut_off = self.exit_status is None and _lives(self._main_pid)
         return Chunk(stream, data)
 
     def _forget(self, end: int) -> None:
         del self._ends[end]
         os.close(end)
 
-    def _listen(self, chunks: list[Chunk]) -> None:
+    def _forget_all(self) -> None:
+        for end in list(self._ends):
+            self._forget(end)
+
+    def _listen(self) -> None:
         try:
             part = self._socket.recv(4096)
         except BlockingIOError:
@@ -144,23 +175,22 @@ class Supervised:
             part = b""
         self._words += part
         *lines, self._words = self._words.split(b"\n")
-        gone = not part
         for line in lines:
             word, _, rest = line.partition(b" ")
             if word == b"exit":
                 self.exit_status = os.waitstatus_to_exitcode(int(rest))
-            gone = gone or word == b"gone"
-        if gone:
-            self._drain(chunks)
+            elif word == b"gone":
+                self.done = True
+        if not part:  # the supervisor is dead: there is nobody left who could tell us more
             self.done = True
 
     def _drain(self, chunks: list[Chunk]) -> None:
         """Every process is dead: what they wrote is in the pipes, and more cannot come."""
         for end in list(self._ends):
-            while end in self._ends:
+            for _ in range(LAST_READS):
                 chunk = self._read(end)
                 if not chunk.data:
-                    break  # somebody we did not start holds the other end; no reason to wait for them
+                    break  # or somebody we did not start holds the other end; no reason to wait for them
                 chunks.append(chunk)
 
     def stop_hearing(self) -> None:
@@ -174,15 +204,41 @@ class Supervised:
         if not self.done:
             self.push(Push.KILL)
         self._socket.close()
+        seconds = GONE_SECONDS if self._give_up_at is None else self._give_up_at - time.monotonic()
         try:
-            self._supervisor.wait(GONE_SECONDS if not self.done else 2.0)
+            self._supervisor.wait(max(0.0, seconds))
         except subprocess.TimeoutExpired:
             self._supervisor.kill()
             self._supervisor.wait()
-        if not self.done or self._supervisor.returncode != 0:
+        if self._supervisor.returncode != 0:  # it did not say that all are gone
             kill_tagged(self._tag)
-        for end in list(self._ends):
-            self._forget(end)
+        self._forget_all()
+
+
+def _with_channel(environ: Mapping[str, str]) -> dict[str, str]:
+    number = str(CONTROL_FD)
+    return {
+        **environ,
+        "PROCTOR_CONTROL_FD": number,
+        "PROCTOR_CONTROL": f"/dev/fd/{number}",
+        "ATEX_TEST_CONTROL": number,
+    }
+
+
+def _why_not(launch: Launch, step: str, number: str) -> str:
+    """What the supervisor's `failed` means, in terms of what was asked for."""
+    what = {"directory": launch.cwd, "memory": f"with a limit of {launch.memory} bytes"}
+    return f"cannot start {what.get(step, launch.argv[0])}: {os.strerror(int(number))}"
+
+
+def _lives(pid: int) -> bool:
+    """Alive, and not on its way out: the descriptors of a process are closed before its end is seen."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        state, *fields = stat[stat.rindex(b")") + 2 :].split()
+        return state not in (b"Z", b"X") and not int(fields[5]) & PF_EXITING
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def _ready(descriptors: list[int], seconds: float | None) -> set[int]:
@@ -200,7 +256,10 @@ def encode_launch(launch: Launch, environ: Mapping[str, str]) -> bytes:
     for field in fields:
         if "\0" in field:
             raise LaunchError(f"cannot start a program with NUL in {field!r}")
-    body = b"".join(os.fsencode(field) + b"\0" for field in fields)
+    try:
+        body = b"".join(os.fsencode(field) + b"\0" for field in fields)
+    except UnicodeEncodeError as error:
+        raise LaunchError(f"cannot start a program: {error.object!r} is no text of this system") from error
     return b"%010d" % len(body) + body
 
 

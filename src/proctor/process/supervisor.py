@@ -5,8 +5,8 @@ every run waits for it. File descriptors 0, 1 and 2 are already those of the tes
 
 On SOCKET it reads one launch (see `encode_launch` in supervise.py), then single letters:
     i  interrupt the main process      a  make it abort, so that it says where it is      k  kill everything
-and writes lines: `pid N`, `failed ERRNO WHERE`, `exit STATUS` (as waitpid gives it), `gone`.
-End of input means that proctor is dead: everything is killed.
+and writes lines: `pid N` or `failed STEP ERRNO`, `exit STATUS` (as waitpid gives it), and `gone` once
+nothing is alive. End of input means that proctor is dead: everything is killed.
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # the plain module costs ten times as much
@@ -16,28 +16,29 @@ import sys
 import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+EINVAL = 22
 CONTROL_FD = 3  # in the tests; 3 to 9, because a POSIX shell need not take two digits
-KILL_SECONDS = 10.0  # after that, what is left cannot be killed by anybody
+KILL_SECONDS = 20.0  # after that, what is left cannot be killed by anybody
 
 
-def main(sock: int, control: int) -> None:
+def main(sock: int, control: int) -> int:
     os.set_inheritable(sock, False)
     os.set_inheritable(control, False)
     fields = read_launch(sock)
-    become_subreaper()
-    try:
-        main_pid = start(fields, control)
-    except OSError as error:
-        say(sock, f"failed {error.errno or 0} {error.filename or ''}")
-        return
-    os.close(control)
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 1)
-    os.dup2(null, 2)
-    say(sock, f"pid {main_pid}")
+    prctl(PR_SET_CHILD_SUBREAPER, 1)  # whoever daemonises below us becomes our child
+    main_pid, trouble = start(fields, control)
+    if trouble:
+        say(sock, b"failed " + trouble)
+        return 0
+    # From here on only SIGKILL ends us, and only SIGSTOP stops us: tests signal their parents by mistake.
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    let_go_of_output(control)
+    say(sock, b"pid %d" % main_pid)
     watch(sock, main_pid)
-    end_tree(main_pid)
-    say(sock, "gone")
+    if not end_tree(sock, main_pid):
+        return 1
+    say(sock, b"gone")
+    return 0
 
 
 def read_launch(sock: int) -> list[bytes]:
@@ -57,70 +58,73 @@ def read_exactly(sock: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def say(sock: int, text: str) -> None:
+def say(sock: int, line: bytes) -> None:
     try:
-        os.write(sock, text.encode("ascii", "backslashreplace") + b"\n")
+        os.write(sock, line + b"\n")
     except OSError:
         pass  # proctor is gone; the tree still has to go
 
 
 def prctl(option: int, value: int) -> None:
     try:
-        import ctypes
+        import _ctypes  # all of ctypes would cost half as much again as starting Python
 
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+        ourselves = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
+        function = _ctypes.dlsym(ourselves, "prctl")
+        _ctypes.call_function(function, (option, value, 0, 0, 0))
     except (ImportError, OSError, AttributeError):
-        pass  # not Linux: process groups and the run's tag must do
+        pass  # not Linux: process groups must do
 
 
-def become_subreaper() -> None:
-    """Whoever daemonises below us becomes our child instead of disappearing."""
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
-
-
-def start(fields: list[bytes], control: int) -> int:
+def start(fields: list[bytes], control: int) -> tuple[int, bytes]:
+    """The main process; or, if it did not come to be, the step that failed and its error's number."""
     memory, cwd, argc = int(fields[0]), fields[1], int(fields[2])
     argv, environ = fields[3 : 3 + argc], dict(f.split(b"=", 1) for f in fields[3 + argc :])
     trouble, report = os.pipe()
+    parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        step = cwd
+        step = b"session"
         try:
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:  # killed before we could ask to die with it
+                os._exit(127)
             os.setsid()
             reset_signals()
+            step = b"memory"
             if memory:
-                import resource
-
-                resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+                limit_memory(memory)
+            step = b"directory"
             os.chdir(cwd)
+            step = b"program"
             place_control(control)
-            step = argv[0]
             os.execve(argv[0], argv, environ)
-        except OSError as error:
-            os.write(report, b"%d %b" % (error.errno or 0, step))
+        except (OSError, ValueError, OverflowError) as error:
+            os.write(report, b"%b %d" % (step, getattr(error, "errno", None) or EINVAL))
         finally:
             os._exit(127)
-    os.close(report)
-    words = b""
-    while True:
-        part = os.read(trouble, 4096)
-        if not part:
-            break
-        words += part
+    os.close(report)  # exec closes the other copy: end of input means that it has begun
+    words = os.read(trouble, 4096)
     os.close(trouble)
     if words:
         os.waitpid(pid, 0)
-        code, _, step = words.partition(b" ")
-        raise OSError(int(code), "", os.fsdecode(step))
-    return pid
+    return pid, words
+
+
+def limit_memory(size: int) -> None:
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if hard != resource.RLIM_INFINITY:
+        size = min(size, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def place_control(control: int) -> None:
     if control == CONTROL_FD:
         os.set_inheritable(control, True)
-        return
-    os.dup2(control, CONTROL_FD)
+    else:
+        os.dup2(control, CONTROL_FD)
 
 
 def reset_signals() -> None:
@@ -130,24 +134,43 @@ def reset_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
+def let_go_of_output(control: int) -> None:
+    """The pipes belong to the tests alone, so that they end when the tests do."""
+    os.close(control)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    os.close(null)
+
+
 def watch(sock: int, main_pid: int) -> None:
     """Until the main process ends or everything is to be killed."""
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
     pidfd = open_pidfd(main_pid)
-    waiting = [sock] if pidfd is None else [sock, pidfd]
+    if pidfd is not None:
+        poll.register(pidfd, select.POLLIN)
+    pause = 20 if pidfd is None else 500  # milliseconds; even then, others' orphans want a burial
     while True:
-        ready = select.select(waiting, [], [], 0.02 if pidfd is None else 0.5)[0]
-        if sock in ready:
-            letters = os.read(sock, 64)
+        if any(ready == sock for ready, _ in poll.poll(pause)):
+            letters = hear(sock)
             if not letters or b"k" in letters:
-                kill_and_tell(sock, main_pid)
                 return
             if b"i" in letters:
                 signal_to(main_pid, signal.SIGINT)
             if b"a" in letters:
                 without_core_dump(main_pid)
                 signal_to(main_pid, signal.SIGABRT)
-        if reap(sock, main_pid):
+        buried = reap(sock, main_pid)
+        if buried is None or main_pid in buried:
             return
+
+
+def hear(sock: int) -> bytes:
+    try:
+        return os.read(sock, 64)
+    except OSError:
+        return b""  # proctor died with words of ours unread
 
 
 def open_pidfd(pid: int) -> int | None:
@@ -157,27 +180,19 @@ def open_pidfd(pid: int) -> int | None:
         return None
 
 
-def reap(sock: int, main_pid: int) -> bool:
-    """Bury whatever has ended; True if the main process is among it."""
-    ended = False
+def reap(sock: int, main_pid: int) -> list[int] | None:
+    """Bury whatever has ended, and tell how the main process did; None when nobody is left."""
+    buried: list[int] = []
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return True
+            return None
         if pid == 0:
-            return ended
+            return buried
+        buried.append(pid)
         if pid == main_pid:
-            say(sock, f"exit {status}")
-            ended = True
-
-
-def kill_and_tell(sock: int, main_pid: int) -> None:
-    signal_to(main_pid, signal.SIGKILL)
-    try:
-        say(sock, f"exit {os.waitpid(main_pid, 0)[1]}")
-    except ChildProcessError:
-        pass
+            say(sock, b"exit %d" % status)
 
 
 def without_core_dump(pid: int) -> None:
@@ -196,52 +211,45 @@ def signal_to(pid: int, number: int) -> None:
         pass
 
 
-def end_tree(main_pid: int) -> None:
-    """Kill every descendant, again and again, until there is none: some may fork while we look."""
-    try:
-        os.killpg(main_pid, signal.SIGKILL)  # all there is to do where there is no /proc
-    except OSError:
-        pass
+def end_tree(sock: int, main_pid: int) -> bool:
+    """Kill every descendant, again and again, until there is none: some may fork while we look.
+
+    Being without children is proof: as their subreaper we inherit all of them in the end.
+    """
+    looking = os.path.isdir("/proc/self")
+    if not looking:
+        signal_to(-main_pid, signal.SIGKILL)  # all that can be found without it
     deadline = time.monotonic() + KILL_SECONDS
-    while time.monotonic() < deadline:
-        below = descendants()
-        for pid in below:  # first stop them all, so that none can fork behind our back
-            signal_to(pid, signal.SIGSTOP)
-        for pid in below:
-            signal_to(pid, signal.SIGKILL)
-        if no_children():
-            return
+    while reap(sock, main_pid) is not None:
+        if time.monotonic() > deadline:
+            return False
+        if looking:
+            kill_descendants()
         time.sleep(0.002)
+    return True
 
 
-def no_children() -> bool:
-    while True:
+def kill_descendants() -> None:
+    """One look, oldest first; what it misses becomes our child and is found by the next.
+
+    By process group, because that reaches all members at once: what forks and ends faster than we can look
+    is never found by its own number. And each on sight, because a thousand of them leave us little time.
+    The groups are ours alone: the main process began a session, and nobody moves into another one's.
+    """
+    ours, groups = {os.getpid()}, {os.getpgrp()}
+    for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
-            if os.waitpid(-1, os.WNOHANG)[0] == 0:
-                return False
-        except ChildProcessError:
-            return True
-
-
-def descendants() -> list[int]:
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    stat = file.read()
-            except OSError:
-                continue
-            parent = int(stat[stat.rindex(b")") + 2 :].split()[1])
-            children.setdefault(parent, []).append(int(name))
-    found: list[int] = []
-    todo = [os.getpid()]
-    while todo:
-        below = children.get(todo.pop(), [])
-        found += below
-        todo += below
-    return found
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                stat = file.read()
+            parent, group = map(int, stat[stat.rindex(b")") + 2 :].split()[1:3])
+        except (OSError, ValueError):
+            continue  # it ended while we looked
+        if parent in ours:
+            ours.add(pid)
+            if group not in groups:
+                groups.add(group)
+                signal_to(-group, signal.SIGKILL)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    os._exit(main(int(sys.argv[1]), int(sys.argv[2])))  # no tidying up: proctor waits for us

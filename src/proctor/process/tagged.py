@@ -7,6 +7,7 @@ import signal
 import time
 
 TAG_VARIABLE = "PROCTOR_RUN"
+_LOOKS = 2  # in a row that find nobody: what forks and ends, or changes its program, is missed by one
 
 
 def tagged(tag: str) -> list[int]:
@@ -20,17 +21,25 @@ def tagged(tag: str) -> list[int]:
                     if wanted in file.read().split(b"\0"):
                         found.append(int(name))
             except OSError:
-                continue
+                continue  # it ended while we looked, or it is not ours
     return found
 
 
-def kill_tagged(tag: str, seconds: float = 5.0) -> None:
+def kill_tagged(tag: str, seconds: float = 10.0) -> None:
     """Kill them until there are none: some may fork while we look."""
     deadline = time.monotonic() + seconds
-    while (alive := tagged(tag)) and time.monotonic() < deadline:
-        for pid in alive:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                continue
+    looks = 0
+    while looks < _LOOKS and time.monotonic() < deadline:
+        alive = tagged(tag)
+        looks = 0 if alive else looks + 1
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that none can fork meanwhile
+            for pid in alive:
+                _signal_to(pid, number)
         time.sleep(0.01)
+
+
+def _signal_to(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass

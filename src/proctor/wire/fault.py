@@ -49,8 +49,8 @@ class FaultReader:
         return FaultTraced(reason.partition(": ")[2], self._of_the_user(places), "\n".join(kept))
 
     def _of_the_user(self, places: list[Place]) -> tuple[Place, ...]:
-        own = [p for p in places if not p.file.startswith("/") and not _LIBRARY.search("/" + p.file)]
-        return tuple(own or [p for p in places if not _LIBRARY.search(p.file)])
+        known = [p for p in places if not p.file.startswith("<") and not _LIBRARY.search("/" + p.file)]
+        return tuple([p for p in known if not p.file.startswith("/")] or known)
 
 
 def explain(event: TestFinished, dumps: list[FaultTraced]) -> TestFinished:

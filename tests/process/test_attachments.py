@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from proctor.process.attachments import Attachments
+
+NAMES = [
+    "../x",
+    "../../../../etc/passwd",
+    "/etc/passwd",
+    "a/b/c.txt",
+    "..",
+    ".",
+    "",
+    "/",
+    ".hidden",
+    "nul\0inside",
+    "line\nbreak",
+    "n" * 300,
+    "ü" * 300,
+    "lone \ud800 surrogate",
+    "report.html",
+    "'quoted' \"name\"",
+    "files",
+]
+
+
+def sent(attachments: Attachments, name: str, *pieces: bytes, result: str | None = "t") -> None:
+    attachments.open(result, name, sum(map(len, pieces)))
+    for piece in pieces:
+        attachments.write(piece)
+
+
+@pytest.mark.parametrize("name", NAMES, ids=[repr(name)[:40] for name in NAMES])
+def test_a_name_never_decides_where_bytes_go(tmp_path, name):
+    directory = tmp_path / "run"
+    directory.mkdir()
+    attachments = Attachments(directory)
+
+    sent(attachments, name, b"a", b"b")
+    (file,) = attachments.take("t")
+    attachments.close()
+
+    assert file.name == name
+    assert (directory / file.path).read_bytes() == b"ab"
+    assert everything_below(tmp_path) == {"run", "run/files", f"run/{file.path}"}
+    assert Path(file.path).parent == Path("files")
+    assert len(os.fsencode(Path(file.path).name)) < 100
+
+
+def test_the_end_of_a_name_stays_readable(tmp_path):
+    attachments = Attachments(tmp_path)
+    sent(attachments, "shots/" + "x" * 300 + "-after login.png", b"")
+    (file,) = attachments.take("t")
+    attachments.close()
+
+    assert file.path.endswith("-after_login.png")
+
+
+def test_files_of_the_same_name_do_not_meet(tmp_path):
+    attachments = Attachments(tmp_path)
+    for number in range(3):
+        sent(attachments, "log.txt", b"%d" % number)
+    files = attachments.take("t")
+    attachments.close()
+
+    assert [(tmp_path / file.path).read_bytes() for file in files] == [b"0", b"1", b"2"]
+    assert [file.name for file in files] == ["log.txt"] * 3
+
+
+def test_files_belong_to_the_result_that_sent_them(tmp_path):
+    attachments = Attachments(tmp_path)
+    sent(attachments, "a", b"1", result="one")
+    sent(attachments, "b", b"2", result=None)
+    sent(attachments, "c", b"3", result="one")
+
+    assert [file.name for file in attachments.take("one")] == ["a", "c"]
+    assert attachments.take("one") == ()
+    assert [file.name for file in attachments.take(None)] == ["b"]
+    attachments.close()
+
+
+def test_a_link_in_place_of_the_folder_takes_no_bytes(tmp_path):
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    run.mkdir()
+    elsewhere.mkdir()
+    (run / "files").symlink_to(elsewhere)
+    attachments = Attachments(run)
+    sent(attachments, "x", b"secret")
+    attachments.close()
+
+    assert attachments.fault is not None
+    assert everything_below(elsewhere) == set()
+
+
+def test_a_folder_that_is_swapped_for_a_link_takes_no_bytes(tmp_path):
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    run.mkdir()
+    elsewhere.mkdir()
+    attachments = Attachments(run)
+    sent(attachments, "before", b"1")
+    (run / "files").rename(run / "moved")
+    (run / "files").symlink_to(elsewhere)
+    sent(attachments, "after", b"2")
+    attachments.close()
+
+    assert everything_below(elsewhere) == set()
+
+
+def test_a_directory_that_vanishes_is_a_fault_and_no_exception(tmp_path):
+    attachments = Attachments(tmp_path / "never made")
+    sent(attachments, "x", b"abc")
+    (file,) = attachments.take("t")
+    attachments.close()
+
+    assert isinstance(attachments.fault, OSError)
+    assert file.size == 3
+
+
+def test_no_descriptor_stays_open(tmp_path):
+    before = set(os.listdir("/proc/self/fd"))
+    for number in range(20):
+        attachments = Attachments(tmp_path)
+        sent(attachments, f"{number}", b"x")
+        sent(attachments, f"{number}", b"y")
+        attachments.close()
+        attachments.close()
+        (tmp_path / "files").rename(tmp_path / f"files-{number}")
+
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+def everything_below(directory: Path) -> set[str]:
+    return {str(path.relative_to(directory)) for path in directory.rglob("*")}

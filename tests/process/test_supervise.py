@@ -1,0 +1,425 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from proctor_testing import GUARD, processes_with
+
+from proctor.errors import LaunchError
+from proctor.launch import Launch
+from proctor.process import supervise
+from proctor.process.deadline import Push
+from proctor.process.stop import Stop
+from proctor.process.supervise import SUPERVISOR, Supervised, encode_launch, signal_name
+from proctor.process.tagged import TAG_VARIABLE, kill_tagged, tagged
+
+FOREVER = "import time\nwhile True: time.sleep(60)\n"
+
+
+@contextlib.contextmanager
+def stopper() -> Iterator[Stop]:
+    stop = Stop()
+    try:
+        yield stop
+    finally:
+        stop.close()
+
+
+@pytest.fixture
+def stop() -> Iterator[Stop]:
+    with stopper() as stop:
+        yield stop
+
+
+@pytest.fixture
+def tag() -> str:
+    return f"test-{uuid4().hex}"
+
+
+def python(code: str, **more: object) -> Launch:
+    return Launch((sys.executable, "-c", code), "/", **more)  # type: ignore[arg-type]
+
+
+def heard(process: Supervised, stop: Stop, until: bytes | None = None) -> dict[str, bytes]:
+    """What the process says until it is gone, or until it has said `until` on stdout."""
+    streams = {"control": b"", "stdout": b"", "stderr": b""}
+    deadline = time.monotonic() + GUARD
+    while not process.done and not (until and until in streams["stdout"]):
+        assert time.monotonic() < deadline
+        for chunk in process.wait(0.2, stop):
+            streams[chunk.stream] += chunk.data
+    return streams
+
+
+def run(launch: Launch, tag: str, stop: Stop) -> tuple[int | None, dict[str, bytes]]:
+    with Supervised(launch, tag, os.environ) as process:
+        streams = heard(process, stop)
+    assert tagged(tag) == []
+    return process.exit_status, streams
+
+
+# What a program gets, and what comes back
+
+
+def test_each_stream_arrives_whole_and_apart(tag, stop):
+    code = "import os; [os.write(fd, bytes([65 + fd]) * 300_000) for fd in (1, 2, 3)]; raise SystemExit(7)"
+    status, streams = run(python(code), tag, stop)
+
+    assert status == 7
+    assert streams == {"stdout": b"B" * 300_000, "stderr": b"C" * 300_000, "control": b"D" * 300_000}
+
+
+def test_a_program_finds_the_channel_in_its_environment_and_no_other_descriptor(tag, stop):
+    code = (
+        "import os; os.write(int(os.environ['PROCTOR_CONTROL_FD']), b'hello');"
+        "print(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:-1])"
+    )
+    _, streams = run(python(code), tag, stop)
+
+    assert streams["control"] == b"hello"
+    assert streams["stdout"] == b"[0, 1, 2, 3]\n"
+
+
+def test_arguments_directory_and_environment_arrive_as_they_are(tag, stop, tmp_path):
+    directory = tmp_path / "with space ü\n and more"
+    directory.mkdir()
+    code = "import os, sys; print(ascii([sys.argv[1:], os.getcwd(), os.environ['ODD']]))"
+    odd = "a=b\nc \udcff"
+    launch = Launch(
+        (sys.executable, "-c", code, "", "x y", "*", "\udcfe"), str(directory), environment={"ODD": odd}
+    )
+    _, streams = run(launch, tag, stop)
+
+    assert eval(streams["stdout"]) == [["", "x y", "*", "\udcfe"], str(directory), odd]
+
+
+def test_signals_are_as_a_fresh_program_expects_them(tag, stop):
+    code = (
+        "import signal as s;"
+        "odd = [n for n in s.valid_signals() if s.getsignal(n) not in (s.SIG_DFL, s.default_int_handler)];"
+        "print([*map(int, odd)], s.pthread_sigmask(s.SIG_BLOCK, ()))"
+    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    try:
+        _, streams = run(python(code), tag, stop)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    ignored_by_every_python = [int(signal.SIGPIPE), int(signal.SIGXFSZ)]
+    assert streams["stdout"].decode() == f"{ignored_by_every_python} set()\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
+def test_a_death_by_signal_is_minus_its_number(tag, stop, number):
+    status, _ = run(python(f"import os; os.kill(os.getpid(), {int(number)})"), tag, stop)
+
+    assert status == -number
+    assert signal_name(status) == number.name
+
+
+def test_a_signal_without_a_name_is_called_by_its_number():
+    assert signal_name(0) is None
+    assert signal_name(3) is None
+    assert signal_name(-200) == "signal 200"
+
+
+def test_a_memory_limit_binds_every_process_below(tag, stop):
+    code = (
+        "import subprocess, sys\n"
+        "grab = 'try: bytearray(600 << 20)\\nexcept MemoryError: print(\"no\")'\n"
+        "exec(grab); sys.stdout.flush()\n"
+        "subprocess.run([sys.executable, '-c', grab])"
+    )
+    _, streams = run(python(code, memory=400 << 20), tag, stop)
+
+    assert streams["stdout"] == b"no\nno\n"
+
+
+# Pushes
+
+
+def test_pushes_go_from_an_interrupt_to_an_end(tag, stop):
+    code = (
+        "import signal, time, faulthandler; faulthandler.enable(); signal.signal(signal.SIGINT,"
+        " lambda *_: print('interrupted', flush=True)); print('ready', flush=True)\n"
+    )
+    with Supervised(python(code + FOREVER), tag, os.environ) as process:
+        heard(process, stop, until=b"ready")
+        process.push(Push.INTERRUPT)
+        heard(process, stop, until=b"interrupted")
+        process.push(Push.ABORT)
+        streams = heard(process, stop)
+
+    assert process.exit_status == -signal.SIGABRT
+    assert b"Fatal Python error: Aborted" in streams["stderr"]
+
+
+def test_a_kill_ends_what_is_stopped_and_what_ignores_everything(tag, stop):
+    code = (
+        "import os, signal\n"
+        "for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): signal.signal(n, signal.SIG_IGN)\n"
+        "if os.fork() == 0: os.setsid(); os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "print('ready', flush=True)\n"
+    )
+    with Supervised(python(code + FOREVER), tag, os.environ) as process:
+        heard(process, stop, until=b"ready")
+        process.push(Push.KILL)
+        heard(process, stop)
+    assert process.exit_status == -signal.SIGKILL
+    assert tagged(tag) == []
+
+
+def test_leaving_early_ends_everything(tag, stop):
+    with Supervised(python("print('ready', flush=True)\n" + FOREVER), tag, os.environ) as process:
+        heard(process, stop, until=b"ready")
+    assert tagged(tag) == []
+
+
+def test_a_wish_to_stop_wakes_the_reader_at_once(tag, stop):
+    from proctor.outcome import RunOutcome
+
+    with Supervised(python(FOREVER), tag, os.environ) as process:
+        stop.ask(RunOutcome.CANCELLED)
+        began = time.monotonic()
+        assert process.wait(GUARD, stop) == []
+        assert time.monotonic() - began < GUARD / 2
+
+
+# What a program may do to its supervisor
+
+
+def test_a_supervisor_that_is_killed_takes_the_program_with_it_and_its_orphans_are_found(tag, stop):
+    code = (
+        "import os, signal, subprocess, sys\n"
+        "subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+        "os.kill(os.getppid(), signal.SIGKILL)\n"
+    )
+    status, _ = run(python(code + FOREVER), tag, stop)
+
+    assert status is None
+
+
+def test_a_supervisor_is_deaf_to_all_signals_that_can_be_refused(tag, stop):
+    code = (
+        "import os, signal\n"
+        "for n in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}: os.kill(os.getppid(), n)\n"
+        "raise SystemExit(3)"
+    )
+    status, _ = run(python(code), tag, stop)
+
+    assert status == 3
+
+
+def test_a_supervisor_that_is_stopped_is_woken(tag, stop):
+    status, _ = run(python("import os, signal; os.kill(os.getppid(), signal.SIGSTOP)"), tag, stop)
+
+    assert status == 0
+
+
+def test_a_supervisor_that_cannot_be_woken_is_given_up(tag, stop, monkeypatch):
+    monkeypatch.setattr(supervise, "GONE_SECONDS", 0.5)
+    monkeypatch.setattr(Supervised, "_wake", lambda self: None)
+    code = "import os, signal; os.kill(os.getppid(), signal.SIGSTOP); print('ready', flush=True)\n"
+    with Supervised(python(code + FOREVER), tag, os.environ) as process:
+        heard(process, stop, until=b"ready")
+        process.push(Push.KILL)
+        heard(process, stop)
+    assert process.exit_status is None
+    assert tagged(tag) == []
+
+
+def test_a_closed_channel_is_told_apart_from_the_end_of_the_program(tag, stop):
+    for code, cut_off in (
+        ("import os; os.close(3); input()", True),
+        ("import os; os._exit(0)", False),
+        ("import os; os.kill(os.getpid(), 9)", False),
+        ("import os, threading, time\nfor _ in range(20): threading.Thread(target=time.sleep, args=[9],"
+         " daemon=True).start()\nos._exit(0)", False),
+    ):  # fmt: skip
+        with Supervised(python(code), tag, os.environ) as process:
+            heard(process, stop)
+        assert process.cut_off is cut_off, code
+
+
+# What is left: nothing
+
+
+def test_twenty_runs_leave_no_descriptor_and_no_zombie(tag):
+    code = "import os, subprocess\nif os.fork() == 0: os.setsid(); os.execlp('sleep', 'sleep', '1000')"
+    before = set(os.listdir("/proc/self/fd"))
+    with stopper() as stop:
+        for number in range(20):
+            launch = python(code) if number % 2 else Launch(("/nowhere/python",), "/")
+            with contextlib.suppress(LaunchError):
+                run(launch, tag, stop)
+
+    assert set(os.listdir("/proc/self/fd")) == before
+    assert children() == []
+    assert processes_with(TAG_VARIABLE, tag) == []
+
+
+def children() -> list[str]:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+
+
+def test_orphans_are_buried_while_the_program_goes_on(tag, stop):
+    """A zombie of a test's is a process that the test can still see."""
+    code = (
+        "import os, sys, time\n"
+        "read, write = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    pid = os.fork()\n"
+        "    if pid: os.write(write, b'%d' % pid)\n"
+        "    os._exit(0)\n"
+        "os.wait(); pid = int(os.read(read, 20))\n"
+        f"end = time.monotonic() + {GUARD}\n"
+        "while os.path.exists(f'/proc/{pid}') and time.monotonic() < end: time.sleep(0.01)\n"
+        "print(os.path.exists(f'/proc/{pid}'))"
+    )
+    _, streams = run(python(code), tag, stop)
+
+    assert streams["stdout"] == b"False\n"
+
+
+def test_a_tag_finds_only_its_own(tag):
+    mine, other = (
+        subprocess.Popen(["sleep", "1000"], env={TAG_VARIABLE: name}) for name in (tag, tag + "-other")
+    )
+    try:
+        assert tagged(tag) == [mine.pid]
+        kill_tagged(tag)
+        assert mine.wait(GUARD) == -signal.SIGKILL
+        assert other.poll() is None
+    finally:
+        for process in (mine, other):
+            process.kill()
+            process.wait()
+
+
+# Launches that fail
+
+
+def test_a_program_that_is_not_there_is_named(tag):
+    with pytest.raises(LaunchError, match="cannot start /nowhere/python: No such file"):
+        Supervised(Launch(("/nowhere/python",), "/"), tag, os.environ)
+
+
+def test_a_program_that_is_none_is_named(tag, tmp_path):
+    (tmp_path / "text").write_text("not a program")
+    (tmp_path / "text").chmod(0o755)
+    with pytest.raises(LaunchError, match=r"cannot start .*/text: Exec format error"):
+        Supervised(Launch((str(tmp_path / "text"),), "/"), tag, os.environ)
+
+
+def test_a_directory_that_is_not_there_is_named(tag):
+    with pytest.raises(LaunchError, match="cannot start /nowhere: No such file"):
+        Supervised(Launch((sys.executable,), "/nowhere"), tag, os.environ)
+
+
+def test_an_impossible_memory_limit_is_named(tag):
+    with pytest.raises(LaunchError, match=f"a limit of {1 << 80} bytes: Invalid argument"):
+        Supervised(Launch((sys.executable,), "/", memory=1 << 80), tag, os.environ)
+
+
+@pytest.mark.parametrize("argument", ["a\0b", "\ud800"])
+def test_what_no_program_can_be_given_is_refused_before_anything_starts(tag, argument):
+    before = set(os.listdir("/proc/self/fd"))
+    with pytest.raises(LaunchError, match="cannot start a program"):
+        Supervised(Launch((sys.executable, argument), "/"), tag, os.environ)
+
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_supervisor_that_cannot_be_started_leaves_nothing_open(tag, monkeypatch):
+    before = set(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(LaunchError, match="cannot start a supervisor: No such file"):
+        Supervised(Launch(("true",), "/"), tag, os.environ)
+
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+# The protocol, spoken by hand
+
+
+def test_a_launch_is_its_length_and_fields_that_end_with_nul():
+    launch = Launch(("/bin/x", "", "ü"), "/dir", memory=5)
+
+    assert encode_launch(launch, {"A": "1=2"}) == b"0000000026" + b"5\0/dir\x003\0/bin/x\0\0\xc3\xbc\0A=1=2\0"
+
+
+@contextlib.contextmanager
+def supervisor_by_hand(tag: str) -> Iterator[tuple[socket.socket, subprocess.Popen[bytes]]]:
+    ours, theirs = socket.socketpair()
+    control, write = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", SUPERVISOR, str(theirs.fileno()), str(write)],
+        pass_fds=(theirs.fileno(), write),
+        env={TAG_VARIABLE: tag},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    theirs.close()
+    os.close(write)
+    ours.settimeout(GUARD)
+    try:
+        yield ours, process
+    finally:
+        ours.close()
+        os.close(control)
+        process.wait(GUARD)
+        kill_tagged(tag)
+
+
+def said(sock: socket.socket) -> list[str]:
+    words = b""
+    while part := sock.recv(4096):
+        words += part
+    return words.decode().splitlines()
+
+
+def test_the_supervisor_tells_pid_exit_and_gone_in_this_order(tag):
+    with supervisor_by_hand(tag) as (sock, _):
+        sock.sendall(encode_launch(python("raise SystemExit(4)"), {}))
+        lines = said(sock)
+
+    assert [line.split()[0] for line in lines] == ["pid", "exit", "gone"]
+    assert os.waitstatus_to_exitcode(int(lines[1].split()[1])) == 4
+
+
+def test_the_supervisor_tells_the_exit_of_what_it_was_told_to_kill(tag):
+    with supervisor_by_hand(tag) as (sock, process):
+        sock.sendall(encode_launch(python(FOREVER), {}) + b"k")
+        lines = said(sock)
+
+    assert lines[1:] == [f"exit {int(signal.SIGKILL)}", "gone"]
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("size", [0, 5, 10, 20])
+def test_a_supervisor_whose_launch_is_cut_short_ends(tag, size):
+    with supervisor_by_hand(tag) as (sock, process):
+        sock.sendall(encode_launch(python(FOREVER), {})[:size])
+        sock.close()
+        assert process.wait(GUARD) == 1
+
+
+def test_the_tree_dies_though_proctor_died_with_words_unread(tag):
+    """Then the supervisor's next read is an error instead of an end of input."""
+    code = "import subprocess; subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+    with supervisor_by_hand(tag) as (sock, process):
+        sock.sendall(encode_launch(python(code + FOREVER), {TAG_VARIABLE: tag}))
+        sock.recv(1)
+        sock.close()
+        assert process.wait(GUARD) == 0
+    assert tagged(tag) == []
