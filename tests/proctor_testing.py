@@ -1,4 +1,4 @@
-"""What many tests need: projects on disk, proctor as a process, interpreters and environments that are real."""
+"""What many tests need: projects on disk, proctor as a process, real interpreters and environments."""
 
 from __future__ import annotations
 

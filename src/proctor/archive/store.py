@@ -67,9 +67,14 @@ def homes(root: Path, environ: Mapping[str, str]) -> list[Path]:
     return found
 
 
-def open_run(root: Path, run_id: str, environ: Mapping[str, str]) -> RunDirectory | None:
-    """A fresh directory for a run, in the first place that can be written; None where there is none."""
-    for home in homes(root, environ):
+def open_run(
+    root: Path, run_id: str, environ: Mapping[str, str], outside: bool = False
+) -> RunDirectory | None:
+    """A fresh directory for a run, in the first place that can be written; None where there is none.
+
+    `outside` the project only, if it has just been seen to vanish.
+    """
+    for home in homes(root, environ)[outside:]:
         try:
             if home.parent.name == FOLDER:
                 _prepare(home.parent)

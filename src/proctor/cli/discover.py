@@ -11,11 +11,12 @@ import msgspec
 from proctor import config
 from proctor.cli import options
 from proctor.errors import UsageError
-from proctor.execute import Keeping, execute, prepare
+from proctor.execute import execute, prepare
 from proctor.process.stop import stoppable
 from proctor.render.agent import agent_text
 from proctor.render.test_tree import Found, test_tree
 from proctor.result import Result
+from proctor.running import Keeping
 from proctor.wire.discovery import discovery
 
 _USUAL = 1000  # tests shown unless more are asked for

@@ -12,8 +12,9 @@ from proctor import config
 from proctor.archive.history import last_failed
 from proctor.cli import options, output
 from proctor.errors import UsageError
-from proctor.execute import Keeping, execute, prepare
+from proctor.execute import execute, prepare
 from proctor.process.stop import stoppable
+from proctor.running import Keeping
 from proctor.spec import RunSpec, Selection
 
 _ARGUMENT_BYTES = 1 << 20  # of ids on one command line; Linux takes twice that
