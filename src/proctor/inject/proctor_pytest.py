@@ -26,6 +26,7 @@ VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
 LONG_TEXT = 64 * 1024  # a longer text travels as a file
 CHUNK = 500  # collected tests in one message
+MOST_WORDS = 5000
 ATOMIC = 4096  # bytes that one write puts on a pipe whole
 OUR_FD = 200  # out of the way of tests that count descriptors, and of what they open
 
@@ -77,7 +78,7 @@ class Channel:
         self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUR_FD)
         os.close(fd)
         self.identity = self._look()
-        self.held = b""
+        self.held = ""
 
     def _look(self):
         seen = os.fstat(self.fd)
@@ -86,8 +87,6 @@ class Channel:
     def write(self, data):
         if self.fd < 0 or os.getpid() != self.pid:
             return
-        if self.held:
-            data = self.held + data
         try:
             if self._look() != self.identity:
                 self.fd = -1  # a test closed it, and the number is somebody else's now
@@ -97,7 +96,6 @@ class Channel:
                 self._write_long(data)
         except OSError:
             self.fd = -1
-        self.held = b""
 
     def _write_long(self, data):
         # A KeyboardInterrupt between two writes would leave half a message.
@@ -113,15 +111,18 @@ class Channel:
 
     def send(self, text, blobs=b""):
         """One result; `text` is ASCII."""
-        self.write(b"result %d\n%b%b" % (len(text), text.encode("ascii"), blobs))
+        message = "%sresult %d\n%s" % (self.held, len(text), text)
+        self.write(message.encode("ascii") + blobs)
+        self.held = ""
 
     def send_with_next(self, text):
         """One result that may wait a moment: the next test starts at once, and one write does for both."""
-        self.held = b"result %d\n%b" % (len(text), text.encode("ascii"))
+        self.held += "result %d\n%s" % (len(text), text)
 
     def flush(self):
         if self.held:
-            self.write(b"")
+            self.write(self.held.encode("ascii"))
+            self.held = ""
 
     def session(self, facts, status="error", partial=True):
         body = {"status": status, "partial": partial, "proctor": clean(facts)}
@@ -385,15 +386,17 @@ def _cleaned(value):
 class UnderWay:
     """A test that has begun: its phases so far, as JSON."""
 
-    __slots__ = ("files", "has_subtests", "keywords", "phases", "status")
+    __slots__ = ("files", "has_subtests", "keywords", "name", "phases", "status")
 
-    def __init__(self):
+    def __init__(self, nodeid):
+        self.name = quote(nodeid)
         self.keywords = None
         self.has_subtests = False
-        self._again()
-
-    def _again(self):
         self.phases, self.files, self.status = [], [], "pass"
+
+    def begin(self, when):
+        if when == "setup" and self.phases:  # another attempt at the same test: the last one counts
+            self.phases, self.files, self.status = [], [], "pass"
 
     def add(self, report, status=None, traced=True):
         facts = _phase_facts(report)
@@ -401,8 +404,7 @@ class UnderWay:
             facts["status"] = status
         if not traced:
             facts.pop("traceback", None)
-        if report.when == "setup" and self.phases:
-            self._again()  # another attempt at the same test: the last one counts
+        self.begin(report.when)
         if facts["outcome"] == "failed":
             self.status = "fail"
         elif facts["outcome"] == "skipped" and self.status == "pass":
@@ -424,12 +426,9 @@ class UnderWay:
             facts["user_properties"] = _properties(properties)
         self.phases.append(json.dumps(clean(facts)))
 
-    def add_plain(self, report):
-        if report.when == "setup" and self.phases:
-            self._again()
-        self.phases.append(
-            '{"when":"%s","outcome":"passed","duration":%r}' % (report.when, float(report.duration))
-        )
+    def add_plain(self, when, duration):
+        self.begin(when)
+        self.phases.append('{"when":"%s","outcome":"passed","duration":%r}' % (when, duration))
 
 
 class Reporter(Observer):
@@ -441,6 +440,7 @@ class Reporter(Observer):
         self.channel = channel
         self.in_session = False
         self.tests = {}  # node id -> UnderWay
+        self.quoted = {}
         self.collectors = []
         self.collected = 0
         self.known = set()
@@ -553,37 +553,37 @@ class Reporter(Observer):
         if CHANNEL is None:
             return
         try:
-            text = '{"name":%s,"status":"error","partial":true,"file":%s,"line":%d}' % (
-                quote(nodeid),
-                quote(location[0].replace(os.sep, "/")),
-                (location[1] if location[1] is not None else -1) + 1,
+            test = self.tests[nodeid] = UnderWay(nodeid)
+            file, line = location[0], location[1]
+            self.channel.send(
+                '{"name":%s,"status":"error","partial":true,"file":%s,"line":%d}'
+                % (test.name, self._quoted(file), 0 if line is None else line + 1)
             )
-            self.tests[nodeid] = UnderWay()
-            self.channel.send(text)
         except Exception as error:
             _fall_silent(error)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
-        Observer.pytest_runtest_logreport(self, report)
+        if self.pinned:
+            Observer.pytest_runtest_logreport(self, report)
         if CHANNEL is None:
             return
         try:
             test = self.tests.get(report.nodeid)
             if test is None:
-                test = self.tests[report.nodeid] = UnderWay()
+                test = self.tests[report.nodeid] = UnderWay(report.nodeid)
             if test.keywords is None:
-                test.keywords = "[%s]" % ",".join([quote(word) for word in report.keywords])
+                test.keywords = "[%s]" % ",".join([self._quoted(word) for word in report.keywords])
+            if not test.has_subtests and _is_plain(report.__dict__):
+                test.add_plain(report.when, report.duration)
+                return
             status = None
             if hasattr(report, "context") or test.has_subtests:
                 # pytest fails a test for its subtests in this hook only; what they count as varies too.
                 test.has_subtests = True
                 answer = self.config.hook.pytest_report_teststatus(report=report, config=self.config)
                 status = str(answer[0])
-            if status is None and _is_plain(report):
-                test.add_plain(report)
-            else:
-                test.add(report, status, self.traced)
+            test.add(report, status, self.traced)
             if report.when == "???":  # a worker died; nobody will say that the test has finished
                 self._finish(report.nodeid)
         except Exception as error:
@@ -597,6 +597,15 @@ class Reporter(Observer):
         except Exception as error:
             _fall_silent(error)
 
+    def _quoted(self, word):
+        """The words that come with every test, such as the names of files: quoted once."""
+        text = self.quoted.get(word)
+        if text is None:
+            text = quote(word)
+            if len(self.quoted) < MOST_WORDS:
+                self.quoted[word] = text
+        return text
+
     def _finish(self, nodeid):
         test = self.tests.pop(nodeid, None)
         if test is None or not test.phases:
@@ -608,7 +617,7 @@ class Reporter(Observer):
             )
             blobs = b"".join(data for _, data in test.files)
         text = '{"name":%s,"status":"%s","proctor":{"keywords":%s,"phases":[%s]}%s}' % (
-            quote(nodeid),
+            test.name,
             test.status,
             test.keywords,
             ",".join(test.phases),
@@ -678,17 +687,18 @@ def _child(node):
     )
 
 
-def _is_plain(report):
+def _is_plain(facts):
     """A phase that passed and has nothing else to tell: nearly all of them."""
     return (
-        report.outcome == "passed"
-        and not report.sections
-        and not report.user_properties
-        and report.longrepr is None
-        and not hasattr(report, "wasxfail")
-        and not hasattr(report, "proctor_facts")
-        and not hasattr(report, "context")
-        and not hasattr(report, "node")  # xdist's worker, which pytest names in the text of every phase
+        facts.get("outcome") == "passed"
+        and not facts.get("sections")
+        and not facts.get("user_properties")
+        and facts.get("longrepr") is None
+        and type(facts.get("duration")) is float
+        and "wasxfail" not in facts
+        and "proctor_facts" not in facts
+        and "context" not in facts  # of a subtest
+        and "node" not in facts  # xdist's worker, which pytest names in the text of every phase
     )
 
 
