@@ -25,7 +25,8 @@ CONTROL_FD = 3  # as supervisor.py places it
 STREAMS = ("control", "stdout", "stderr")
 READ = 1 << 16
 LAST_READS = 64  # of each pipe when all is over: more than a pipe holds
-BATCH_SECONDS = 0.02  # a busy channel is read in batches: a wake-up costs more than a message
+LEAST_PAUSE, MOST_PAUSE = 0.001, 0.05  # between two reads of a busy channel
+FEW, MANY = READ // 8, READ // 2  # bytes of a read after which the next may come later, or must come sooner
 START_SECONDS = 60.0  # for the supervisor to start the program: a directory may be on a slow network
 GONE_SECONDS = 25.0  # for the supervisor to end the tree; it gives up itself before that
 PF_EXITING = 0x4  # in the flags of /proc/PID/stat
@@ -46,6 +47,7 @@ class Supervised:
         self._tag = tag
         self._ends: dict[int, str] = {}
         self._busy = False
+        self._pause = LEAST_PAUSE
         self._words = b""
         self._main_pid = 0
         self._give_up_at: float | None = None
@@ -130,14 +132,14 @@ class Supervised:
         """What there is to read, after at most `seconds`; nothing if nothing came."""
         watched: list[int] = [self._socket.fileno(), stop.fileno()]
         if self._busy:
-            _ready(watched, BATCH_SECONDS)
+            _ready(watched, self._pause)
         ready = _ready([*watched, *self._ends], seconds)
         if not ready:
             self._wake()
         if stop.fileno() in ready:
             stop.clear()
         chunks = [self._read(end) for end in list(self._ends) if end in ready]
-        self._busy = any(0 < len(chunk.data) < READ // 2 for chunk in chunks)
+        self._set_pause(max([len(chunk.data) for chunk in chunks], default=0))
         if self._socket.fileno() in ready:
             self._listen()
         if self._give_up_at is not None and time.monotonic() > self._give_up_at:
@@ -145,6 +147,15 @@ class Supervised:
         if self.done:
             self._drain(chunks)
         return [chunk for chunk in chunks if chunk.data]
+
+    def _set_pause(self, size: int) -> None:
+        """A wake-up costs more than a message, so a busy channel is read in batches: large enough to be worth
+        it, and small enough that no writer ever finds the pipe full."""
+        self._busy = 0 < size < READ
+        if self._busy and size < FEW:
+            self._pause = min(MOST_PAUSE, self._pause * 2)
+        elif size > MANY:
+            self._pause = max(LEAST_PAUSE, self._pause / 4)
 
     def _read(self, end: int) -> Chunk:
         stream = self._ends[end]

@@ -18,6 +18,7 @@ _NUMBER = re.compile(r"[0-9]+\Z")
 _SIGNED = re.compile(r"-?[0-9]+\Z")
 _DURATION = re.compile(r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z")
 _SPAN = re.compile(r"([0-9]+)([smhd]?)")
+_decode = msgspec.json.Decoder().decode
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -107,7 +108,7 @@ class ControlDecoder:
         frames: list[Frame] = []
         at = 0
         try:
-            while True:
+            while self.open:
                 if self._admitted is not None:
                     at = self._take_files(buffer, at, frames)
                     if self._admitted is not None:
@@ -117,7 +118,7 @@ class ControlDecoder:
                     if len(buffer) - at < self._length:
                         self._need = self._length
                         break
-                    self._take_result(buffer, at, frames)
+                    self._take_result(buffer[at : at + self._length], at, frames)
                     at += self._length
                     self._length = 0
                 else:
@@ -126,10 +127,12 @@ class ControlDecoder:
                         self._check_line_size(buffer, at)
                         self._need = len(buffer) - at + 1
                         break
-                    self._take_line(buffer[at:end], at, frames)
+                    line = buffer[at:end]
+                    if line[:7] == b"result " and end - at < 15 and line[7:].isdigit():  # nearly all
+                        self._take_length(int(line[7:]), at, line)
+                    else:
+                        self._take_line(line, at, frames)
                     at = end + 1
-                    if not self.open:
-                        break
         except ControlError as error:
             self._break(error, frames)
         self._offset += at
@@ -177,11 +180,6 @@ class ControlDecoder:
             raise self._fault("bad_line", "C5", at, f"no LF within {LINE} bytes", buffer[at : at + 40])
 
     def _take_line(self, line: bytes, at: int, frames: list[Frame]) -> None:
-        if line.startswith(b"result "):  # nearly every line is one
-            argument = line[7:]
-            if argument.isdigit():
-                self._take_length(argument, at, line)
-                return
         if not line.isascii():
             raise self._fault("bad_line", "C2", at, "a control line has a byte above 127", line)
         text = line.decode("ascii")
@@ -193,20 +191,21 @@ class ControlDecoder:
             raise self._fault("bad_line", "C3", at, hint, line)
         self._take_word(word, argument_text if space else None, at, line, frames)
 
-    def _take_length(self, digits: bytes, at: int, line: bytes) -> None:
+    def _take_length(self, length: int, at: int, line: bytes) -> None:
         limit = self.ledger.limits.json
-        length = int(digits.lstrip(b"0")[:20] or b"0")
         if length == 0:
             raise self._fault("bad_json", "C6", at, "a result of 0 bytes", line)
         if length > limit:
-            message = f"a result of {digits.decode()[:30]} bytes; at most {limit} will do"
+            message = f"a result of {length} bytes; at most {limit} will do"
             raise self._fault("too_large", "C6", at, message, line)
         self._length = length
 
     def _take_word(self, word: str, argument: str | None, at: int, line: bytes, frames: list[Frame]) -> None:
         match word:
             case "result":
-                raise self._fault("bad_args", "C6", at, "`result` takes the number of JSON bytes", line)
+                if argument is None or not _NUMBER.match(argument):
+                    raise self._fault("bad_args", "C6", at, "`result` takes the number of JSON bytes", line)
+                self._take_length(int(argument.lstrip("0")[:20] or "0"), at, line)
             case "exitcode":
                 if argument is None or not _SIGNED.match(argument):
                     raise self._fault("bad_args", "C7", at, "`exitcode` takes a whole number", line)
@@ -250,29 +249,23 @@ class ControlDecoder:
         seconds = sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(found[2]))
         return Duration({"": "set", "+": "add", "-": "sub"}[found[1]], seconds)
 
-    def _take_result(self, buffer: bytes, at: int, frames: list[Frame]) -> None:
-        raw = buffer[at : at + self._length]
-        body = self._decode(raw, at)
+    def _take_result(self, raw: bytes, at: int, frames: list[Frame]) -> None:
         try:
-            admitted = self.ledger.admit(raw, body)
-        except Refused as refused:
-            raise self._fault("bad_result", refused.rule, at, str(refused), raw) from None
-        if admitted.files:
-            self._admitted, self._files = admitted, list(admitted.files)
-            self._open_file(frames)
-        else:
-            frames.append(self.ledger.commit(admitted))
-
-    def _decode(self, raw: bytes, at: int) -> dict[str, Any]:
-        try:
-            body = msgspec.json.decode(raw)
+            body = _decode(raw)
+            if type(body) is not dict:
+                raise self._fault("bad_json", "R4", at, "a result is one JSON object", raw)
+            received = self.ledger.receive(raw, body)
         except RecursionError:
             raise self._fault("bad_json", "R3", at, "the JSON is nested too deeply", raw) from None
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise self._fault("bad_json", "R3", at, f"{_why_not_json(raw)}: {error}", raw) from None
-        if not isinstance(body, dict):
-            raise self._fault("bad_json", "R4", at, "a result is one JSON object", raw)
-        return body
+        except Refused as refused:
+            raise self._fault("bad_result", refused.rule, at, str(refused), raw) from None
+        if isinstance(received, Admission):
+            self._admitted, self._files = received, list(received.files)
+            self._open_file(frames)
+        else:
+            frames.append(received)
 
     def _open_file(self, frames: list[Frame]) -> None:
         assert self._admitted is not None

@@ -106,7 +106,7 @@ class TestEntry(msgspec.Struct, omit_defaults=True):
 
 def test(entry: e.TestFinished, load: Load) -> TestEntry:
     seconds = round(entry.seconds, 6)
-    if entry.message is None and not entry.files and entry.failure is None:
+    if entry.outcome is Outcome.PASSED and len(entry.phases) == 3 and not entry.files:  # nearly all
         return TestEntry(entry.test, entry.outcome, seconds, None, entry.traceback)
     paths = {file.name: file.path for file in entry.files}
     moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files.get("longrepr") in paths]

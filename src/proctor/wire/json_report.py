@@ -114,6 +114,8 @@ def _test(test: e.TestFinished, load: Load) -> dict[str, Any]:
 
 def _stage(phase: e.Phase, paths: dict[str, str], load: Load) -> dict[str, Any]:
     stage: dict[str, Any] = {"duration": phase.duration, "outcome": phase.outcome}
+    if not (phase.longrepr or phase.stdout or phase.stderr or phase.log or phase.files or phase.crash):
+        return stage
     if phase.crash is not None:
         stage["crash"] = phase.crash
         if phase.traceback is not None:

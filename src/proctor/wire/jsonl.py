@@ -72,17 +72,42 @@ class _Line(msgspec.Struct, omit_defaults=True):
     extra: Any = None
 
 
+class _StartLine(msgspec.Struct, tag="start", omit_defaults=True, gc=False):
+    """The two lines of every test have structs of their own: other lines' fields would cost them time."""
+
+    seq: int
+    at: float
+    label: str
+    file: str = ""
+    line: int = 0
+
+
+class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_only=True):
+    seq: int
+    at: float
+    label: str
+    status: str
+    reason: str = ""
+    file: str = ""
+    line: int = 0
+    duration: int = 0
+    extra: e.TestFinished
+
+
 def encode(entry: e.Entry, so_far: Result) -> bytes:
     """One line with its LF. `so_far` gives a `final` line its counts; nothing else is asked of it."""
     return _encoder.encode(_line(entry, so_far)) + b"\n"
 
 
-def _line(entry: e.Entry, so_far: Result) -> _Line:
+def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
     event, seq, at = entry.event, entry.seq, round(entry.at, 6)
     if isinstance(event, e.TestStarted):
         place = event.place
-        file, line = (place.file, place.line) if place else ("", 0)
-        return _Line("start", seq, at, label=event.test, file=file, line=line)
+        return (
+            _StartLine(seq, at, event.test, place.file, place.line)
+            if place
+            else _StartLine(seq, at, event.test)
+        )
     if isinstance(event, e.TestFinished):
         return _test_line(event, seq, at)
     if isinstance(event, e.OutputReceived):
@@ -101,18 +126,18 @@ def _line(entry: e.Entry, so_far: Result) -> _Line:
     return _Line("note", seq, at, kind=_NOTES[type(event)], extra=event)
 
 
-def _test_line(event: e.TestFinished, seq: int, at: float) -> _Line:
+def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
     status = _STATUS[event.outcome]
-    place = event.place
-    return _Line(
-        "test",
-        seq,
-        at,
+    reason = _reason(event.message or event.outcome) if status == "fail" else ""
+    file, line = (event.place.file, event.place.line) if event.place else ("", 0)
+    return _TestLine(
+        seq=seq,
+        at=at,
         label=event.test,
         status=status,
-        reason=_reason(event.message or event.outcome) if status == "fail" else "",
-        file=place.file if place else "",
-        line=place.line if place else 0,
+        reason=reason,
+        file=file,
+        line=line,
         duration=round(event.seconds * 1e9),
         extra=event,
     )

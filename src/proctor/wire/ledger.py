@@ -1,7 +1,7 @@
 """What the results of one test add up to: partials, names, files, and the ending of what has none.
 
-The decoder asks `admit` before it reads a result's files and calls `commit` after them, so that what did
-not arrive whole changes nothing.
+The decoder hands over a result before it reads its files, and commits it after them: what did not arrive
+whole changes nothing.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ class Refused(Exception):
         super().__init__(message)
 
 
-class Partial(msgspec.Struct, frozen=True):
-    """An update of a result that is not closed yet; `body` is what this message said."""
+class Partial(msgspec.Struct, frozen=True, gc=False):
+    """An update of a result that is not closed yet; body and raw are what this message said."""
 
     name: str | None
     body: Body
+    raw: bytes
 
 
-class Finished(msgspec.Struct, frozen=True):
+class Finished(msgspec.Struct, frozen=True, gc=False):
     """A result in normal form: no `partial`, no reserved key that is null.
 
-    `news` is what the message that closed it said; nothing where no message did.
+    `raw` is the message that closed it; empty where the end of the test did.
     """
 
     name: str | None
     body: Body
-    news: Body = {}
+    raw: bytes = b""
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """A checked result on its way in: `merged` is the final form if this message closes it."""
+    """A checked result whose files are still to come; `merged` is the final form if it closes."""
 
     name: str | None
     raw: bytes
@@ -76,38 +77,51 @@ class Ledger:
         self._file_bytes = 0
         self._own = False
 
-    def admit(self, raw: bytes, body: Body) -> Admission:
-        """Check one result against every rule that does not need its file bytes."""
+    def receive(self, raw: bytes, body: Body) -> Partial | Finished | Admission:
+        """Check one result against every rule that does not need its file bytes.
+
+        Without files it counts at once; with files it is admitted, and counts after `commit`.
+        """
         if None in body.values():
             _drop_nulls(body)
         partial = body.pop("partial", False)
-        if not isinstance(partial, bool):
+        if partial is not True and partial is not False:
             raise Refused("P1", f"`partial` is {partial!r}; it must be true or false")
-        name = _name(body.pop("name", None))
+        name = body.pop("name", None)
+        if name is not None and (not isinstance(name, str) or not name):
+            rest = "it must be a string with at least one character, or absent"
+            raise Refused("R5", f"`name` is {name!r}; {rest}")
         status = body.get("status")
         if status is not None and (not isinstance(status, str) or status not in STATUSES):
             raise Refused("R2", f"status is {status!r}; known: {', '.join(sorted(STATUSES))}")
         if "testout" in body:
             _check_file_name(body["testout"], "testout", "T1")
         files = self._files(name, body["files"]) if "files" in body else ()
-        self._check_quota(name, partial, files)
-        merged = None
-        if not partial:
-            merged = self._merge(name, body)
+        if files or self._results >= self.limits.results or len(self._open) >= self.limits.partials:
+            self._check_quota(name, partial, files)
+        merged = None if partial else self._merge(name, body)
+        if merged is not None and "testout" in merged:
             self._check_testout(name, merged, files)
-        return Admission(name, raw, body, merged, files)
+        if files:
+            return Admission(name, raw, body, merged, files)
+        return self._count(name, raw, body, merged)
 
     def commit(self, admitted: Admission) -> Partial | Finished:
         """The files are there: the result counts."""
         name = admitted.name
-        if admitted.files:
-            self._taken.update((name, file) for file, _ in admitted.files)
-            self._file_bytes += sum(size for _, size in admitted.files)
-        if admitted.merged is None:
-            self._open.setdefault(name, []).append(admitted.raw)
-            return Partial(name, admitted.body)
-        self._open.pop(name, None)
-        return self._finish(name, admitted.merged, admitted.body)
+        self._taken.update((name, file) for file, _ in admitted.files)
+        self._file_bytes += sum(size for _, size in admitted.files)
+        return self._count(name, admitted.raw, admitted.body, admitted.merged)
+
+    def _count(self, name: str | None, raw: bytes, body: Body, merged: Body | None) -> Partial | Finished:
+        if merged is not None:
+            self._open.pop(name, None)
+            return self._finish(name, merged, raw)
+        if name in self._open:
+            self._open[name].append(raw)
+        else:
+            self._open[name] = [raw]
+        return Partial(name, body, raw)
 
     def close(self, observed: int, error: str | None = None) -> list[Finished]:
         """End of the test: partials in the order of their first appearance, then what we must add."""
@@ -143,14 +157,15 @@ class Ledger:
         body.setdefault("note", note)
         return {**body, "by": "proctor"}
 
-    def _finish(self, name: str | None, body: Body, news: Body | None = None) -> Finished:
+    def _finish(self, name: str | None, body: Body, raw: bytes = b"") -> Finished:
         self._results += 1
-        self._own = self._own or name is None
         if "testout" in body:
             self._linked.add((name, body["testout"]))
-        if name is not None:
+        if name is None:
+            self._own = True
+        else:
             body = {"name": name, **body}
-        return Finished(name, body, news or {})
+        return Finished(name, body, raw)
 
     def _merge(self, name: str | None, last: Body) -> Body:
         if name not in self._open:
@@ -159,7 +174,11 @@ class Ledger:
             return last
         merged: Body = {}
         for raw in self._open[name]:
-            union(merged, _strip(msgspec.json.decode(raw)))
+            part = _strip(msgspec.json.decode(raw))
+            if not merged and b"null" not in raw:
+                merged = part  # a union with nothing, and nothing to delete
+            else:
+                union(merged, part)
         union(merged, last)
         return merged
 
@@ -208,14 +227,13 @@ def union(old: Body, new: Body) -> None:
     for key, value in new.items():
         if value is None:
             old.pop(key, None)
-            continue
-        before = old.get(key)
-        if isinstance(before, list) and isinstance(value, list):
-            before.extend(value)
         elif isinstance(value, dict):
+            before = old.get(key)
             if not isinstance(before, dict):
                 before = old[key] = {}
             union(before, value)
+        elif isinstance(value, list) and isinstance(before := old.get(key), list):
+            before.extend(value)
         else:
             old[key] = value
 
@@ -231,14 +249,6 @@ def _strip(body: Body) -> Body:
     body.pop("partial", None)
     body.pop("name", None)
     return body
-
-
-def _name(name: Any) -> str | None:
-    if name is None:
-        return None
-    if not isinstance(name, str) or not name:
-        raise Refused("R5", f"`name` is {name!r}; it must be a string with at least one character, or absent")
-    return name
 
 
 def _check_file_name(name: Any, what: str, rule: str) -> None:

@@ -54,9 +54,22 @@ class _SessionFacts(msgspec.Struct):
     broken: str = ""
 
 
-class _TestFacts(msgspec.Struct):
+class _TestFacts(msgspec.Struct, frozen=True):
     phases: tuple[e.Phase, ...] = ()
     keywords: tuple[str, ...] = ()
+
+
+class _SessionMessage(msgspec.Struct):
+    proctor: _SessionFacts | None = None
+
+
+class _TestMessage(msgspec.Struct):
+    proctor: _TestFacts = _TestFacts()
+
+
+# From the bytes of a message, because that is twice as fast as from its values.
+_session_facts = msgspec.json.Decoder(_SessionMessage).decode
+_test_facts = msgspec.json.Decoder(_TestMessage).decode
 
 
 class SessionReader:
@@ -76,13 +89,12 @@ class SessionReader:
     def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]:
         name = frame.name
         if name is None:
-            news = frame.news if isinstance(frame, Finished) else frame.body
-            facts = news.get(KEY)
-            return self._session(facts) if isinstance(facts, dict) else []
+            facts = _session_facts(frame.raw).proctor if frame.raw else None
+            return self._session(facts) if facts is not None else []
         name = self._strings.setdefault(name, name)
         if isinstance(frame, Partial):
             return self._test_started(name, frame.body)
-        return [self._test_finished(name, frame.body, files)]
+        return [self._test_finished(name, frame, files)]
 
     def close(self) -> list[e.Event]:
         """No more will come: let go of what was held back."""
@@ -101,8 +113,10 @@ class SessionReader:
         place = self._places[name] = known if known == place else place
         return [e.TestStarted(name, place)]
 
-    def _test_finished(self, name: str, body: Body, files: tuple[e.File, ...]) -> e.TestFinished:
-        facts = msgspec.convert(body.get(KEY, {}), _TestFacts)
+    def _test_finished(self, name: str, frame: Finished, files: tuple[e.File, ...]) -> e.TestFinished:
+        facts = _test_facts(frame.raw or b"{}").proctor
+        if not facts.phases:  # said in parts, before
+            facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
         phases = facts.phases
         keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))
         outcome = conclude(phases)
@@ -123,8 +137,7 @@ class SessionReader:
             files=files,
         )
 
-    def _session(self, raw: dict[str, Any]) -> list[e.Event]:
-        facts = msgspec.convert(raw, _SessionFacts)
+    def _session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []
         for tool in ("python", "pytest"):
             if version := getattr(facts, tool):
