@@ -51,8 +51,17 @@ def spend(command: Sequence[str], cwd: Path, **environ: str) -> tuple[float, flo
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
     started = time.perf_counter()
     process = subprocess.Popen(
-        command, cwd=cwd, env={**clean, **environ}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        command,
+        cwd=cwd,
+        env={**clean, **environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        bufsize=0,
     )
+    assert process.stdout is not None
+    while process.stdout.read(1 << 16):  # somebody reads: that is what output is for
+        time.sleep(0.02)
+    process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
@@ -207,9 +216,14 @@ def bench_plugin(quick: bool) -> str:
             env={**clean, "PYTHONPATH": path, "PROCTOR_CONTROL_FD": str(write)},
             pass_fds=(write,),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            bufsize=0,
         )
         os.close(write)
+        assert process.stdout is not None
+        while process.stdout.read(1 << 16):
+            time.sleep(0.02)
+        process.stdout.close()
         _, _, usage = os.wait4(process.pid, 0)
         process.returncode = 0
         reader.wait()

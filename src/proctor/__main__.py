@@ -1,5 +1,3 @@
-import sys
+from proctor.cli.main import entry
 
-from proctor.cli.main import main
-
-sys.exit(main())
+entry()

@@ -60,7 +60,7 @@ class Phase(Fact, frozen=True):
     failure: Failure | None = None
     reason: str = ""  # why it was skipped
     user_properties: tuple[dict[str, Any], ...] | None = None
-    files: dict[str, str] = {}  # texts too long to carry: field name -> name of the attached file
+    files: dict[str, str] | None = None  # texts too long to carry: field name -> name of the attached file
 
 
 class File(Fact, frozen=True):
@@ -149,7 +149,7 @@ class TestFinished(Fact, frozen=True):
     phases: tuple[Phase, ...] = ()
     keywords: tuple[str, ...] = ()
     files: tuple[File, ...] = ()
-    properties: dict[str, Any] = {}
+    properties: dict[str, Any] | None = None
 
 
 class WarningRecorded(Fact, frozen=True):

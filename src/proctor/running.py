@@ -6,7 +6,7 @@ import codecs
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -15,7 +15,7 @@ from proctor.archive import store
 from proctor.archive.recording import Recording
 from proctor.errors import LaunchError
 from proctor.launch import Voice
-from proctor.outcome import RunOutcome
+from proctor.outcome import Outcome, RunOutcome
 from proctor.process.attachments import Attachments
 from proctor.process.deadline import Ending
 from proctor.process.supervise import Chunk, signal_name
@@ -24,8 +24,10 @@ from proctor.result import Result
 from proctor.wire.control import Broken, ControlDecoder, Disconnected, FileChunk, FileOpened
 from proctor.wire.fault import FaultReader, explain
 from proctor.wire.ledger import Body, Finished, Ledger, Partial
-from proctor.wire.pytest_text import TextReader
 from proctor.wire.session import SessionReader
+
+if TYPE_CHECKING:
+    from proctor.wire.pytest_text import TextReader
 
 #: Takes each finished result of the control channel, as one line of its normal form.
 ResultLine: TypeAlias = Callable[[bytes], None]
@@ -114,7 +116,7 @@ class Running:
         self._ledger = Ledger()
         self._control = ControlDecoder(self._ledger)
         self._session = SessionReader(self._name)
-        self._text = TextReader(self._name) if voice is Voice.TEXT else None
+        self._text = _text_reader(self._name) if voice is Voice.TEXT else None
         self._fault = FaultReader(relay.result.run.cwd)
         self.deaf = False
         for notice in shelf.notices:
@@ -187,14 +189,15 @@ class Running:
             self._publish_all(self._text.feed(text))
 
     def _hear(self, data: bytes) -> None:
+        now = self.now()
         for frame in self._control.feed(data):
             match frame:
                 case Partial():
-                    self._tell(frame, ())
+                    self._tell(frame, (), now)
                 case Finished():
-                    files = self._shelf.attachments.take(frame.name)
+                    files = self._shelf.attachments.take(frame.name) if "files" in frame.body else ()
                     self._write_result(frame, files)
-                    self._tell(frame, files)
+                    self._tell(frame, files, now)
                 case FileOpened():
                     self._shelf.attachments.open(frame.result, frame.name, frame.length)
                 case FileChunk():
@@ -206,7 +209,7 @@ class Running:
                 case _:
                     pass  # the words about time mean nothing to a suite that has one limit for all
 
-    def _tell(self, frame: Partial | Finished, files: tuple[e.File, ...]) -> None:
+    def _tell(self, frame: Partial | Finished, files: tuple[e.File, ...], now: float) -> None:
         try:
             found = self._session.read(frame, files)
         except msgspec.ValidationError as error:
@@ -215,9 +218,9 @@ class Running:
             )
             return
         for event in found:
-            if isinstance(event, e.TestFinished) and event.outcome == "crash":
+            if isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH:
                 event = explain(event, self._fault.dumps())
-            self._publish(event)
+            self._relay.publish(event, now)
 
     def _break(self, frame: Broken) -> None:
         self.deaf = True
@@ -228,6 +231,12 @@ class Running:
             line = _normal_form(self._name, finished, files)
             for write in self._result_lines:
                 write(line)
+
+
+def _text_reader(name: str) -> TextReader:
+    from proctor.wire.pytest_text import TextReader  # for old pytests only: no start waits for it
+
+    return TextReader(name)
 
 
 _encoder = msgspec.json.Encoder()

@@ -32,6 +32,7 @@ class Recording:
         self.fault: OSError | None = None
         self._files: dict[str, int] = {}
         self._pending: dict[str, list[bytes]] = {}
+        self._entries: list[jsonl.Line] = []
         self._logged_output = 0
         self._kept_output = 0
         for name in (EVENTS_FILE, OUTPUT_FILE, RESULTS_FILE):
@@ -44,7 +45,7 @@ class Recording:
             self._write_head(so_far)
         if isinstance(entry.event, OutputReceived):
             entry = self._clipped(entry, entry.event)
-        self._pending[EVENTS_FILE].append(jsonl.encode(entry, so_far))
+        self._entries.append(jsonl.line(entry, so_far))
         if isinstance(entry.event, RunFinished):
             self._flush()
 
@@ -69,6 +70,8 @@ class Recording:
         self._flush()
 
     def _flush(self) -> None:
+        self._pending[EVENTS_FILE].append(jsonl.encode_lines(self._entries))
+        self._entries.clear()
         for name, pending in self._pending.items():
             if pending:
                 data = memoryview(b"".join(pending))

@@ -135,9 +135,9 @@ def in_use(path: Path) -> bool:
 
 def prune(root: Path, environ: Mapping[str, str], keep: int) -> None:
     """Remove a few of the oldest runs beyond `keep`, none that is under way."""
-    import shutil
-
     old = list(list_runs(root, environ))[keep:]
     for path in old[::-1][:_AT_ONCE]:
         if not in_use(path):
+            import shutil  # rarely needed, and not cheap
+
             shutil.rmtree(path, ignore_errors=True)

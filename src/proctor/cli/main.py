@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 from proctor import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 VERBS = {
     "run": "run tests and say what happened",
@@ -12,6 +18,18 @@ VERBS = {
     "runs": "list the runs that are kept, newest first",
     "doctor": "say what would be used, and why",
 }
+
+
+def entry() -> NoReturn:
+    """The process that is nothing but proctor: it need not tidy up what ends with it."""
+    gc.set_threshold(50_000)  # next to nothing that we make is garbage before the end
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            pass  # whoever read it has gone
+    os._exit(code)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -60,8 +78,6 @@ def _call(verb: str, arguments: list[str]) -> int:
 
 def _forget_stdout() -> None:
     """Whoever read us has gone; Python must not complain about it once more at its exit."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from proctor import config
-from proctor.archive.history import last_failed
 from proctor.cli import options, output
 from proctor.errors import UsageError
 from proctor.execute import execute, prepare
@@ -83,6 +82,8 @@ def _only_last_failed(spec: RunSpec, root: Path) -> RunSpec:
     """Narrow the selection to what the archive remembers; with nothing to remember, all tests run."""
     if spec.selection.targets:
         raise UsageError("--last-failed chooses the tests itself; leave out the targets")
+    from proctor.archive.history import last_failed
+
     failed = last_failed(root, os.environ)
     if not failed:
         print("proctor: no failures on record; running everything", file=sys.stderr)

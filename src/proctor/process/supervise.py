@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
@@ -23,10 +24,10 @@ from proctor.process.tagged import TAG_VARIABLE, kill_tagged
 SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 CONTROL_FD = 3  # as supervisor.py places it
 STREAMS = ("control", "stdout", "stderr")
-READ = 1 << 16
+CAPACITY = 1 << 18  # asked for the channel, so that it can be read in few large batches
+READ = CAPACITY
 LAST_READS = 64  # of each pipe when all is over: more than a pipe holds
-LEAST_PAUSE, MOST_PAUSE = 0.001, 0.05  # between two reads of a busy channel
-FEW, MANY = READ // 8, READ // 2  # bytes of a read after which the next may come later, or must come sooner
+LEAST_PAUSE, MOST_PAUSE = 0.001, 0.15  # between two reads of a busy channel
 START_SECONDS = 60.0  # for the supervisor to start the program: a directory may be on a slow network
 GONE_SECONDS = 25.0  # for the supervisor to end the tree; it gives up itself before that
 PF_EXITING = 0x4  # in the flags of /proc/PID/stat
@@ -48,6 +49,7 @@ class Supervised:
         self._ends: dict[int, str] = {}
         self._busy = False
         self._pause = LEAST_PAUSE
+        self._capacity = 1 << 16
         self._words = b""
         self._main_pid = 0
         self._give_up_at: float | None = None
@@ -67,6 +69,8 @@ class Supervised:
             for stream in STREAMS:
                 read, writes[stream] = os.pipe()
                 self._ends[read] = stream
+                if stream == "control":
+                    self._capacity = _grow(read)
             control = writes["control"]
             self._supervisor = subprocess.Popen(
                 [sys.executable, "-I", "-S", SUPERVISOR, str(theirs.fileno()), str(control)],
@@ -132,7 +136,7 @@ class Supervised:
         """What there is to read, after at most `seconds`; nothing if nothing came."""
         watched: list[int] = [self._socket.fileno(), stop.fileno()]
         if self._busy:
-            _ready(watched, self._pause)
+            _ready(watched, self._pause if seconds is None else min(self._pause, seconds))
         ready = _ready([*watched, *self._ends], seconds)
         if not ready:
             self._wake()
@@ -151,10 +155,10 @@ class Supervised:
     def _set_pause(self, size: int) -> None:
         """A wake-up costs more than a message, so a busy channel is read in batches: large enough to be worth
         it, and small enough that no writer ever finds the pipe full."""
-        self._busy = 0 < size < READ
-        if self._busy and size < FEW:
+        self._busy = 0 < size < self._capacity
+        if self._busy and size < self._capacity // 4:
             self._pause = min(MOST_PAUSE, self._pause * 2)
-        elif size > MANY:
+        elif size > self._capacity // 2:
             self._pause = max(LEAST_PAUSE, self._pause / 4)
 
     def _read(self, end: int) -> Chunk:
@@ -224,6 +228,14 @@ class Supervised:
         if self._supervisor.returncode != 0:  # it did not say that all are gone
             kill_tagged(self._tag)
         self._forget_all()
+
+
+def _grow(pipe: int) -> int:
+    """How much the pipe holds now. A user may have only so much in pipes: then it stays as it is."""
+    try:
+        return fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, CAPACITY)
+    except (AttributeError, OSError):
+        return 1 << 16
 
 
 def _with_channel(environ: Mapping[str, str]) -> dict[str, str]:

@@ -100,7 +100,7 @@ class TestEntry(msgspec.Struct, omit_defaults=True):
     place: e.Place | None = None
     failure: e.Failure | None = None
     files: tuple[e.File, ...] = ()
-    properties: dict[str, Any] = {}
+    properties: dict[str, Any] | None = None
     subtests: tuple[dict[str, Any], ...] = ()
 
 
@@ -109,7 +109,7 @@ def test(entry: e.TestFinished, load: Load) -> TestEntry:
     if entry.outcome is Outcome.PASSED and len(entry.phases) == 3 and not entry.files:  # nearly all
         return TestEntry(entry.test, entry.outcome, seconds, None, entry.traceback)
     paths = {file.name: file.path for file in entry.files}
-    moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files.get("longrepr") in paths]
+    moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
     traceback = "\n".join(load(path) for path in moved) or entry.traceback
     subtests = tuple(
         {"name": phase.subtest, "outcome": phase.outcome}

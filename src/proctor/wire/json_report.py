@@ -120,7 +120,7 @@ def _stage(phase: e.Phase, paths: dict[str, str], load: Load) -> dict[str, Any]:
         stage["crash"] = phase.crash
         if phase.traceback is not None:
             stage["traceback"] = phase.traceback
-    texts = {field: load(paths[name]) for field, name in phase.files.items() if name in paths}
+    texts = {field: load(paths[name]) for field, name in (phase.files or {}).items() if name in paths}
     log: Any = [_record(line) for line in texts.pop("log").splitlines()] if "log" in texts else phase.log
     late = {"stdout": phase.stdout, "stderr": phase.stderr, "log": log, "longrepr": phase.longrepr} | texts
     return stage | {field: value for field, value in late.items() if value}

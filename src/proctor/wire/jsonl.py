@@ -4,7 +4,8 @@ more in `extra`; `start`, `output`, `note` and `exit` lines are added. Readers s
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -94,12 +95,21 @@ class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_onl
     extra: e.TestFinished
 
 
+Line: TypeAlias = _Line | _StartLine | _TestLine
+
+
 def encode(entry: e.Entry, so_far: Result) -> bytes:
-    """One line with its LF. `so_far` gives a `final` line its counts; nothing else is asked of it."""
-    return _encoder.encode(_line(entry, so_far)) + b"\n"
+    """One line with its LF."""
+    return encode_lines([line(entry, so_far)])
 
 
-def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
+def encode_lines(lines: Sequence[Line]) -> bytes:
+    """Many at once, which costs half as much as one by one."""
+    return _encoder.encode_lines(lines)
+
+
+def line(entry: e.Entry, so_far: Result) -> Line:
+    """A line as a value. `so_far` gives a `final` line its counts; nothing else is asked of it."""
     event, seq, at = entry.event, entry.seq, round(entry.at, 6)
     if isinstance(event, e.TestStarted):
         place = event.place
