@@ -1,4 +1,5 @@
 PYTHON ?= python3
+TESTS ?= -n auto --dist worksteal
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -12,7 +13,7 @@ demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@$(BIN)/proctor run -C examples/shop --python $(CURDIR)/$(BIN)/python --format agent || test $$? -eq 1
 
 test: $(READY) ## all tests
-	$(BIN)/python -m pytest -q $(ARGS)
+	$(BIN)/python -m pytest -q $(TESTS) $(ARGS)
 
 check: $(READY) ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .

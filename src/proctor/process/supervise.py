@@ -18,16 +18,17 @@ import msgspec
 from proctor.errors import LaunchError
 from proctor.launch import Launch
 from proctor.process.deadline import Push
+from proctor.process.pace import Pace
 from proctor.process.stop import Stop
 from proctor.process.tagged import TAG_VARIABLE, kill_tagged
 
 SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 CONTROL_FD = 3  # as supervisor.py places it
 STREAMS = ("control", "stdout", "stderr")
+USUAL_CAPACITY = 1 << 16  # of a pipe
 CAPACITY = 1 << 18  # asked for the channel, so that it can be read in few large batches
 READ = CAPACITY
 LAST_READS = 64  # of each pipe when all is over: more than a pipe holds
-LEAST_PAUSE, MOST_PAUSE = 0.001, 0.15  # between two reads of a busy channel
 START_SECONDS = 60.0  # for the supervisor to start the program: a directory may be on a slow network
 GONE_SECONDS = 25.0  # for the supervisor to end the tree; it gives up itself before that
 PF_EXITING = 0x4  # in the flags of /proc/PID/stat
@@ -47,9 +48,8 @@ class Supervised:
         self.cut_off = False  # the program closed the control channel and lived on
         self._tag = tag
         self._ends: dict[int, str] = {}
-        self._busy = False
-        self._pause = LEAST_PAUSE
-        self._capacity = 1 << 16
+        self._pace = Pace()
+        self._capacity = dict.fromkeys(STREAMS, USUAL_CAPACITY)
         self._words = b""
         self._main_pid = 0
         self._give_up_at: float | None = None
@@ -70,7 +70,7 @@ class Supervised:
                 read, writes[stream] = os.pipe()
                 self._ends[read] = stream
                 if stream == "control":
-                    self._capacity = _grow(read)
+                    self._capacity[stream] = _grow(read)
             control = writes["control"]
             self._supervisor = subprocess.Popen(
                 [sys.executable, "-I", "-S", SUPERVISOR, str(theirs.fileno()), str(control)],
@@ -135,15 +135,15 @@ class Supervised:
     def wait(self, seconds: float | None, stop: Stop) -> list[Chunk]:
         """What there is to read, after at most `seconds`; nothing if nothing came."""
         watched: list[int] = [self._socket.fileno(), stop.fileno()]
-        if self._busy:
-            _ready(watched, self._pause if seconds is None else min(self._pause, seconds))
+        if pause := self._pace.pause:
+            _ready(watched, pause if seconds is None else min(pause, seconds))
         ready = _ready([*watched, *self._ends], seconds)
         if not ready:
             self._wake()
         if stop.fileno() in ready:
             stop.clear()
         chunks = [self._read(end) for end in list(self._ends) if end in ready]
-        self._set_pause(max([len(chunk.data) for chunk in chunks], default=0))
+        self._pace.read(max([len(c.data) / self._capacity[c.stream] for c in chunks], default=0.0))
         if self._socket.fileno() in ready:
             self._listen()
         if self._give_up_at is not None and time.monotonic() > self._give_up_at:
@@ -151,15 +151,6 @@ class Supervised:
         if self.done:
             self._drain(chunks)
         return [chunk for chunk in chunks if chunk.data]
-
-    def _set_pause(self, size: int) -> None:
-        """A wake-up costs more than a message, so a busy channel is read in batches: large enough to be worth
-        it, and small enough that no writer ever finds the pipe full."""
-        self._busy = 0 < size < self._capacity
-        if self._busy and size < self._capacity // 4:
-            self._pause = min(MOST_PAUSE, self._pause * 2)
-        elif size > self._capacity // 2:
-            self._pause = max(LEAST_PAUSE, self._pause / 4)
 
     def _read(self, end: int) -> Chunk:
         stream = self._ends[end]
@@ -235,7 +226,7 @@ def _grow(pipe: int) -> int:
     try:
         return fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, CAPACITY)
     except (AttributeError, OSError):
-        return 1 << 16
+        return USUAL_CAPACITY
 
 
 def _with_channel(environ: Mapping[str, str]) -> dict[str, str]:
