@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -328,8 +329,18 @@ def test_tests_see_none_of_our_variables_but_the_runs_tag(tmp_path):
     assert run_suite(root, EXPECTED=str(tmp_path), PYTHONPATH=str(tmp_path)).code == 0
 
 
+def test_a_low_limit_on_descriptors_does_not_silence_the_report(tmp_path):
+    root = write_project(tmp_path, SUITE)
+    limited = ["sh", "-c", 'ulimit -n 64 && exec "$@"', "sh"]
+    run = command("run", "--python", sys.executable, "--format", "agent")
+    done = subprocess.run(
+        [*limited, *run], cwd=root, env=clean_environment(), timeout=GUARD, capture_output=True
+    )
+
+    assert done.stdout.startswith(b"1 failed 1 passed\n")
+
+
 def test_a_reader_that_goes_away_does_not_make_noise(tmp_path):
-    import subprocess
 
     root = write_project(tmp_path, SUITE)
     process = subprocess.Popen(
@@ -356,7 +367,6 @@ def test_starting_up_imports_no_more_than_it_needs(tmp_path):
         main(["run", "--format", "agent", "--python", sys.executable, "--no-archive"])
         assert not {"rich", "mcp", "pydantic", "asyncio", "tempfiles"} & sys.modules.keys()
     """
-    import subprocess
     import textwrap
 
     root = write_project(tmp_path, SUITE)
@@ -374,7 +384,6 @@ def test_starting_up_imports_no_more_than_it_needs(tmp_path):
 def test_the_live_view_on_a_real_terminal(tmp_path):
     """A pseudo-terminal: the bar moves, and what stays on the screen is the report."""
     import pty
-    import subprocess
 
     root = write_project(tmp_path, SUITE)
     ours, theirs = pty.openpty()

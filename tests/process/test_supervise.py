@@ -149,8 +149,8 @@ def test_a_memory_limit_binds_every_process_below(tag, stop):
 
 def test_pushes_go_from_an_interrupt_to_an_end(tag, stop):
     code = (
-        "import signal, time, faulthandler; faulthandler.enable(); signal.signal(signal.SIGINT,"
-        " lambda *_: print('interrupted', flush=True)); print('ready', flush=True)\n"
+        "import os, signal, time, faulthandler; faulthandler.enable(); signal.signal(signal.SIGINT,"
+        " lambda *_: os.write(1, b'interrupted\\n')); os.write(1, b'ready\\n')\n"
     )
     with Supervised(python(code + FOREVER), tag, os.environ) as process:
         heard(process, stop, until=b"ready")

@@ -18,8 +18,6 @@ import pytest
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
     from typing import Any, Dict
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    pass
 
 FD_VARIABLE = "PROCTOR_CONTROL_FD"
 VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
@@ -72,13 +70,22 @@ class Channel:
     """The writing end. Only the process that was given it writes, and only while it is still that pipe."""
 
     def __init__(self, fd):
-        import fcntl
-
         self.pid = os.getpid()
-        self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUR_FD)
-        os.close(fd)
+        self.fd = self._out_of_the_way(fd)
         self.identity = self._look()
         self.held = ""
+
+    @staticmethod
+    def _out_of_the_way(fd):
+        import fcntl
+
+        try:
+            high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUR_FD)
+        except OSError:  # a limit on descriptors does not allow it
+            os.set_inheritable(fd, False)
+            return fd
+        os.close(fd)
+        return high
 
     def _look(self):
         seen = os.fstat(self.fd)

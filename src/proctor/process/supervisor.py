@@ -129,7 +129,7 @@ def place_control(control: int) -> None:
 
 def reset_signals() -> None:
     """What Python or our own parent changed for itself is not meant for the tests."""
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 

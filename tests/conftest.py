@@ -1,0 +1,10 @@
+"""What every test can rely on, however the tests themselves were started."""
+
+from __future__ import annotations
+
+import signal
+
+# A shell starts its background jobs with these ignored, and programs hand that down to what they start.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
