@@ -230,7 +230,7 @@ def bench_plugin(quick: bool) -> str:
         return usage.ru_utime + usage.ru_stime, 0.0
 
     runs: dict[str, Run] = {"without": partial(spend, plain, root), "with": injected}
-    costs = interleave(runs, 2 if quick else 7, "plugin")
+    costs = interleave(runs, 2 if quick else 5, "plugin")
     pairs = sorted(b - a for a, b in zip(costs["without"].cpu, costs["with"].cpu, strict=True))
     added = statistics.median(pairs) / tests * 1e6
     rows = [
