@@ -29,7 +29,6 @@ class Recording:
 
     def __init__(self, directory: RunDirectory) -> None:
         self.directory = directory
-        self.fault: OSError | None = None
         self._files: dict[str, int] = {}
         self._pending: dict[str, list[bytes]] = {}
         self._entries: list[jsonl.Line] = []

@@ -14,7 +14,7 @@ from proctor.errors import UsageError
 from proctor.execute import execute, prepare
 from proctor.process.stop import stoppable
 from proctor.render.agent import agent_text
-from proctor.render.test_tree import Found, test_tree
+from proctor.render.test_tree import test_tree
 from proctor.result import Result
 from proctor.running import Keeping
 from proctor.wire.discovery import discovery
@@ -54,10 +54,9 @@ def _show(parsed: argparse.Namespace, result: Result) -> None:
     if parsed.format == "json":
         sys.stdout.buffer.write(msgspec.json.encode(page) + b"\n")
         return
-    found = [Found(test.node_id, test.line, test.markers) for test in page.tests]
-    sys.stdout.write(test_tree(found))
+    sys.stdout.write(test_tree(page.tests))
     if result.exit_code:
         sys.stdout.write(agent_text(result))
-    shown = parsed.offset + len(found)
-    more = f"; `--offset {shown}` shows more" if shown < page.total and found else ""
+    shown = parsed.offset + len(page.tests)
+    more = f"; `--offset {shown}` shows more" if shown < page.total and page.tests else ""
     sys.stdout.write(f"{page.total} tests{more}\n")

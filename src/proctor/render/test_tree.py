@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from proctor.render.neutral import neutral
-
-
-class Found(msgspec.Struct, frozen=True):
-    """A test that could be run."""
-
-    node_id: str
-    line: int | None = None
-    markers: tuple[str, ...] = ()
+from proctor.wire.discovery import Discovered
 
 
 def split_id(node_id: str) -> tuple[str, ...]:
@@ -24,11 +15,11 @@ def split_id(node_id: str) -> tuple[str, ...]:
     return (*parts, bracket + parameters) if bracket else parts
 
 
-def test_tree(tests: Sequence[Found]) -> str:
+def test_tree(tests: Sequence[Discovered]) -> str:
     return "".join(f"{line}\n" for line in _lines(tests))
 
 
-def _lines(tests: Sequence[Found]) -> Iterator[str]:
+def _lines(tests: Sequence[Discovered]) -> Iterator[str]:
     above: tuple[str, ...] = ()
     for test in tests:
         parts = split_id(test.node_id)
@@ -41,7 +32,7 @@ def _lines(tests: Sequence[Found]) -> Iterator[str]:
         above = parts
 
 
-def _facts(test: Found) -> str:
+def _facts(test: Discovered) -> str:
     line = f" :{test.line}" if test.line else ""
     markers = f" {' '.join('@' + neutral(marker) for marker in test.markers)}" if test.markers else ""
     return line + markers

@@ -9,7 +9,6 @@ from proctor.errors import UsageError
 from proctor.launch import Launch, Voice
 from proctor.spec import RunSpec
 
-NAME = "pytest"
 PLUGIN = "_proctor_injected_pytest"
 PLUGIN_PATH = str(Path(__file__).parent.parent / "inject" / "path")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"

@@ -92,11 +92,6 @@ class ControlDecoder:
         self._left = 0  # bytes of the current file that are still to come
         self._saved = 0
 
-    @property
-    def file_bytes_left(self) -> int:
-        """How much of the current file is still to come: a reader may move that much by itself."""
-        return self._left
-
     def feed(self, data: bytes) -> list[Frame]:
         if not self.open or not data:
             return []
@@ -139,15 +134,6 @@ class ControlDecoder:
         rest = buffer[at:] if self.open else b""
         self._chunks = [rest] if rest else []
         self._have = len(rest)
-        return frames
-
-    def skip_file_bytes(self, count: int) -> list[Frame]:
-        """The reader moved `count` bytes of the current file past us, straight to where they belong."""
-        self._left -= count
-        self._offset += count
-        frames: list[Frame] = []
-        if self._left == 0 and self._admitted is not None:
-            self._take_files(b"", 0, frames)
         return frames
 
     def close(self) -> list[Frame]:

@@ -14,6 +14,8 @@ SCHEMA = "proctor.discovery/1"
 
 
 class Discovered(msgspec.Struct, frozen=True):
+    """A test that could be run."""
+
     node_id: str
     line: int | None
     markers: tuple[str, ...]

@@ -10,7 +10,6 @@ from proctor.events import Failure, FaultTraced, Place, TestFinished
 from proctor.outcome import Outcome
 
 _FATAL = re.compile(r"^Fatal Python error: (.+)$", re.M)
-_THREAD = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+.*\(most recent call first\):$", re.M)
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$')
 _LIBRARY = re.compile(r"/(?:lib/python[0-9.]+|site-packages|dist-packages)/")
 _KEPT = 64 * 1024  # characters of stderr in which a dump is looked for
