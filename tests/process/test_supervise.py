@@ -239,14 +239,17 @@ def test_a_supervisor_that_cannot_be_woken_is_given_up(tag, stop, monkeypatch):
 
 def test_a_closed_channel_is_told_apart_from_the_end_of_the_program(tag, stop):
     for code, cut_off in (
-        ("import os; os.close(3); input()", True),
+        ("import os; os.close(3)\n" + FOREVER, True),
         ("import os; os._exit(0)", False),
         ("import os; os.kill(os.getpid(), 9)", False),
         ("import os, threading, time\nfor _ in range(20): threading.Thread(target=time.sleep, args=[9],"
          " daemon=True).start()\nos._exit(0)", False),
     ):  # fmt: skip
         with Supervised(python(code), tag, os.environ) as process:
-            heard(process, stop)
+            deadline = time.monotonic() + GUARD
+            while not process.done and not process.cut_off:
+                assert time.monotonic() < deadline
+                process.wait(0.2, stop)
         assert process.cut_off is cut_off, code
 
 

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -136,7 +136,7 @@ class Supervised:
         """What there is to read, after at most `seconds`; nothing if nothing came."""
         watched: list[int] = [self._socket.fileno(), stop.fileno()]
         if pause := self._pace.pause:
-            _ready(watched, pause if seconds is None else min(pause, seconds))
+            _ready(watched, pause if seconds is None else min(pause, seconds), hung_up=list(self._ends))
         ready = _ready([*watched, *self._ends], seconds)
         if not ready:
             self._wake()
@@ -255,11 +255,16 @@ def _lives(pid: int) -> bool:
         return False
 
 
-def _ready(descriptors: list[int], seconds: float | None) -> set[int]:
-    """Like select, without its limit on how large a descriptor's number may be."""
+def _ready(descriptors: list[int], seconds: float | None, hung_up: Sequence[int] = ()) -> set[int]:
+    """Like select, without its limit on how large a descriptor's number may be.
+
+    Those in `hung_up` count only when nobody is left who could write to them.
+    """
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
+    for descriptor in hung_up:
+        poll.register(descriptor, 0)
     return {descriptor for descriptor, _ in poll.poll(None if seconds is None else max(0.0, seconds) * 1000)}
 
 
