@@ -1,4 +1,4 @@
-"""pytest's terminal words (`-v --tb=short -rA`) as events, for versions that cannot load the plugin.
+"""pytest's terminal words (`--verbosity=1 --tb=short -rA`) as events, for pytests too old for the plugin.
 
 What is not said cannot be told: durations, the lines of tests, the ids of what was deselected or never ran.
 What is said twice is compared: the session has finished only if pytest's tally, its last line, is the sum of
