@@ -147,6 +147,7 @@ class TestFinished(Fact, frozen=True):
     place: Place | None = None  # where the test is defined
     failure: Failure | None = None
     phases: tuple[Phase, ...] = ()
+    passed_in: tuple[float, float, float] | None = None  # instead of three phases that say no more than this
     keywords: tuple[str, ...] = ()
     files: tuple[File, ...] = ()
     properties: dict[str, Any] | None = None

@@ -199,7 +199,7 @@ def test_the_closing_message_is_told_apart_from_what_it_closes():
     frames, _ = decode(encode(first) + encode({"name": "x", "status": "pass", "a": [2]}))
 
     assert isinstance(frames[0], Partial)
-    assert frames[0].body == {"a": [1]}
+    assert frames[0].body == {"name": "x", "a": [1]}
     assert isinstance(frames[1], Finished)
     assert frames[1].body == {"name": "x", "a": [1, 2], "status": "pass"}
     assert json.loads(frames[1].raw) == {"name": "x", "status": "pass", "a": [2]}

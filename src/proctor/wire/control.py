@@ -101,7 +101,7 @@ class ControlDecoder:
             return []
         buffer = data if len(self._chunks) == 1 else b"".join(self._chunks)
         frames: list[Frame] = []
-        at = 0
+        at, have = 0, len(buffer)
         try:
             while self.open:
                 if self._admitted is not None:
@@ -110,21 +110,22 @@ class ControlDecoder:
                         self._need = 1
                         break
                 elif self._length:
-                    if len(buffer) - at < self._length:
+                    end = at + self._length
+                    if end > have:
                         self._need = self._length
                         break
-                    self._take_result(buffer[at : at + self._length], at, frames)
-                    at += self._length
+                    self._take_result(buffer[at:end], at, frames)
+                    at = end
                     self._length = 0
                 else:
                     end = buffer.find(b"\n", at, at + LINE)
                     if end < 0:
                         self._check_line_size(buffer, at)
-                        self._need = len(buffer) - at + 1
+                        self._need = have - at + 1
                         break
-                    line = buffer[at:end]
-                    if line[:7] == b"result " and end - at < 15 and line[7:].isdigit():  # nearly all
-                        self._take_length(int(line[7:]), at, line)
+                    line, digits = buffer[at:end], buffer[at + 7 : end]
+                    if digits.isdigit() and len(digits) < 8 and line.startswith(b"result "):  # nearly all
+                        self._take_length(int(digits), at, line)
                     else:
                         self._take_line(line, at, frames)
                     at = end + 1

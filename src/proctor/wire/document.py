@@ -106,8 +106,9 @@ class TestEntry(msgspec.Struct, omit_defaults=True):
 
 def test(entry: e.TestFinished, load: Load) -> TestEntry:
     seconds = round(entry.seconds, 6)
-    if entry.outcome is Outcome.PASSED and len(entry.phases) == 3 and not entry.files:  # nearly all
-        return TestEntry(entry.test, entry.outcome, seconds, None, entry.traceback)
+    plain = entry.passed_in is not None or (entry.outcome is Outcome.PASSED and len(entry.phases) == 3)
+    if plain and not entry.files:  # nearly all
+        return TestEntry(entry.test, entry.outcome, seconds, None, None)
     paths = {file.name: file.path for file in entry.files}
     moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
     traceback = "\n".join(load(path) for path in moved) or entry.traceback

@@ -137,9 +137,9 @@ def line(entry: e.Entry, so_far: Result) -> Line:
 
 
 def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
+    file, line = (event.place.file, event.place.line) if event.place else ("", 0)
     status = _STATUS[event.outcome]
     reason = _reason(event.message or event.outcome) if status == "fail" else ""
-    file, line = (event.place.file, event.place.line) if event.place else ("", 0)
     return _TestLine(
         seq=seq,
         at=at,

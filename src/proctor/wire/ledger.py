@@ -71,6 +71,8 @@ class Ledger:
         self.exit_code: int | None = None  # the `exitcode` word, which overrides what was observed
         # Raw, because most partials are only ever closed, and dicts cost ten times the memory.
         self._open: dict[str | None, list[bytes]] = {}
+        # But the newest is often the next to be closed: it is kept as it was decoded.
+        self._newest: tuple[str | None, Body] | None = None
         self._taken: set[tuple[str | None, str]] = set()
         self._linked: set[tuple[str | None, str]] = set()
         self._results = 0
@@ -82,12 +84,13 @@ class Ledger:
 
         Without files it counts at once; with files it is admitted, and counts after `commit`.
         """
-        if None in body.values():
+        nulls = b"null" in raw
+        if nulls:
             _drop_nulls(body)
         partial = body.pop("partial", False)
         if partial is not True and partial is not False:
             raise Refused("P1", f"`partial` is {partial!r}; it must be true or false")
-        name = body.pop("name", None)
+        name = body.get("name")
         if name is not None and (not isinstance(name, str) or not name):
             rest = "it must be a string with at least one character, or absent"
             raise Refused("R5", f"`name` is {name!r}; {rest}")
@@ -99,7 +102,7 @@ class Ledger:
         files = self._files(name, body["files"]) if "files" in body else ()
         if files or self._results >= self.limits.results or len(self._open) >= self.limits.partials:
             self._check_quota(name, partial, files)
-        merged = None if partial else self._merge(name, body)
+        merged = None if partial else self._merge(name, body, nulls)
         if merged is not None and "testout" in merged:
             self._check_testout(name, merged, files)
         if files:
@@ -115,12 +118,15 @@ class Ledger:
 
     def _count(self, name: str | None, raw: bytes, body: Body, merged: Body | None) -> Partial | Finished:
         if merged is not None:
-            self._open.pop(name, None)
+            if name in self._open:
+                del self._open[name]
             return self._finish(name, merged, raw)
         if name in self._open:
             self._open[name].append(raw)
+            self._newest = None
         else:
             self._open[name] = [raw]
+            self._newest = None if b"null" in raw else (name, body)
         return Partial(name, body, raw)
 
     def close(self, observed: int, error: str | None = None) -> list[Finished]:
@@ -128,7 +134,7 @@ class Ledger:
         own_partial: Body | None = None
         last: list[Finished] = []
         for name in list(self._open):
-            body = self._merge(name, {})
+            body = self._merge(name, {}, nulls=False)
             try:
                 self._check_testout(name, body, ())
             except Refused as refused:
@@ -163,18 +169,24 @@ class Ledger:
             self._linked.add((name, body["testout"]))
         if name is None:
             self._own = True
-        else:
-            body = {"name": name, **body}
         return Finished(name, body, raw)
 
-    def _merge(self, name: str | None, last: Body) -> Body:
+    def _merge(self, name: str | None, last: Body, nulls: bool) -> Body:
+        """What the partials of that name and its last message add up to. Changes no body that is known."""
         if name not in self._open:
             if "files" in last and last["files"] is None:
                 del last["files"]
             return last
-        merged: Body = {}
+        if self._newest is not None and self._newest[0] == name and not nulls:
+            first = self._newest[1]
+            merged = first | last
+            replaced = len(first) + len(last) - len(merged)
+            if replaced <= ("name" in last) + ("status" in first and "status" in last):
+                return merged  # the union itself: nothing is deleted, and what both say is a plain text
+        merged = {}
         for raw in self._open[name]:
-            part = _strip(msgspec.json.decode(raw))
+            part = msgspec.json.decode(raw)
+            part.pop("partial", None)
             if not merged and b"null" not in raw:
                 merged = part  # a union with nothing, and nothing to delete
             else:
@@ -243,12 +255,6 @@ def _drop_nulls(body: Body) -> None:
     for key in _RESERVED:
         if key != "files" and key in body and body[key] is None:
             del body[key]
-
-
-def _strip(body: Body) -> Body:
-    body.pop("partial", None)
-    body.pop("name", None)
-    return body
 
 
 def _check_file_name(name: Any, what: str, rule: str) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.fold import conclude
+from proctor.outcome import Outcome
 from proctor.wire.ledger import Body, Finished, Partial
 
 KEY = "proctor"
@@ -56,6 +57,7 @@ class _SessionFacts(msgspec.Struct):
 
 class _TestFacts(msgspec.Struct, frozen=True):
     phases: tuple[e.Phase, ...] = ()
+    passed_in: tuple[float, float, float] | None = None
     keywords: tuple[str, ...] = ()
 
 
@@ -108,26 +110,30 @@ class SessionReader:
         file, line = body.get("file"), body.get("line")
         if not isinstance(file, str):
             return [e.TestStarted(name)]
-        place = e.Place(file, line if isinstance(line, int) else 0)
-        known = self._found.get(name)
-        place = self._places[name] = known if known == place else place
+        place = self._found.get(name)
+        if place is None or place.line != line or place.file != file:
+            place = e.Place(file, line if isinstance(line, int) else 0)
+        self._places[name] = place
         return [e.TestStarted(name, place)]
 
     def _test_finished(self, name: str, frame: Finished, files: tuple[e.File, ...]) -> e.TestFinished:
         facts = _test_facts(frame.raw or b"{}").proctor
+        place = self._places.pop(name, None)
+        keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))
+        timed = facts.passed_in
+        if timed is not None:  # nearly all
+            seconds = timed[0] + timed[1] + timed[2]
+            return e.TestFinished(
+                name, Outcome.PASSED, seconds, place=place, passed_in=timed, keywords=keywords, files=files
+            )
         if not facts.phases:  # said in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
         phases = facts.phases
-        keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))
         outcome = conclude(phases)
-        place = self._places.pop(name, None)
-        seconds = sum([phase.duration for phase in phases])
-        if len(phases) == 3 and outcome == "passed" and not files:  # nearly all
-            return e.TestFinished(name, outcome, seconds, place=place, phases=phases, keywords=keywords)
         return e.TestFinished(
             name,
             outcome,
-            seconds,
+            sum([phase.duration for phase in phases]),
             message=_message(phases),
             traceback=_traceback(phases, outcome),
             place=place,
