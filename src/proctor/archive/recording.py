@@ -10,6 +10,7 @@ import msgspec
 
 from proctor.archive.store import (
     EVENTS_FILE,
+    FILES_FOLDER,
     OUTPUT_FILE,
     RESULT_FILE,
     RESULTS_FILE,
@@ -18,10 +19,11 @@ from proctor.archive.store import (
     RunHead,
 )
 from proctor.events import Entry, OutputReceived, RunFinished
+from proctor.launch import Voice
 from proctor.result import KEPT, Result
 from proctor.wire import document, jsonl
 
-_OUTPUT_LIMIT = 16 << 30  # bytes of a run's output kept on disk: a run away, not a run
+OUTPUT_LIMIT = 16 << 30  # bytes of one output kept on disk: more is a run away, not a run
 
 
 class Recording:
@@ -34,10 +36,14 @@ class Recording:
         self._entries: list[jsonl.Line] = []
         self._logged_output = 0
         self._kept_output = 0
-        for name in (EVENTS_FILE, OUTPUT_FILE, RESULTS_FILE):
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._files[name] = os.open(directory.path / name, flags, 0o644)
-            self._pending[name] = []
+        for name in (EVENTS_FILE, RESULTS_FILE):
+            self._open(name)
+        self._pending[OUTPUT_FILE] = []  # opened when there is some: programs have files of their own
+
+    def _open(self, name: str) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._files[name] = os.open(self.directory.path / name, flags, 0o644)
+        self._pending.setdefault(name, [])
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         if entry.seq == 0:
@@ -57,7 +63,7 @@ class Recording:
         return Entry(entry.seq, entry.at, OutputReceived(event.stream, event.text[:room]))
 
     def output(self, data: bytes) -> None:
-        room = _OUTPUT_LIMIT - self._kept_output
+        room = OUTPUT_LIMIT - self._kept_output
         if room > 0:
             self._kept_output += len(data)
             self._pending[OUTPUT_FILE].append(data[:room])
@@ -73,6 +79,8 @@ class Recording:
         self._entries.clear()
         for name, pending in self._pending.items():
             if pending:
+                if name not in self._files:
+                    self._open(name)
                 data = memoryview(b"".join(pending))
                 pending.clear()
                 while data:
@@ -91,10 +99,9 @@ class Recording:
         if self.directory.vanished:
             self._move_to(rescue())
         path = self.directory.path
-        output = str(path / OUTPUT_FILE)
 
         def write(file: int) -> None:
-            for chunk in document.chunks(result, loader(path), output):
+            for chunk in document.chunks(result, loader(path), whole_output(path, result)):
                 _write_all(file, chunk)
 
         _replace(path / RESULT_FILE, write)
@@ -116,6 +123,11 @@ class Recording:
         for file in self._files.values():
             os.close(file)
         self.directory.close()
+
+
+def whole_output(directory: Path, result: Result) -> str:
+    """Where all that the processes of a run wrote is kept: in one file, or in one for each program."""
+    return str(directory / (FILES_FOLDER if result.run.source == Voice.PROGRAM else OUTPUT_FILE))
 
 
 def loader(directory: Path) -> Callable[[str], str]:

@@ -18,6 +18,7 @@ RUN_FILE, RESULT_FILE, OUTPUT_FILE, EVENTS_FILE, RESULTS_FILE = (
     "events.jsonl",
     "results.jsonl",
 )
+FILES_FOLDER = "files"
 _LOCK = "lock"
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{6}\Z")  # nothing else in there is ours to remove
 _AT_ONCE = 5  # old runs removed by one new run, so that no run pays for all

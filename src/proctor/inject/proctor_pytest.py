@@ -394,7 +394,7 @@ USUAL = ["setup", "call", "teardown"]
 
 
 class UnderWay:
-    """A test that has begun: its phases so far, as JSON, or as (when, duration) if there is no more to say."""
+    """A test that has begun: its phases so far, as JSON, or as (when, duration) if that is all there is."""
 
     __slots__ = ("files", "has_subtests", "keywords", "name", "phases", "plain", "status")
 

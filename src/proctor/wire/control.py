@@ -6,6 +6,7 @@ The decoder owns bytes, never a descriptor. It never allocates by a length that 
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Any, TypeAlias
 
 import msgspec
@@ -26,9 +27,20 @@ class ExitCode(msgspec.Struct, frozen=True):
     code: int
 
 
+class DurationAction(StrEnum):
+    SET = "set"
+    ADD = "add"
+    SUBTRACT = "sub"
+    SAVE = "save"
+    RESTORE = "restore"
+
+
 class Duration(msgspec.Struct, frozen=True):
-    action: str  # set, add, sub, save, restore
+    action: DurationAction
     seconds: int = 0
+
+
+_SIGNS = {"": DurationAction.SET, "+": DurationAction.ADD, "-": DurationAction.SUBTRACT}
 
 
 class Noop(msgspec.Struct, frozen=True):
@@ -137,6 +149,19 @@ class ControlDecoder:
         self._have = len(rest)
         return frames
 
+    @property
+    def direct(self) -> int:
+        """Bytes to come that are a file's and nothing else: they may go there without coming here."""
+        return self._left if self._admitted is not None and not self._chunks else 0
+
+    def went_by(self, count: int) -> list[Frame]:
+        """So many bytes went to the current file directly."""
+        self._offset += count
+        self._left -= count
+        frames: list[Frame] = []
+        self._take_files(b"", 0, frames)
+        return frames
+
     def close(self) -> list[Frame]:
         """End of input. Inside a line, a JSON or a file that is an error."""
         frames: list[Frame] = []
@@ -223,18 +248,18 @@ class ControlDecoder:
     def _duration(self, argument: str, at: int, line: bytes) -> Duration:
         if argument == "save":
             self._saved += 1
-            return Duration("save")
+            return Duration(DurationAction.SAVE)
         if argument == "restore":
             if not self._saved:
                 raise self._fault("bad_args", "C8", at, "`duration restore` without a `duration save`", line)
             self._saved -= 1
-            return Duration("restore")
+            return Duration(DurationAction.RESTORE)
         found = _DURATION.match(argument)
         if not found:
             message = "`duration` takes a time (90, 15m, 1h 30m), + or - a time, save or restore"
             raise self._fault("bad_args", "C8", at, message, line)
         seconds = sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(found[2]))
-        return Duration({"": "set", "+": "add", "-": "sub"}[found[1]], seconds)
+        return Duration(_SIGNS[found[1]], seconds)
 
     def _take_result(self, raw: bytes, at: int, frames: list[Frame]) -> None:
         try:

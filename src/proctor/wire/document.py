@@ -100,6 +100,7 @@ class TestEntry(msgspec.Struct, omit_defaults=True):
     place: e.Place | None = None
     failure: e.Failure | None = None
     files: tuple[e.File, ...] = ()
+    testout: e.OutputLink | None = None
     properties: dict[str, Any] | None = None
     subtests: tuple[dict[str, Any], ...] = ()
 
@@ -107,7 +108,7 @@ class TestEntry(msgspec.Struct, omit_defaults=True):
 def test(entry: e.TestFinished, load: Load) -> TestEntry:
     seconds = round(entry.seconds, 6)
     plain = entry.passed_in is not None or (entry.outcome is Outcome.PASSED and len(entry.phases) == 3)
-    if plain and not entry.files:  # nearly all
+    if plain and not (entry.files or entry.properties):  # nearly all
         return TestEntry(entry.test, entry.outcome, seconds, None, None)
     paths = {file.name: file.path for file in entry.files}
     moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
@@ -126,6 +127,7 @@ def test(entry: e.TestFinished, load: Load) -> TestEntry:
         entry.place,
         entry.failure,
         entry.files,
+        entry.testout,
         entry.properties,
         subtests,
     )

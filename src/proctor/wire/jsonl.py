@@ -1,5 +1,6 @@
 """The full log: one JSON object a line. `suite`, `test` and `final` lines are those of the public stream with
-more in `extra`; `start`, `output`, `note` and `exit` lines are added. Readers skip what they do not know.
+more in `extra`; `start`, `output`, `attachment`, `note` and `exit` lines are added. Readers skip what they do
+not know.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _NOTES: dict[type, str] = {
     e.TestsSelected: "selected",
     e.TestsDeselected: "deselected",
     e.WarningRecorded: "warning",
+    e.ResultAmended: "amended",
     e.SessionInterrupted: "interrupted",
     e.SessionBroke: "broke",
     e.SessionFinished: "session",
@@ -121,7 +123,9 @@ def line(entry: e.Entry, so_far: Result) -> Line:
     if isinstance(event, e.TestFinished):
         return _test_line(event, seq, at)
     if isinstance(event, e.OutputReceived):
-        return _Line("output", seq, at, stream=event.stream, text=event.text)
+        return _Line("output", seq, at, label=event.test, stream=event.stream, text=event.text)
+    if isinstance(event, e.FileAttached):
+        return _Line("attachment", seq, at, label=event.test, extra=event.file)
     if isinstance(event, e.SuiteStarted):
         extra = {"proctor": {"rev": FORMAT_VERSION}}
         return _Line(
@@ -130,7 +134,7 @@ def line(entry: e.Entry, so_far: Result) -> Line:
     if isinstance(event, e.CollectionFailed):
         return _collection_line(event, seq, at)
     if isinstance(event, e.ProcessExited):
-        return _Line("exit", seq, at, code=event.exit_code, signal=event.signal)
+        return _Line("exit", seq, at, label=event.test, code=event.exit_code, signal=event.signal)
     if isinstance(event, e.RunFinished):
         return _Line("final", seq, at, results=_tally(so_far), extra=event)
     return _Line("note", seq, at, kind=_NOTES[type(event)], extra=event)
@@ -191,11 +195,13 @@ def _event(line: _Line) -> e.Event | None:
                 return msgspec.convert(line.extra, e.CollectionFailed)
             return msgspec.convert(line.extra, e.TestFinished)
         case "output":
-            return e.OutputReceived(line.stream, line.text)
+            return e.OutputReceived(line.stream, line.text, line.label)
+        case "attachment":
+            return e.FileAttached(line.label, msgspec.convert(line.extra, e.File))
         case "suite":
             return e.SuiteStarted(line.name, line.build, line.count or 0)
         case "exit":
-            return e.ProcessExited(line.code or 0, line.signal)
+            return e.ProcessExited(line.code or 0, line.signal, line.label)
         case "final":
             return msgspec.convert(line.extra, e.RunFinished)
         case "note" if line.kind in _NOTE_TYPES:

@@ -6,7 +6,7 @@ whole changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ _RESERVED = ("name", "status", "files", "partial", "testout")
 Body = dict[str, Any]
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much one test may send; each has its own clear error."""
 
     json: int = 16 << 20  # bytes of one result's JSON
@@ -129,12 +129,15 @@ class Ledger:
             self._newest = None if b"null" in raw else (name, body)
         return Partial(name, body, raw)
 
-    def close(self, observed: int, error: str | None = None) -> list[Finished]:
-        """End of the test: partials in the order of their first appearance, then what we must add."""
+    def close(self, observed: int, note: str = "", error: str | None = None) -> Iterator[Finished]:
+        """End of the test: partials in the order of their first appearance, then what we must add.
+
+        `note` says how the process ended, if it is more than the exit code `observed`.
+        """
         own_partial: Body | None = None
-        last: list[Finished] = []
         for name in list(self._open):
             body = self._merge(name, {}, nulls=False)
+            del self._open[name]
             try:
                 self._check_testout(name, body, ())
             except Refused as refused:
@@ -143,15 +146,16 @@ class Ledger:
             if name is None and "status" not in body and error is None:
                 own_partial = body
             else:
-                last.append(self._finish(name, body))
-        self._open.clear()
+                yield self._finish(name, body)
         if error is not None:
-            last.append(self._finish(None, self._own_made({"status": "error"}, error)))
+            if own_partial is not None:
+                yield self._finish(None, own_partial)
+            yield self._finish(None, self._own_made({"status": "error"}, error))
         elif own_partial is not None or not self._own:
             code = observed if self.exit_code is None else self.exit_code
             own = {**(own_partial or {}), "status": "pass" if code == 0 else "fail"}
-            last.append(self._finish(None, self._own_made(own, f"exit code {code}")))
-        return last
+            said = note if note and self.exit_code is None else f"exit code {code}"
+            yield self._finish(None, self._own_made(own, said))
 
     def _own_made(self, body: Body, note: str) -> Body:
         name = OWN_OUTPUT
