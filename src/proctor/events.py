@@ -159,6 +159,7 @@ class TestFinished(Fact, frozen=True):
     files: tuple[File, ...] = ()
     testout: OutputLink | None = None
     properties: dict[str, Any] | None = None  # what its reporter said about it in keys of its own
+    part_of: str = ""  # the test that reported this beside its own result
 
 
 class ResultAmended(Fact, frozen=True):

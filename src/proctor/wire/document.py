@@ -103,6 +103,7 @@ class TestEntry(msgspec.Struct, omit_defaults=True):
     testout: e.OutputLink | None = None
     properties: dict[str, Any] | None = None
     subtests: tuple[dict[str, Any], ...] = ()
+    part_of: str = ""
 
 
 def test(entry: e.TestFinished, load: Load) -> TestEntry:
@@ -130,6 +131,7 @@ def test(entry: e.TestFinished, load: Load) -> TestEntry:
         entry.testout,
         entry.properties,
         subtests,
+        entry.part_of,
     )
 
 

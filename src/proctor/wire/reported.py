@@ -45,11 +45,11 @@ class Labels:
         return name
 
 
-def reported(label: str, body: Body, files: tuple[e.File, ...], output: str) -> e.TestFinished:
+def reported(label: str, part_of: str, body: Body, files: tuple[e.File, ...], output: str) -> e.TestFinished:
     """A result without a status says something, but not that anything passed. `output` is testout's path."""
     outcome = OUTCOMES.get(body.get("status", ""), Outcome.INFO)
     if len(body) <= 2 and outcome not in BAD and "name" in body:  # a name and a status: nearly all
-        return e.TestFinished(label, outcome)
+        return e.TestFinished(label, outcome, part_of=part_of)
     message = (note(body) or None) if outcome is not Outcome.PASSED else None
     testout = body.get("testout")
     return e.TestFinished(
@@ -60,6 +60,7 @@ def reported(label: str, body: Body, files: tuple[e.File, ...], output: str) -> 
         files=files,
         testout=e.OutputLink(testout, output) if testout else None,
         properties=properties(body, _RESERVED),
+        part_of=part_of,
     )
 
 
@@ -110,7 +111,7 @@ class ProgramReader:
             self._own.append(frame)
             self._own_files += files
             return [amended(full, frame.body)] if frame.raw else []
-        return [reported(self._labels.label(full), frame.body, files, self._output)]
+        return [reported(self._labels.label(full), self._test, frame.body, files, self._output)]
 
     def end(self, end: ProgramEnd) -> list[e.Event]:
         """The program's own result, after everything else."""

@@ -128,7 +128,8 @@ class SessionReader:
     def _test_finished(self, name: str, frame: Finished, files: tuple[e.File, ...]) -> e.TestFinished:
         facts = _test_facts(frame.raw or b"{}").proctor
         if facts is None and KEY not in frame.body:
-            return reported(self._labels.label(name), frame.body, files, self._output)
+            test = next((test for test in self._places if name.startswith(f"{test}/")), name)
+            return reported(self._labels.label(name), test, frame.body, files, self._output)
         place = self._places.pop(name, None)
         facts = facts or _TestFacts()
         keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))
