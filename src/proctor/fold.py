@@ -83,7 +83,8 @@ def fold(result: Result, entry: e.Entry) -> None:
 
 
 def _settle(result: Result, event: e.TestFinished) -> None:
-    result.attached.pop(event.test, None)
+    if result.attached:
+        result.attached.pop(event.test, None)
     earlier = result.tests.get(event.test)
     if earlier is not None:
         result.counts[earlier.outcome] -= 1

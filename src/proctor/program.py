@@ -25,7 +25,7 @@ from proctor.wire.control import (
     Frame,
 )
 from proctor.wire.fault import FaultReader, explain
-from proctor.wire.ledger import Body, Finished, Ledger, Limits, Partial
+from proctor.wire.ledger import Body, Finished, Ledger, Limits, Partial, Plain
 from proctor.wire.reported import ProgramEnd, ProgramReader
 from proctor.wire.session import SessionReader
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from proctor.wire.pytest_text import TextReader
 
 _TAIL = 8 << 10  # characters of a program's output that its result shows
+_BATCH = 1000  # results
 _LARGE = 1 << 16  # bytes of a file that are worth a way of their own
 
 
@@ -63,7 +64,7 @@ class Program:
             for stream in ("stdout", "stderr")
         }
         self._ledger = Ledger(limits)
-        self._control = ControlDecoder(self._ledger)
+        self._control = ControlDecoder(self._ledger, plain=launch.voice is Voice.PROGRAM)
         self._files = Attachments(run.shelf.store)
         self._fault = FaultReader(launch.cwd)
         self._text = _text_reader(launch.name) if launch.voice is Voice.TEXT else None
@@ -128,8 +129,10 @@ class Program:
         """What is still open, and what the test did not say about itself."""
         note = "time limit reached" if self.stopped is RunOutcome.TIMEOUT else signal or ""
         observed = 1 if exit_status is None or self.stopped is not None else exit_status
-        for finished in self._ledger.close(observed, note, error):
+        for number, finished in enumerate(self._ledger.close(observed, note, error), 1):
             self._finish(finished)
+            if number % _BATCH == 0:
+                self._run.tick()  # there may be more of them than should wait in memory
 
     def _read(self, stream: str, data: bytes, final: bool = False) -> None:
         if data:
@@ -146,7 +149,18 @@ class Program:
             self._run.publish_all(self._text.feed(text))
 
     def _hear(self, frames: list[Frame]) -> None:
+        plain: list[e.Event] = []
         for frame in frames:
+            if isinstance(frame, Plain) and self._program is not None:
+                if self._run.keeps_results:
+                    full = self._program.full_name(frame.name)
+                    line = _encoder.encode(_PlainLine(full, frame.name, frame.status))
+                    self._run.write_result(line + b"\n")
+                plain.append(self._program.read_plain(frame))
+                continue
+            if plain:
+                self._run.publish_all(plain)
+                plain = []
             match frame:
                 case Partial():
                     self._tell(frame, ())
@@ -168,6 +182,7 @@ class Program:
                     self.deaf = True
                 case _:
                     pass  # the ledger has taken note of what needs it
+        self._run.publish_all(plain)
 
     def _attach(self) -> None:
         if whole := self._files.whole():
@@ -201,6 +216,12 @@ def _text_reader(name: str) -> TextReader:
 
 
 _encoder = msgspec.json.Encoder()
+
+
+class _PlainLine(msgspec.Struct):
+    test: str
+    name: str
+    status: str
 
 
 def _normal_form(test: str, said: Body, files: tuple[e.File, ...], output: str) -> bytes:

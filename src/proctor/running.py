@@ -182,8 +182,7 @@ class Running:
         self._relay.publish(event, self.now())
 
     def publish_all(self, events: Sequence[e.Event]) -> None:
-        for event in events:
-            self.publish(event)
+        self._relay.publish_all(events, self.now())
 
     def write_result(self, line: bytes) -> None:
         for write in self._result_lines:

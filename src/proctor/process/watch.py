@@ -19,7 +19,8 @@ class Watch:
         """What each has said, after at most `seconds`."""
         words = [self._stop.fileno(), *(process.socket for process in processes)]
         ends = [end for process in processes for end in process.ends]
-        if pause := self._pace.pause:
+        diverted = any(process.diversion for process in processes)  # straight to a file, at full speed
+        if (pause := self._pace.pause) and not diverted:
             _ready(words, min(pause, seconds), hung_up=ends)
         ready = _ready([*words, *ends], seconds)
         if not ready:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from proctor.errors import ControlError
-from proctor.wire.ledger import Admission, Finished, Ledger, Partial, Refused
+from proctor.wire.ledger import Admission, Finished, Ledger, Partial, Plain, Refused
 
 LINE = 4096  # bytes of a control line, with its LF: what one write puts on a pipe whole
 _NUMBER = re.compile(r"[0-9]+\Z")
@@ -20,6 +20,7 @@ _SIGNED = re.compile(r"-?[0-9]+\Z")
 _DURATION = re.compile(r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z")
 _SPAN = re.compile(r"([0-9]+)([smhd]?)")
 _decode = msgspec.json.Decoder().decode
+_decode_plain = msgspec.json.Decoder(Plain).decode
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -76,6 +77,7 @@ class Broken(msgspec.Struct, frozen=True):
 Frame: TypeAlias = (
     Partial
     | Finished
+    | Plain
     | FileOpened
     | FileChunk
     | ExitCode
@@ -90,8 +92,11 @@ Frame: TypeAlias = (
 class ControlDecoder:
     """`feed` returns what is complete. After a Broken or Disconnected frame it returns nothing more."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, plain: bool = False) -> None:
+        """With `plain`, results of a name and a status alone come in their short form."""
         self.ledger = ledger
+        self._plain = plain
+        self._expect_plain = plain  # as the last result was
         self.error: ControlError | None = None
         self.open = True
         self._offset = 0  # of the first byte in _chunks
@@ -262,6 +267,14 @@ class ControlDecoder:
         return Duration(_SIGNS[found[1]], seconds)
 
     def _take_result(self, raw: bytes, at: int, frames: list[Frame]) -> None:
+        if self._expect_plain:
+            try:
+                short = _decode_plain(raw)
+                if self.ledger.admit_plain(short):
+                    frames.append(short)
+                    return
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                self._expect_plain = False
         try:
             body = _decode(raw)
             if type(body) is not dict:
@@ -273,6 +286,7 @@ class ControlDecoder:
             raise self._fault("bad_json", "R3", at, f"{_why_not_json(raw)}: {error}", raw) from None
         except Refused as refused:
             raise self._fault("bad_result", refused.rule, at, str(refused), raw) from None
+        self._expect_plain = self._plain and len(body) == 2 and isinstance(received, Finished)
         if isinstance(received, Admission):
             self._admitted, self._files = received, list(received.files)
             self._open_file(frames)

@@ -141,6 +141,8 @@ def line(entry: e.Entry, so_far: Result) -> Line:
 
 
 def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
+    if event.part_of and event.outcome not in BAD:  # there may be very many
+        return _TestLine(seq=seq, at=at, label=event.test, status=_STATUS[event.outcome], extra=event)
     file, line = (event.place.file, event.place.line) if event.place else ("", 0)
     status = _STATUS[event.outcome]
     reason = _reason(event.message or event.outcome) if status == "fail" else ""

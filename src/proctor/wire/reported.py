@@ -8,7 +8,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.wire.ledger import Body, Finished, Partial
+from proctor.wire.ledger import Body, Finished, Partial, Plain
 
 OUTCOMES = {
     "pass": Outcome.PASSED,
@@ -48,8 +48,6 @@ class Labels:
 def reported(label: str, part_of: str, body: Body, files: tuple[e.File, ...], output: str) -> e.TestFinished:
     """A result without a status says something, but not that anything passed. `output` is testout's path."""
     outcome = OUTCOMES.get(body.get("status", ""), Outcome.INFO)
-    if len(body) <= 2 and outcome not in BAD and "name" in body:  # a name and a status: nearly all
-        return e.TestFinished(label, outcome, part_of=part_of)
     message = (note(body) or None) if outcome is not Outcome.PASSED else None
     testout = body.get("testout")
     return e.TestFinished(
@@ -112,6 +110,13 @@ class ProgramReader:
             self._own_files += files
             return [amended(full, frame.body)] if frame.raw else []
         return [reported(self._labels.label(full), self._test, frame.body, files, self._output)]
+
+    def read_plain(self, frame: Plain) -> e.TestFinished:
+        label = self._labels.label(f"{self._test}/{frame.name}")
+        outcome = OUTCOMES[frame.status]
+        if outcome in BAD:
+            return e.TestFinished(label, outcome, failure=e.Failure("", outcome), part_of=self._test)
+        return e.TestFinished(label, outcome, part_of=self._test)
 
     def end(self, end: ProgramEnd) -> list[e.Event]:
         """The program's own result, after everything else."""
