@@ -22,13 +22,13 @@ def fold(result: Result, entry: e.Entry) -> None:
     """Take one entry into the result."""
     event = entry.event
     match event:
+        case e.TestFinished():
+            result.running.pop(event.test, None)
+            _settle(result, event)
         case e.TestStarted():
             result.running[event.test] = entry.at
             if event.place is not None:
                 result.places[event.test] = event.place
-        case e.TestFinished():
-            result.running.pop(event.test, None)
-            _settle(result, event)
         case e.FileAttached():
             result.attached.setdefault(event.test, []).append(event.file)
         case e.ResultAmended():

@@ -149,17 +149,13 @@ class Program:
             self._run.publish_all(self._text.feed(text))
 
     def _hear(self, frames: list[Frame]) -> None:
-        plain: list[e.Event] = []
+        plain: list[Plain] = []
         for frame in frames:
-            if isinstance(frame, Plain) and self._program is not None:
-                if self._run.keeps_results:
-                    full = self._program.full_name(frame.name)
-                    line = _encoder.encode(_PlainLine(full, frame.name, frame.status))
-                    self._run.write_result(line + b"\n")
-                plain.append(self._program.read_plain(frame))
+            if isinstance(frame, Plain):
+                plain.append(frame)
                 continue
             if plain:
-                self._run.publish_all(plain)
+                self._finish_plain(plain)
                 plain = []
             match frame:
                 case Partial():
@@ -182,7 +178,8 @@ class Program:
                     self.deaf = True
                 case _:
                     pass  # the ledger has taken note of what needs it
-        self._run.publish_all(plain)
+        if plain:
+            self._finish_plain(plain)
 
     def _attach(self) -> None:
         if whole := self._files.whole():
@@ -195,6 +192,15 @@ class Program:
             full = self._reader.full_name(finished.name)
             self._run.write_result(_normal_form(full, finished.body, files, self._output.path))
         self._tell(finished, files)
+
+    def _finish_plain(self, frames: list[Plain]) -> None:
+        """Many results at once, in as few steps as can be: all that each has is a name and a status."""
+        assert self._program is not None
+        if self._run.keeps_results:
+            test = self._test
+            lines = [_PlainLine(f"{test}/{frame.name}", frame.name, frame.status) for frame in frames]
+            self._run.write_result(_encoder.encode_lines(lines))
+        self._run.publish_all(self._program.read_plain(frames))
 
     def _tell(self, frame: Partial | Finished, files: tuple[e.File, ...]) -> None:
         try:

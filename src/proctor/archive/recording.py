@@ -33,7 +33,7 @@ class Recording:
         self.directory = directory
         self._files: dict[str, int] = {}
         self._pending: dict[str, list[bytes]] = {}
-        self._entries: list[jsonl.Line] = []
+        self._entries: list[Entry] = []
         self._logged_output = 0
         self._kept_output = 0
         for name in (EVENTS_FILE, RESULTS_FILE):
@@ -48,11 +48,12 @@ class Recording:
     def handle(self, entry: Entry, so_far: Result) -> None:
         if entry.seq == 0:
             self._write_head(so_far)
-        if isinstance(entry.event, OutputReceived):
-            entry = self._clipped(entry, entry.event)
-        self._entries.append(jsonl.line(entry, so_far))
-        if isinstance(entry.event, RunFinished):
-            self._flush()
+        event = entry.event
+        if isinstance(event, OutputReceived):
+            entry = self._clipped(entry, event)
+        self._entries.append(entry)
+        if isinstance(event, RunFinished):
+            self._flush(so_far)
 
     def _clipped(self, entry: Entry, event: OutputReceived) -> Entry:
         """The whole output is in output.txt; the log keeps its beginning."""
@@ -72,10 +73,10 @@ class Recording:
         self._pending[RESULTS_FILE].append(line)
 
     def tick(self, now: float, so_far: Result) -> None:
-        self._flush()
+        self._flush(so_far)
 
-    def _flush(self) -> None:
-        self._pending[EVENTS_FILE].append(jsonl.encode_lines(self._entries))
+    def _flush(self, so_far: Result) -> None:
+        self._pending[EVENTS_FILE].append(jsonl.encode_lines(self._entries, so_far))
         self._entries.clear()
         for name, pending in self._pending.items():
             if pending:
@@ -95,7 +96,7 @@ class Recording:
 
     def finish(self, result: Result, rescue: Callable[[], RunDirectory | None]) -> None:
         """Write the document. Should the directory be gone, `rescue` names another one."""
-        self._flush()
+        self._flush(result)
         if self.directory.vanished:
             self._move_to(rescue())
         path = self.directory.path

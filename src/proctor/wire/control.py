@@ -118,7 +118,7 @@ class ControlDecoder:
             return []
         buffer = data if len(self._chunks) == 1 else b"".join(self._chunks)
         frames: list[Frame] = []
-        at, have = 0, len(buffer)
+        at, have, most = 0, len(buffer), self.ledger.limits.json
         try:
             while self.open:
                 if self._admitted is not None:
@@ -141,8 +141,14 @@ class ControlDecoder:
                         self._need = have - at + 1
                         break
                     line, digits = buffer[at:end], buffer[at + 7 : end]
-                    if digits.isdigit() and len(digits) < 8 and line.startswith(b"result "):  # nearly all
-                        self._take_length(int(digits), at, line)
+                    if digits.isdigit() and len(digits) < 8 and line[:7] == b"result ":  # nearly all
+                        length = int(digits)
+                        start = end + 1
+                        if 0 < length <= most and start + length <= have:  # nearly always
+                            at = start + length
+                            self._take_result(buffer[start:at], start, frames)
+                            continue
+                        self._take_length(length, at, line)
                     else:
                         self._take_line(line, at, frames)
                     at = end + 1

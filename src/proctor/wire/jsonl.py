@@ -5,8 +5,8 @@ not know.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -97,22 +97,21 @@ class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_onl
     extra: e.TestFinished
 
 
-Line: TypeAlias = _Line | _StartLine | _TestLine
-
-
 def encode(entry: e.Entry, so_far: Result) -> bytes:
     """One line with its LF."""
-    return encode_lines([line(entry, so_far)])
+    return encode_lines([entry], so_far)
 
 
-def encode_lines(lines: Sequence[Line]) -> bytes:
+def encode_lines(entries: Iterable[e.Entry], so_far: Result) -> bytes:
     """Many at once, which costs half as much as one by one."""
-    return _encoder.encode_lines(lines)
+    return _encoder.encode_lines([_line(entry, so_far) for entry in entries])
 
 
-def line(entry: e.Entry, so_far: Result) -> Line:
+def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
     """A line as a value. `so_far` gives a `final` line its counts; nothing else is asked of it."""
     event, seq, at = entry.event, entry.seq, round(entry.at, 6)
+    if isinstance(event, e.TestFinished):
+        return _test_line(event, seq, at)
     if isinstance(event, e.TestStarted):
         place = event.place
         return (
@@ -120,8 +119,6 @@ def line(entry: e.Entry, so_far: Result) -> Line:
             if place
             else _StartLine(seq, at, event.test)
         )
-    if isinstance(event, e.TestFinished):
-        return _test_line(event, seq, at)
     if isinstance(event, e.OutputReceived):
         return _Line("output", seq, at, label=event.test, stream=event.stream, text=event.text)
     if isinstance(event, e.FileAttached):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -27,6 +28,8 @@ _TELLING = (
     Outcome.INFO,
     Outcome.SKIPPED,
 )
+# What can be said about a failure that says nothing.
+_BARE = {status: e.Failure("", outcome) if outcome in BAD else None for status, outcome in OUTCOMES.items()}
 _RESERVED = frozenset({"name", "status", "files", "testout"})
 
 
@@ -38,11 +41,11 @@ class Labels:
 
     def label(self, name: str) -> str:
         seen = self._seen
-        while name in seen:  # what a reporter may have called so itself
-            seen[name] += 1
-            name = f"{name}#{seen[name]}"
-        seen[name] = 1
-        return name
+        if name not in seen:
+            seen[name] = 1
+            return name
+        seen[name] += 1
+        return self.label(f"{name}#{seen[name]}")  # which may be a name itself
 
 
 def reported(label: str, part_of: str, body: Body, files: tuple[e.File, ...], output: str) -> e.TestFinished:
@@ -111,12 +114,17 @@ class ProgramReader:
             return [amended(full, frame.body)] if frame.raw else []
         return [reported(self._labels.label(full), self._test, frame.body, files, self._output)]
 
-    def read_plain(self, frame: Plain) -> e.TestFinished:
-        label = self._labels.label(f"{self._test}/{frame.name}")
-        outcome = OUTCOMES[frame.status]
-        if outcome in BAD:
-            return e.TestFinished(label, outcome, failure=e.Failure("", outcome), part_of=self._test)
-        return e.TestFinished(label, outcome, part_of=self._test)
+    def read_plain(self, frames: Iterable[Plain]) -> list[e.TestFinished]:
+        test, label = self._test, self._labels.label
+        return [
+            e.TestFinished(
+                label(f"{test}/{frame.name}"),
+                OUTCOMES[frame.status],
+                part_of=test,
+                failure=_BARE[frame.status],
+            )
+            for frame in frames
+        ]
 
     def end(self, end: ProgramEnd) -> list[e.Event]:
         """The program's own result, after everything else."""
