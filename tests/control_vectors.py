@@ -11,6 +11,10 @@ from typing import Any
 VECTORS = json.loads((Path(__file__).parent / "data" / "control_vectors.json").read_text())["vectors"]
 
 
+def named(name: str) -> dict[str, Any]:
+    return next(vector for vector in VECTORS if vector["name"] == name)
+
+
 def stream_of(vector: dict[str, Any]) -> bytes:
     if "stream_base64" in vector:
         return base64.b64decode(vector["stream_base64"])

@@ -238,7 +238,7 @@ def test_a_broken_channel_is_an_error_with_its_place_and_rule_and_cause(tmp_path
 
     assert test["outcome"] == "error"
     assert "JSON is 18 bytes, the line said 19" in test["message"]
-    assert "rule R3, byte 10" in test["message"]
+    assert "rule R3, byte 28" in test["message"]
     assert "went on" in found["text_output"]
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from control_testing import decode
 from control_vectors import VECTORS, matches, same, stream_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,17 +27,6 @@ from proctor.wire.control import (
 from proctor.wire.ledger import Finished, Ledger, Limits, Partial, union
 
 SIZES = [1, 2, 3, 7, 0]  # 0: whole
-
-
-def pieces(data: bytes, size: int) -> list[bytes]:
-    size = size or max(1, len(data))
-    return [data[start : start + size] for start in range(0, len(data), size)]
-
-
-def decode(data: bytes, size: int = 0, limits: Limits | None = None) -> tuple[list[Frame], ControlDecoder]:
-    decoder = ControlDecoder(Ledger(limits))
-    frames = [frame for piece in pieces(data, size) for frame in decoder.feed(piece)]
-    return frames + decoder.close(), decoder
 
 
 def results_of(
@@ -113,7 +103,7 @@ def test_an_error_says_where_what_and_the_likely_cause():
     _, decoder = decode(b"noop\nresult 19\n" + body + b"x")
 
     assert "JSON is 18 bytes, the line said 19" in str(decoder.error)
-    assert "byte 15" in str(decoder.error)
+    assert "byte 33" in str(decoder.error)  # where the JSON has ended, and more comes
     assert "rule R3" in str(decoder.error)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor.archive.inside import open_inside
 from proctor.archive.store import (
     EVENTS_FILE,
     FILES_FOLDER,
@@ -135,9 +136,8 @@ def loader(directory: Path) -> Callable[[str], str]:
     """Texts that tests attached, by relative path; a long one is cut in the middle and says so."""
 
     def load(relative: str) -> str:
-        path = directory / relative
         try:
-            with open(path, "rb") as file:
+            with os.fdopen(open_inside(directory, relative), "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if size <= KEPT:
                     return file.read().decode("utf-8", "backslashreplace")
@@ -146,7 +146,7 @@ def loader(directory: Path) -> Callable[[str], str]:
                 tail = file.read()
         except OSError as error:
             return f"[{relative} cannot be read: {error.strerror}]"
-        left_out = f"\n[... {size - KEPT} bytes left out; the whole is in {path} ...]\n"
+        left_out = f"\n[... {size - KEPT} bytes left out; the whole is in {directory / relative} ...]\n"
         return head.decode("utf-8", "backslashreplace") + left_out + tail.decode("utf-8", "backslashreplace")
 
     return load
