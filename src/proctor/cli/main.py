@@ -17,6 +17,10 @@ VERBS = {
     "discover": "list the tests there are, without running them",
     "runs": "list the runs that are kept, newest first",
     "doctor": "say what would be used, and why",
+    "report": "in a test: report a result, with files",
+    "begin": "in a test: open its result as an error, until it reports",
+    "duration": "in a test: change its time limit",
+    "noop": "in a test: find out whether proctor listens",
 }
 
 
