@@ -318,8 +318,8 @@ def _write(fd: int, pieces: Iterator[bytes]) -> None:
             while rest:
                 try:
                     rest = rest[os.write(fd, rest) :]
-                except BlockingIOError:  # whoever shares the descriptor has made it so
-                    select.select([], [fd], [])
+                except BlockingIOError:  # whoever shares the description has made it so
+                    _wait_for_room(fd)
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ECONNRESET, errno.EBADF):
             raise
@@ -329,6 +329,12 @@ def _write(fd: int, pieces: Iterator[bytes]) -> None:
         raise ChannelClosed("the control channel is closed: %s" % cause) from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _wait_for_room(fd: int) -> None:
+    room = select.poll()
+    room.register(fd, select.POLLOUT)
+    room.poll()
 
 
 def _open_channel() -> tuple[int, bool]:
@@ -349,7 +355,7 @@ def _open_channel() -> tuple[int, bool]:
         cause = "proctor has closed it, or what started this program did not pass it on"
         raise ChannelClosed("the control channel is closed: %s (%s)" % (cause, "; ".join(failed)))
     reason = "; ".join(failed) or "none of %s is set" % ", ".join(VARIABLES)
-    raise NoChannel("no control channel: %s; proctor sets them for what it runs" % reason)
+    raise NoChannel("no control channel: %s; proctor gives one to what it runs" % reason)
 
 
 def _open_number(value: str) -> tuple[int, bool]:
