@@ -112,11 +112,7 @@ def report(
         body["partial"] = True
     contents: dict[str, _Content] = {}
     try:
-        for label, source in _named(files or ()):
-            _check_file_name(label, "a file name")
-            if label in contents:
-                raise BadMessage("two files are named %r; a mapping {name: path} tells them apart" % label)
-            contents[label] = _Content(source)
+        _open_files(files or (), contents)
         if testout is not None and _literal(testout) in contents:
             raise BadMessage("testout %r is also the name of a file" % testout)
         if contents:
@@ -126,13 +122,7 @@ def report(
     finally:
         for file in contents.values():
             file.close()
-    lost = [
-        "%s: %d of %d bytes" % (label, file.lost, file.length)
-        for label, file in contents.items()
-        if file.lost
-    ]
-    if lost:
-        raise FileChanged("shrank while being sent; NUL bytes took the place of %s" % ", ".join(lost))
+    _check_sent(contents)
 
 
 def begin() -> None:
@@ -187,6 +177,21 @@ def _check_file_name(name: str, what: str) -> None:
             raise BadMessage("%s is %r; a relative path without the part %r would do" % (what, name, part))
         if len(_literal(part).encode("utf-8")) > 255:
             raise BadMessage("%s has a part of more than 255 bytes: %r..." % (what, part[:40]))
+
+
+def _open_files(files: Files, contents: dict[str, _Content]) -> None:
+    for name, source in _named(files):
+        _check_file_name(name, "a file name")
+        if name in contents:
+            raise BadMessage("two files are named %r; a mapping {name: path} tells them apart" % name)
+        contents[name] = _Content(source)
+
+
+def _check_sent(contents: dict[str, _Content]) -> None:
+    lost = [(file.lost, file.length, name) for name, file in contents.items() if file.lost]
+    if lost:
+        shown = ", ".join("%d of %d bytes of %s" % each for each in lost)
+        raise FileChanged("files shrank while being sent; NUL bytes took the place of %s" % shown)
 
 
 def _named(files: Files) -> Iterator[tuple[str, Content]]:
