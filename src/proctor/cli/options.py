@@ -6,28 +6,14 @@ import argparse
 import os
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from proctor import config
+from proctor.cli.parser import Parser as Parser
 from proctor.errors import UsageError
 from proctor.spec import RunSpec, Selection
 
 RUNNERS = ("pytest", "command")
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse with our exit code and one line instead of a page."""
-
-    def __init__(self, prog: str, description: str) -> None:
-        # A width of our own: asking for the terminal's costs an import, and even parsing asks.
-        super().__init__(
-            prog, description=description, formatter_class=partial(argparse.HelpFormatter, width=100)
-        )
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; `{self.prog} --help` says what there is")
 
 
 def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
