@@ -62,8 +62,7 @@ def project(directory: str) -> Path:
 
 
 def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: object) -> RunSpec:
-    usual = "command" if settings.tests else "pytest"
-    runner = parsed.runner or settings.runner or usual
+    runner = parsed.runner or usual_runner(settings)
     if runner not in RUNNERS:
         raise UsageError(f"no runner for {runner!r}; known: {', '.join(RUNNERS)}")
     timeout = parsed.timeout if parsed.timeout is not None else settings.timeout
@@ -77,6 +76,11 @@ def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **mo
         memory=config.size(memory, "memory"),
         **more,  # type: ignore[arg-type]
     )
+
+
+def usual_runner(settings: config.Settings) -> str:
+    """Unless the command line says otherwise."""
+    return settings.runner or ("command" if settings.tests else "pytest")
 
 
 def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, str]:
