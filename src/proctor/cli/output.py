@@ -17,8 +17,9 @@ from proctor.render.agent import agent_text
 from proctor.render.human import PlainLog, report
 from proctor.result import Result
 from proctor.wire import document, jsonl
+from proctor.wire.stream import StrictStream
 
-FORMATS = ("auto", "human", "agent", "json", "events", "results")
+FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results")
 
 
 class Events:
@@ -29,6 +30,20 @@ class Events:
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         self._file.write(jsonl.encode(entry, so_far))
+
+    def tick(self, now: float, so_far: Result) -> None:
+        self._file.flush()
+
+
+class Stream:
+    """The public stream, each line as soon as it can be said."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._stream = StrictStream()
+
+    def handle(self, entry: Entry, so_far: Result) -> None:
+        self._file.writelines(self._stream.lines(entry, so_far))
 
     def tick(self, now: float, so_far: Result) -> None:
         self._file.flush()
@@ -46,6 +61,8 @@ class Outputs:
     def add(self, form: str, file: IO[bytes]) -> None:
         if form == "events":
             self.sinks.append(Events(file))
+        elif form == "stream":
+            self.sinks.append(Stream(file))
         elif form == "results":
             self.result_lines.append(lambda line: _line(file, line))
         elif form == "json":

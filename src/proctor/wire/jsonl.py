@@ -11,24 +11,12 @@ import msgspec
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.outcome import BAD, Outcome
 from proctor.result import Result
+from proctor.wire.literal import encode_line
+from proctor.wire.stream import STATUS, one_line
 
 # 1: first published form.
 FORMAT_VERSION = 1
-
-REASON = 500  # characters of a `reason`: one short line
-
-_STATUS = {
-    Outcome.PASSED: "ok",
-    Outcome.XPASSED: "ok",
-    Outcome.INFO: "ok",
-    Outcome.WARN: "ok",
-    Outcome.SKIPPED: "ignore",
-    Outcome.XFAILED: "ignore",
-    Outcome.NOT_RUN: "ignore",
-    **dict.fromkeys(BAD, "fail"),
-}
 
 _NOTES: dict[type, str] = {
     e.RunStarted: "run",
@@ -105,7 +93,10 @@ def encode(entry: e.Entry, so_far: Result) -> bytes:
 
 def encode_lines(lines: Sequence[Line]) -> bytes:
     """Many at once, which costs half as much as one by one."""
-    return _encoder.encode_lines(lines)
+    try:
+        return _encoder.encode_lines(lines)
+    except UnicodeEncodeError:
+        return b"".join(map(encode_line, lines))
 
 
 def line(entry: e.Entry, so_far: Result) -> Line:
@@ -123,7 +114,9 @@ def line(entry: e.Entry, so_far: Result) -> Line:
     if isinstance(event, e.OutputReceived):
         return _Line("output", seq, at, stream=event.stream, text=event.text)
     if isinstance(event, e.SuiteStarted):
-        extra = {"proctor": {"rev": FORMAT_VERSION}}
+        extra: dict[str, Any] = {"proctor": {"rev": FORMAT_VERSION}}
+        if event.filtered_out:
+            extra["filtered_out"] = event.filtered_out
         return _Line(
             "suite", seq, at, name=event.name, build=event.build, count=event.count, rustc="none", extra=extra
         )
@@ -138,8 +131,8 @@ def line(entry: e.Entry, so_far: Result) -> Line:
 
 def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
     file, line = (event.place.file, event.place.line) if event.place else ("", 0)
-    status = _STATUS[event.outcome]
-    reason = _reason(event.message or event.outcome) if status == "fail" else ""
+    status = STATUS[event.outcome]
+    reason = one_line(event.message or event.outcome) if status == "fail" else ""
     return _TestLine(
         seq=seq,
         at=at,
@@ -155,19 +148,14 @@ def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
 
 def _collection_line(event: e.CollectionFailed, seq: int, at: float) -> _Line:
     extra = {"outcome": "error", "phase": "collect", **msgspec.to_builtins(event)}
-    reason = _reason(event.failure.message or "could not be collected")
+    reason = one_line(event.failure.message or "could not be collected")
     return _Line("test", seq, at, label=event.file, status="fail", reason=reason, extra=extra)
-
-
-def _reason(text: str) -> str:
-    line = next((part.strip() for part in text.splitlines() if part.strip()), "failed")
-    return line if len(line) <= REASON else line[: REASON - 3] + "..."
 
 
 def _tally(result: Result) -> dict[str, int]:
     tally = {"ok": 0, "fail": len(result.collection_errors), "ignore": 0}
     for outcome, count in result.counts.items():
-        tally[_STATUS[outcome]] += count
+        tally[STATUS[outcome]] += count
     return tally
 
 
@@ -193,7 +181,9 @@ def _event(line: _Line) -> e.Event | None:
         case "output":
             return e.OutputReceived(line.stream, line.text)
         case "suite":
-            return e.SuiteStarted(line.name, line.build, line.count or 0)
+            extra = line.extra if isinstance(line.extra, dict) else {}
+            filtered_out = msgspec.convert(extra.get("filtered_out", 0), int)
+            return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out)
         case "exit":
             return e.ProcessExited(line.code or 0, line.signal)
         case "final":
