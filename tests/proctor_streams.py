@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
-from proctor.relay import Relay
+from proctor.relay import Relay, Sink
+from proctor.render.say import Listener, Say
 from proctor.replay import Replay
 from proctor.result import Result
 from proctor.wire.stream import StrictStream
@@ -81,6 +82,16 @@ def read(data: bytes, size: int | None = None) -> list[Result]:
     replay.take(reader.close())
     replay.close()
     return results
+
+
+def rendered(data: bytes, reader: Callable[[Say], Sink]) -> str:
+    """What a reader says about the runs of a stream."""
+    heard = Listener()
+    replay = Replay(lambda: [reader(heard)], lambda result: None)
+    stream = StreamReader()
+    replay.take([*stream.feed(data), *stream.close()])
+    replay.close()
+    return heard.text()
 
 
 def suite(count: int, **more: Any) -> dict[str, Any]:

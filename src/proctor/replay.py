@@ -29,6 +29,11 @@ class Replay:
         if self._relay is not None:
             self._relay.tick(now)
 
+    @property
+    def idle(self) -> bool:
+        """No run is open."""
+        return self._relay is None
+
     def close(self) -> None:
         """No more will come: a run without an end is incomplete, whatever it looked like."""
         if self._relay is not None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 VERBS = {
     "run": "run tests and say what happened",
     "discover": "list the tests there are, without running them",
+    "show": "show a run, a stream or a log",
     "runs": "list the runs that are kept, newest first",
     "doctor": "say what would be used, and why",
 }

@@ -42,7 +42,7 @@ def counts(result: Result) -> list[str]:
         (tally[Outcome.SKIPPED], "skipped"),
         (tally[Outcome.XFAILED], "xfailed"),
         (tally[Outcome.XPASSED], "xpassed"),
-        (len(result.deselected), "deselected"),
+        (result.filtered_out or len(result.deselected), "deselected"),
         (len(result.not_run), "not run"),
     ]
     return [f"{count} {word}" for count, word in rows if count]

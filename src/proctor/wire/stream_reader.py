@@ -13,7 +13,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.outcome import BAD, EXIT_CODES, Outcome, RunOutcome
+from proctor.outcome import EXIT_CODES, Outcome, RunOutcome
 from proctor.wire import jsonl
 from proctor.wire.stream import NOT_RUN, STATUS, WORDS, has_zone, one_line
 
@@ -160,7 +160,8 @@ class _Suite:
             case "test" | "bench":
                 return self._entries(self._test(_Fields(found), number))
             case "final":
-                return [*self.told(), *self._entries([self._final(_Fields(found))])]
+                final = _Fields(found)
+                return [*self.told(), *self._entries([*_exited(final), self._final(final)])]
             case kind:
                 unknown = f"an object of type {kind!r} is not known here; left out"
                 return self._entries([self._warn(number, unknown)])
@@ -227,7 +228,7 @@ class _Suite:
             found = msgspec.json.encode(results).decode()
             return RunOutcome.INCOMPLETE, f"the final line says {found}, the tests add up to something else"
         if self._not_run:
-            return RunOutcome.INCOMPLETE, f"{len(self._not_run)} tests were not run"
+            return RunOutcome.INCOMPLETE, f"{len(self._not_run)} of {seen} tests were not run"
         return (RunOutcome.PASSED if seen else RunOutcome.NO_TESTS), ""
 
     def _entries(self, events: list[e.Event]) -> list[e.Entry]:
@@ -241,12 +242,9 @@ class _Suite:
 
 def _finished(label: str, status: str, test: _Fields) -> e.TestFinished:
     extra = test.fields("extra")
-    failure, trace = _failure(test) if status == "fail" else (None, None)
+    failure, trace = _failure(test)
     outcome = _outcome(status, extra.text("outcome"))
     seconds = (test.count("duration") or 0) / 1e9
-    stdout, stderr = test.text("stdout"), test.text("stderr")
-    phase = "failed" if outcome in BAD else "skipped" if status == "ignore" else "passed"
-    heard = (e.Phase("call", phase, seconds, stdout=stdout, stderr=stderr),) if stdout or stderr else ()
     subtype = "bench" if test.text("type") == "bench" else test.text("subtype")
     throughput = test.found.get("throughput")
     file = test.text("file")
@@ -258,11 +256,36 @@ def _finished(label: str, status: str, test: _Fields) -> e.TestFinished:
         traceback=trace,
         place=e.Place(file, test.count("line") or 0) if file else None,
         failure=failure,
-        phases=heard,
+        phases=_phases(test, outcome, seconds),
         properties=extra.fields("properties").found or None,
         subtype="" if subtype == "test" else subtype,
         throughput=float(throughput) if isinstance(throughput, int | float) else None,
     )
+
+
+def _phases(test: _Fields, outcome: Outcome, seconds: float) -> tuple[e.Phase, ...]:
+    """The steps, if they are told; the test's output is that of its call, as far as we know."""
+    extra = test.fields("extra")
+    steps = [
+        e.Phase(step.text("when"), step.text("outcome"), (step.count("duration") or 0) / 1e9)
+        for step in extra.several("phases")
+    ]
+    output = {name: text for name in ("stdout", "stderr") if (text := test.text(name))}
+    if output:
+        plain = {"fail": "failed", "ignore": "skipped", "ok": "passed"}[STATUS[outcome]]
+        steps = steps or [e.Phase("call", plain, seconds)]
+        at = next((number for number, step in enumerate(steps) if step.when == "call"), len(steps) - 1)
+        steps[at] = msgspec.structs.replace(steps[at], **output)
+    subtests = [
+        e.Phase("call", part.text("outcome"), subtest=part.text("name")) for part in extra.several("subtests")
+    ]
+    return (*steps, *subtests)
+
+
+def _exited(final: _Fields) -> list[e.Event]:
+    exit = final.fields("extra").fields("exit")
+    code = exit.found.get("code")
+    return [e.ProcessExited(code, exit.text("signal") or None)] if isinstance(code, int) else []
 
 
 def _message(test: _Fields, failure: e.Failure | None) -> str | None:
@@ -281,7 +304,8 @@ def _outcome(status: str, word: str) -> Outcome:
 def _failure(test: _Fields) -> tuple[e.Failure | None, str | None]:
     facts = test.fields("extra").fields("failure")
     if not facts.found:
-        return (e.Failure("", test.text("reason")) if test.text("reason") else None), None
+        reason = test.text("reason")
+        return (e.Failure("", reason) if reason else None), None
     file = facts.text("file")
     place = e.Place(file, facts.count("line") or 0) if file else None
     failure = e.Failure(
@@ -308,6 +332,10 @@ class _Fields:
         value = self.found.get(name)
         good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 63
         return round(value) if good else None  # type: ignore[arg-type]
+
+    def several(self, name: str) -> list[_Fields]:
+        value = self.found.get(name)
+        return [_Fields(part) for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
     def fields(self, name: str) -> _Fields:
         value = self.found.get(name)

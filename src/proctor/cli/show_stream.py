@@ -1,0 +1,206 @@
+"""`proctor show FILE`: a stream or a log, told again by any of the readers, also while it still grows."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from proctor.archive.recording import loader
+from proctor.archive.store import EVENTS_FILE, OUTPUT_FILE, in_use
+from proctor.cli import options
+from proctor.cli.output import chosen
+from proctor.cli.readers import (
+    TEXTS,
+    AtTheEnd,
+    Events,
+    Stream,
+    on_terminal,
+    speaker,
+    text_reader,
+    wants_colours,
+)
+from proctor.errors import UsageError
+from proctor.events import Entry
+from proctor.outcome import RunOutcome
+from proctor.relay import Sink
+from proctor.replay import Replay
+from proctor.result import Result
+from proctor.wire import document
+from proctor.wire.stream import StrictStream
+from proctor.wire.stream_reader import StreamReader
+from proctor.wire.stream_rules import StreamRules
+
+FORMATS = ("auto", *TEXTS, "agent", "github", "json", "stream", "events")
+
+_WORST = (3, 4, 2, 1, 5, 0)  # exit codes of several runs: the first of these that occurs
+_PIECE = 1 << 16
+_SILENCE = 0.2  # seconds after which readers get a look at the clock
+
+
+def main(arguments: list[str]) -> int:
+    parser = options.Parser("proctor show", description="Show a stream or a log of events.")
+    parser.add_argument("file", metavar="FILE", help="a file, the directory of a run, or - for stdin")
+    parser.add_argument("--format", choices=FORMATS, default="auto", help="what stdout shows")
+    parser.add_argument("--follow", action="store_true", help="wait for more until the final line is there")
+    parser.add_argument("--strict", action="store_true", help="check the rules of the stream instead")
+    parsed = parser.parse_args(arguments)
+    with _opened(parsed.file) as source:
+        if parsed.strict:
+            return check(source.pieces(follow=False), parsed.file)
+        return show(source, parsed.file, chosen(parsed.format, os.environ), parsed.follow, os.environ)
+
+
+class Source:
+    """Where bytes come from, and how one waits for more of them."""
+
+    def __init__(self, file: int, directory: Path | None) -> None:
+        self._file = file
+        self.directory = directory  # of what a log refers to
+        self.waits: Callable[[], bool] = lambda: True  # whether more may come
+
+    def pieces(self, follow: bool) -> Iterator[bytes]:
+        """An empty one means: nothing new for a moment."""
+        while True:
+            ready, _, _ = select.select([self._file], [], [], _SILENCE)
+            if not ready:
+                yield b""
+            elif piece := os.read(self._file, _PIECE):
+                yield piece
+            elif follow and self.waits():
+                yield b""
+                time.sleep(_SILENCE)  # the end of a file that grows is not an event one can wait for
+            else:
+                return
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[Source]:
+    if name == "-":
+        yield Source(0, None)
+        return
+    path = Path(name)
+    if path.is_dir():
+        path = path / EVENTS_FILE
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}") from None
+    try:
+        yield Source(file, path.parent)
+    finally:
+        os.close(file)
+
+
+def check(pieces: Iterator[bytes], name: str) -> int:
+    """Each broken rule with its line, on stdout."""
+    rules, rest, broken, lines = StreamRules(), b"", 0, 0
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        lines += len(whole)
+        for line in whole:
+            for violation in rules.check(line + b"\n"):
+                broken += 1
+                print(f"{name}: {violation}")
+    for violation in [*(rules.check(rest) if rest else []), *rules.close()]:
+        broken += 1
+        print(f"{name}: {violation}")
+    if broken:
+        print(f"proctor: {name} breaks the rules of the stream {broken} times [stream]", file=sys.stderr)
+    else:
+        print(f"{name}: {lines} lines, no rule broken")
+    return int(bool(broken))
+
+
+def show(source: Source, name: str, form: str, follow: bool, environ: Mapping[str, str]) -> int:
+    results: list[Result] = []
+    closers: list[Callable[[], None]] = []
+    make = _reader(form, source.directory, environ, closers)
+    replay, reader, clock = Replay(lambda: [make()], results.append), StreamReader(), _Clock()
+    source.waits = lambda: not (results and replay.idle) and not _abandoned(source.directory)
+    try:
+        for piece in source.pieces(follow):
+            entries = reader.feed(piece)
+            clock.heard(entries)
+            replay.take(entries)
+            replay.tick(clock.now())
+        replay.take(reader.close())
+        replay.close()
+    finally:
+        for close in closers:
+            close()
+    return _conclude(results, name)
+
+
+def _reader(
+    form: str, directory: Path | None, environ: Mapping[str, str], closers: list[Callable[[], None]]
+) -> Callable[[], Sink]:
+    """Makes a reader for each run that the input has."""
+    out = sys.stdout.buffer
+    if form == "stream":
+        stream = StrictStream()
+        return lambda: Stream(out, stream)
+    if form == "events":
+        return lambda: Events(out)
+    if form == "json":
+        return lambda: AtTheEnd(lambda result: _document(result, directory))
+    if form == "human" and on_terminal(environ):
+        return lambda: _live(closers)
+    say = speaker(out, form in TEXTS and wants_colours(environ))
+    return lambda: text_reader(form, say, environ)
+
+
+def _live(closers: list[Callable[[], None]]) -> Sink:
+    from rich.console import Console
+
+    from proctor.render.live import LiveTerminal
+
+    live = LiveTerminal(Console())
+    closers.append(live.close)
+    return live
+
+
+def _document(result: Result, directory: Path | None) -> None:
+    where = directory or Path(os.devnull)
+    for chunk in document.chunks(result, loader(where), str(where / OUTPUT_FILE) if directory else ""):
+        sys.stdout.buffer.write(chunk)
+
+
+def _abandoned(directory: Path | None) -> bool:
+    """A run of ours whose writer is gone: nothing more will come."""
+    return directory is not None and (directory / "lock").exists() and not in_use(directory)
+
+
+class _Clock:
+    """Seconds since the run began, as far as its entries let us know when that was."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def heard(self, entries: list[Entry]) -> None:
+        if entries:
+            self._began = min(self._began, time.monotonic() - entries[-1].at)
+
+    def now(self) -> float:
+        return time.monotonic() - self._began
+
+
+def _conclude(results: list[Result], name: str) -> int:
+    """The exit code of the worst run, and on stderr what that was."""
+    if not results:
+        print(f"proctor: {name} has no suite; nothing to show [stream]", file=sys.stderr)
+        return 2
+    codes = [result.exit_code for result in results]
+    code = next(code for code in _WORST if code in codes)
+    if code:
+        outcome = next(result.outcome for result in results if result.exit_code == code)
+        print(f"proctor: {name}: {_said(outcome)}", file=sys.stderr)
+    return code
+
+
+def _said(outcome: RunOutcome) -> str:
+    return outcome.replace("_", " ")
