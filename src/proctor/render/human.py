@@ -46,11 +46,13 @@ def progress(result: Result) -> str:
 
 def report(result: Result, say: Say) -> None:
     """Everything a person wants at the end: each failure with its trace and output, then the verdict."""
-    for block in blocks(result):
+    found = list(blocks(result))
+    for block in found:
         say(f"\n--- {block.head}\n", block.tone)
         if block.body:
             say(f"{block.body}\n")
-    say("\n")
+    if found:
+        say("\n")
     for reason, count in skip_reasons(result).items():
         say(f"skipped {count}x: {reason}\n", "odd")
     for notice in result.notices:

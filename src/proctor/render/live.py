@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
+from rich.control import Control
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.segment import ControlType, Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -38,6 +40,7 @@ class LiveTerminal:
         self._console = console
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._drawn = -1.0
+        self._widths: list[int] = []  # of the lines of the picture
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         event = entry.event
@@ -48,19 +51,36 @@ class LiveTerminal:
         elif isinstance(event, CollectionFailed):
             self._say(collection_headline(event), "bad")
         elif isinstance(event, RunFinished):
+            self._mend()
             self._live.stop()
             report(so_far, self._say)
 
     def tick(self, now: float, so_far: Result) -> None:
         if so_far.outcome is RunOutcome.RUNNING and now - self._drawn >= _REDRAW:
             self._drawn = now
-            self._live.update(picture(so_far, now, self._console.width), refresh=True)
+            self._mend()
+            shown = picture(so_far, now, self._console.width)
+            self._widths = [cell_len("".join(part.text for part in line)) for line in self._lines(shown)]
+            self._live.update(shown, refresh=True)
 
     def close(self) -> None:
         """Give the cursor back, whatever happened."""
         self._live.stop()
 
+    def _lines(self, shown: RenderableType) -> list[list[Segment]]:
+        return self._console.render_lines(shown, pad=False)
+
+    def _mend(self) -> None:
+        """A terminal that has become narrower has broken the picture's lines, and rich does not know it."""
+        width = max(1, self._console.width)
+        broken = sum((size - 1) // width for size in self._widths if size)
+        self._widths = []
+        if broken:
+            step = [(ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)]
+            self._console.control(Control(*step * broken))
+
     def _say(self, text: str, tone: Tone = "") -> None:
+        self._mend()
         self._console.print(Text(text.removesuffix("\n"), style=_STYLES.get(tone, "")), soft_wrap=True)
 
 
@@ -75,33 +95,33 @@ def picture(result: Result, now: float, width: int) -> RenderableType:
 
 
 def _head(result: Result, now: float, width: int) -> RenderableType:
-    """The bar and as many facts as there is room for, the most important first."""
-    facts = _facts(result, now)
-    room = width - _BAR[0] - 1
-    while len(facts) > 1 and cell_len(" ".join(facts)) > room:
-        facts.pop()
-    text = " ".join(facts)
+    """The bar and as many facts as there is room for. How many failed is worth more than the bar."""
+    vital, others = _facts(result, now)
+    beside_bar = width - _BAR[0] - 1
+    room = beside_bar if cell_len(" ".join(vital)) <= beside_bar else width
+    while others and cell_len(" ".join([*vital, *others])) > room:
+        others.pop()
+    text = " ".join([*vital, *others])
     bar = min(_BAR[1], width - cell_len(text) - 1)
     if bar < _BAR[0]:
         return _line(text, width)
-    total, done = result.count, _done(result)
-    shown = ProgressBar(
-        total=None if total is None else max(1, total), completed=done, width=bar, animation_time=now
-    )
+    total = None if result.count is None else max(1, result.count)
+    shown = ProgressBar(total=total, completed=_done(result), width=bar, animation_time=now)
     row = Table.grid(padding=(0, 1, 0, 0))
     row.add_row(shown, Text(text, no_wrap=True))
     return row
 
 
-def _facts(result: Result, now: float) -> list[str]:
+def _facts(result: Result, now: float) -> tuple[list[str], list[str]]:
+    """What is always told, and what is told where there is room, the most important first."""
     total, done = result.count, _done(result)
     if total is None:
-        return ["collecting", clock(now)]
+        return ["collecting"], [clock(now)]
     left = (now / done) * (total - done) if done else 0.0
     times = [clock(now), f"~{clock(left)} left"] if left >= 1 else [clock(now)]
     said = counts(result)
     bad = [count for count in said if count.endswith(_TROUBLE)]
-    return [f"{done}/{total}", *bad, *times, *(count for count in said if count not in bad)]
+    return [f"{done}/{total}", *bad], [*times, *(count for count in said if count not in bad)]
 
 
 def _done(result: Result) -> int:
