@@ -191,6 +191,9 @@ def test_a_label_that_comes_twice_is_two_tests():
         ([suite(1), case("a", "fail"), final(1)], RunOutcome.FAILED, ""),
         ([suite(1), case("a"), {"type": "final"}], RunOutcome.INCOMPLETE, "the final line says {}"),
         ([suite(1), case("a"), final(1, extra={"outcome": "crashed"})], RunOutcome.CRASHED, ""),
+        ([suite(1), case("a"), final(1, extra={"outcome": "splendid"})], RunOutcome.PASSED, ""),
+        ([suite(1), case("a", "fail"), final(0, 1, extra={"outcome": "no_tests"})], RunOutcome.FAILED, ""),
+        ([suite(1), case("a", "fail", extra={"phase": "run"}), final(0, 1)], RunOutcome.FAILED, "it broke"),
         ([suite(1), case("a", "fail"), final(0, 1, extra={"outcome": "passed"})], RunOutcome.FAILED, ""),
     ],
 )
@@ -232,6 +235,12 @@ def test_bytes_are_recognised_as_a_stream_or_not():
     assert is_stream(b'{"type":"note","kind":"run","seq":0,"at":0.0}\n')
     assert not is_stream(b"<testsuites/>")
     assert not is_stream(b'{"type":"test"}\n')
+
+
+def test_what_is_nested_too_deeply_is_noise():
+    (result,) = read(written(suite(1), b"[" * 100_000, case("a"), final(1)))
+
+    assert result.notices == ["line 2: not an object; kept as output"]
 
 
 def test_blank_lines_mean_nothing():

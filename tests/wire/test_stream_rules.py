@@ -100,6 +100,7 @@ def test_every_line_is_an_object_of_its_own_and_ends_with_a_line_feed():
     assert found(written(GOOD[0], b"noise", *GOOD[1:])) == [(2, "R2")]
     assert found(written(GOOD[0], b'{"type":\xff}', *GOOD[1:])) == [(2, "R2")]
     assert found(written(GOOD[0], b"", *GOOD[1:])) == [(2, "R2")]
+    assert found(written(GOOD[0], b"[" * 100_000, *GOOD[1:])) == [(2, "R2")]
     pretty = json.dumps(GOOD[0], indent=1).encode()
     assert (1, "R2") in found(written(pretty, *GOOD[1:]))
 

@@ -14,7 +14,6 @@ from proctor.errors import UsageError
 from proctor.execute import Answer
 from proctor.relay import Sink
 from proctor.render.agent import agent_text
-from proctor.render.human import report_text
 from proctor.wire import document
 from proctor.wire.stream import StrictStream
 
@@ -45,6 +44,8 @@ class Outputs:
         elif form == "agent":
             self._last.append(lambda answer: speaker(file)(agent_text(answer.result)))
         else:
+            from proctor.render.human import report_text
+
             self._last.append(lambda answer: speaker(file)(report_text(answer.result)))
 
     def add_file(self, form: str, path: str) -> None:

@@ -11,7 +11,6 @@ from typing import IO
 from proctor.events import Entry, RunFinished
 from proctor.relay import Sink
 from proctor.render.agent import agent_text
-from proctor.render.human import PlainLog
 from proctor.render.say import Say, coloured, plain
 from proctor.result import Result
 from proctor.wire import jsonl
@@ -64,6 +63,8 @@ class AtTheEnd:
 def text_reader(form: str, say: Say, environ: Mapping[str, str]) -> Sink:
     """A reader that speaks; each is loaded only when it is asked for."""
     if form == "human":
+        from proctor.render.human import PlainLog
+
         return PlainLog(say)
     if form == "agent":
         return AtTheEnd(lambda result: say(agent_text(result)))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from proctor.archive.recording import loader
 from proctor.archive.store import EVENTS_FILE, OUTPUT_FILE, in_use
@@ -51,8 +52,9 @@ def main(arguments: list[str]) -> int:
     parsed = parser.parse_args(arguments)
     with _opened(parsed.file) as source:
         if parsed.strict:
-            return check(source.pieces(follow=False), parsed.file)
-        return show(source, parsed.file, chosen(parsed.format, os.environ), parsed.follow, os.environ)
+            return check(source.pieces(lambda: False), parsed.file)
+        form = chosen(parsed.format, os.environ)
+        return show(StreamReader(), source, parsed.file, form, parsed.follow, os.environ)
 
 
 class Source:
@@ -61,19 +63,20 @@ class Source:
     def __init__(self, file: int, directory: Path | None) -> None:
         self._file = file
         self.directory = directory  # of what a log refers to
-        self.waits: Callable[[], bool] = lambda: True  # whether more may come
 
-    def pieces(self, follow: bool) -> Iterator[bytes]:
-        """An empty one means: nothing new for a moment."""
+    def pieces(self, may_grow: Callable[[], bool]) -> Iterator[bytes]:
+        """To the end, and beyond it while it may grow. An empty piece means: nothing new for a moment."""
         while True:
             ready, _, _ = select.select([self._file], [], [], _SILENCE)
             if not ready:
                 yield b""
             elif piece := os.read(self._file, _PIECE):
                 yield piece
-            elif follow and self.waits():
+            elif may_grow():
                 yield b""
-                time.sleep(_SILENCE)  # the end of a file that grows is not an event one can wait for
+                time.sleep(_SILENCE)  # that a file has grown is not an event one can wait for
+            elif piece := os.read(self._file, _PIECE):
+                yield piece  # written before we asked
             else:
                 return
 
@@ -116,14 +119,28 @@ def check(pieces: Iterator[bytes], name: str) -> int:
     return int(bool(broken))
 
 
-def show(source: Source, name: str, form: str, follow: bool, environ: Mapping[str, str]) -> int:
+class Reader(Protocol):
+    """Bytes in pieces, entries out; each run begins with its `RunStarted`."""
+
+    def feed(self, data: bytes) -> list[Entry]: ...
+
+    def close(self) -> list[Entry]: ...
+
+
+def show(
+    reader: Reader, source: Source, name: str, form: str, follow: bool, environ: Mapping[str, str]
+) -> int:
+    """Tell the runs that are in the source; the exit code of the worst of them."""
     results: list[Result] = []
     closers: list[Callable[[], None]] = []
     make = _reader(form, source.directory, environ, closers)
-    replay, reader, clock = Replay(lambda: [make()], results.append), StreamReader(), _Clock()
-    source.waits = lambda: not (results and replay.idle) and not _abandoned(source.directory)
+    replay, clock = Replay(lambda: [make()], results.append), _Clock()
+
+    def may_grow() -> bool:
+        return follow and not (results and replay.idle) and not _abandoned(source.directory)
+
     try:
-        for piece in source.pieces(follow):
+        for piece in source.pieces(may_grow):
             entries = reader.feed(piece)
             clock.heard(entries)
             replay.take(entries)

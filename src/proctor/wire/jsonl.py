@@ -13,7 +13,7 @@ from proctor import events as e
 from proctor.errors import StreamError
 from proctor.result import Result
 from proctor.wire.literal import encode_line
-from proctor.wire.stream import STATUS, one_line
+from proctor.wire.words import STATUS, one_line
 
 # 1: first published form.
 FORMAT_VERSION = 1
@@ -164,7 +164,7 @@ def decode(line: bytes) -> e.Entry | None:
     try:
         found = msgspec.json.decode(line, type=_Line)
         event = _event(found)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
     return None if event is None else e.Entry(found.seq, found.at, event)
 

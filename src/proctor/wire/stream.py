@@ -7,53 +7,23 @@ and what was promised and never came is said to be not run: the promise is kept,
 
 from __future__ import annotations
 
-from datetime import datetime
-from math import isfinite
-from typing import Any
-
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import RunOutcome
 from proctor.result import Result
 from proctor.wire.literal import encode_line, literal
+from proctor.wire.stream_objects import (
+    collection_object,
+    final_object,
+    native_id,
+    suite_object,
+    test_object,
+)
+from proctor.wire.words import NOT_RUN, Object, one_line
 
-# 1: first published form.
-REVISION = 1
-
-SUBTYPES = ("test", "bench", "should_panic")
-REASON = 500  # characters of a `reason`: one short line
-NOT_RUN = "not_run"
 _PARTS_UNKNOWN = "program"  # the source of a run whose tests report on parts that nobody can count before
-_EPOCH = "1970-01-01T00:00:00+00:00"
-
-STATUS = {
-    Outcome.PASSED: "ok",
-    Outcome.XPASSED: "ok",
-    Outcome.INFO: "ok",
-    Outcome.WARN: "ok",
-    Outcome.SKIPPED: "ignore",
-    Outcome.XFAILED: "ignore",
-    Outcome.NOT_RUN: "ignore",
-    **dict.fromkeys(BAD, "fail"),
-}
-
-#: `extra.outcome`, where the three words of `status` do not say it all.
-WORDS = {
-    Outcome.ERROR: "error",
-    Outcome.XFAILED: "xfail",
-    Outcome.XPASSED: "xpass",
-    Outcome.TIMEOUT: "timeout",
-    Outcome.CRASH: "crash",
-    Outcome.NOT_RUN: NOT_RUN,
-    Outcome.INFO: "info",
-    Outcome.WARN: "warn",
-}
-STRICT_XPASS = "[XPASS(strict)]"  # how pytest begins to say that a test passed which must not
-
 _QUIET = (RunOutcome.PASSED, RunOutcome.NO_TESTS)  # endings that need no failure to explain them
-
-Object = dict[str, Any]
 
 
 class StrictStream:
@@ -87,9 +57,9 @@ class StrictStream:
                 found = self._open(self._suite.count, so_far)
             if isinstance(event, e.TestFinished):
                 self._seen.add(event.test)
-                found += self._add(_test(self._label(event.test), event))
+                found += self._add(test_object(self._label(event.test), event))
             elif isinstance(event, e.CollectionFailed):
-                found += self._add(_collection_error(self._label(event.file), event))
+                found += self._add(collection_object(self._label(event.file), event))
         return [encode_line(line) for line in found]
 
     def _add(self, test: Object) -> list[Object]:
@@ -107,7 +77,7 @@ class StrictStream:
         assert self._suite is not None
         self._suite = msgspec.structs.replace(self._suite, count=count)
         self._written = 0
-        found = [_suite(self._suite, result)]
+        found = [suite_object(self._suite, result)]
         held, self._held = self._held, []
         for test in held:
             found += self._add(test)
@@ -133,7 +103,7 @@ class StrictStream:
             found += self._add(self._not_run(nameless))
         for test in why:
             found += self._add(test)
-        found.append(_final(self._tally, event, result))
+        found.append(final_object(self._tally, event, result))
         return found + self._rest(event, result)
 
     def _rest(self, event: e.RunFinished, result: Result) -> list[Object]:
@@ -145,7 +115,7 @@ class StrictStream:
             status: sum(test["status"] == status for test in beyond) for status in ("ok", "fail", "ignore")
         }
         more = e.SuiteStarted(f"{self._suite.name} (beyond the count)", self._suite.build, len(beyond))
-        return [_suite(more, result), *beyond, _final(tally, event, result)]
+        return [suite_object(more, result), *beyond, final_object(tally, event, result)]
 
     def _label(self, name: str) -> str:
         base = label = literal(name) or "unnamed"
@@ -158,7 +128,7 @@ class StrictStream:
     def _not_run(self, name: str) -> Object:
         label = self._label(name)
         test: Object = {"type": "test", "status": "ignore", "label": label}
-        return {**test, "extra": {**_native_id(label, name), "outcome": NOT_RUN}}
+        return {**test, "extra": {**native_id(label, name), "outcome": NOT_RUN}}
 
     def _explanation(self, event: e.RunFinished, result: Result) -> list[Object]:
         """For a run that did not pass though none of its tests failed: nobody shall count that as a pass."""
@@ -169,135 +139,3 @@ class StrictStream:
         label = self._label(result.run.runner or "run")
         test: Object = {"type": "test", "status": "fail", "reason": one_line(told), "label": label}
         return [{**test, "extra": {"outcome": "error", "phase": "run"}}]
-
-
-def _suite(suite: e.SuiteStarted, result: Result) -> Object:
-    toolchain = result.suite.toolchain if result.suite else {}
-    extra: Object = {"proctor": {"rev": REVISION}, "run": result.run.run_id, "runner": result.run.runner}
-    if toolchain:
-        extra["toolchain"] = toolchain
-    if filtered_out := suite.filtered_out or len(result.deselected):
-        extra["filtered_out"] = filtered_out
-    return {
-        "type": "suite",
-        "name": suite.name,
-        "build": _build(suite, result),
-        "count": suite.count,
-        "rustc": toolchain.get("rustc") or "none",
-        "extra": extra,
-    }
-
-
-def _build(suite: e.SuiteStarted, result: Result) -> str:
-    return next((time for time in (suite.build, result.run.started) if has_zone(time)), _EPOCH)
-
-
-def has_zone(text: str) -> bool:
-    """Whether it is an ISO 8601 time that says where."""
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
-
-
-def _final(tally: dict[str, int], event: e.RunFinished, result: Result) -> Object:
-    extra: Object = {"outcome": event.outcome, "seconds": round(event.seconds, 6)}
-    if event.reason:
-        extra["reason"] = event.reason
-    if result.exited is not None:
-        extra["exit"] = {"code": result.exited.exit_code, "signal": result.exited.signal}
-    return {"type": "final", "results": dict(tally), "extra": extra}
-
-
-def _test(label: str, event: e.TestFinished) -> Object:
-    status = STATUS[event.outcome]
-    line: Object = {"type": "test", "status": status, "label": label}
-    if event.subtype in SUBTYPES:
-        line["subtype"] = event.subtype
-    if status == "fail":
-        failure = event.failure.message if event.failure else ""
-        line["reason"] = one_line(event.message or failure or WORDS.get(event.outcome, "failed"))
-    if event.place is not None:
-        line["file"] = event.place.file
-        if event.place.line > 0:
-            line["line"] = event.place.line
-    for stream in ("stdout", "stderr"):
-        if text := captured(event, stream):
-            line[stream] = text
-    if event.outcome is not Outcome.NOT_RUN or event.subtype == "bench":
-        line["duration"] = _nanoseconds(event.seconds)
-    if event.throughput is not None and isfinite(event.throughput):
-        line["throughput"] = event.throughput
-    if extra := _extra(label, event):
-        line["extra"] = extra
-    return line
-
-
-def _extra(label: str, event: e.TestFinished) -> Object:
-    extra: Object = _native_id(label, event.test)
-    if word := outcome_word(event):
-        extra["outcome"] = word
-    if STATUS[event.outcome] == "ignore" and event.message:
-        extra["skip_reason"] = event.message
-    if event.failure is not None or event.traceback:
-        extra["failure"] = _failure(event.failure or e.Failure(), event.traceback)
-    phases = [phase for phase in event.phases if phase.subtest is None]
-    if len(phases) > 1:
-        extra["phases"] = [
-            {"when": phase.when, "outcome": phase.outcome, "duration": _nanoseconds(phase.duration)}
-            for phase in phases
-        ]
-    if subtests := [phase for phase in event.phases if phase.subtest is not None]:
-        extra["subtests"] = [{"name": phase.subtest, "outcome": phase.outcome} for phase in subtests]
-    if event.files:
-        extra["files"] = event.files
-    if event.properties:
-        extra["properties"] = event.properties
-    return extra
-
-
-def _nanoseconds(seconds: float) -> int:
-    return round(seconds * 1e9) if isfinite(seconds) and seconds > 0 else 0
-
-
-def _native_id(label: str, name: str) -> Object:
-    return {} if label == name else {"id": name}
-
-
-def outcome_word(event: e.TestFinished) -> str | None:
-    """The word for `extra.outcome`; None where the status is enough."""
-    if event.outcome is Outcome.FAILED and (event.message or "").startswith(STRICT_XPASS):
-        return "xpass"
-    return WORDS.get(event.outcome)
-
-
-def _failure(failure: e.Failure, trace: str | None) -> Object:
-    place = failure.place
-    facts = {
-        "type": failure.type,
-        "message": failure.message,
-        "file": place.file if place else "",
-        "line": place.line if place else 0,
-        "trace": trace,
-    }
-    known = {name: value for name, value in facts.items() if value}
-    compared = {"expected": failure.expected, "actual": failure.actual}
-    return known | {name: value for name, value in compared.items() if value is not None}
-
-
-def _collection_error(label: str, event: e.CollectionFailed) -> Object:
-    reason = one_line(event.failure.message or "could not be collected")
-    line: Object = {"type": "test", "status": "fail", "reason": reason, "label": label, "file": event.file}
-    facts = {"outcome": "error", "phase": "collect", "failure": _failure(event.failure, event.traceback)}
-    return {**line, "extra": {**_native_id(label, event.file), **facts}}
-
-
-def captured(event: e.TestFinished, stream: str) -> str:
-    """What a test wrote to one of its streams, all phases together."""
-    return "".join(getattr(phase, stream) for phase in event.phases)
-
-
-def one_line(text: str) -> str:
-    """The first line that says something, short; never empty."""
-    line = next((part.strip() for part in literal(text).splitlines() if part.strip()), "failed")
-    return line if len(line) <= REASON else line[: REASON - 3] + "..."

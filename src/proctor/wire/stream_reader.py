@@ -7,23 +7,18 @@ gives it one. Nothing here opens, reads or waits.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.outcome import EXIT_CODES, Outcome, RunOutcome
+from proctor.outcome import RunOutcome
 from proctor.wire import jsonl
-from proctor.wire.stream import NOT_RUN, STATUS, WORDS, has_zone, one_line
+from proctor.wire.stream_fields import PLAIN, Fields, exited, failure_of, finished
+from proctor.wire.words import NOT_RUN, Object, has_zone
 
-_OUTCOMES = {word: outcome for outcome, word in WORDS.items()} | {
-    "flaky": Outcome.PASSED,
-    "todo": Outcome.XFAILED,
-}
-_PLAIN = {"ok": Outcome.PASSED, "fail": Outcome.FAILED, "ignore": Outcome.SKIPPED}
 
-Object = dict[str, Any]
+#: What a final line may say of its run and is believed. That it passed is found, not said.
+_WORSE = set(RunOutcome) - {RunOutcome.PASSED, RunOutcome.NO_TESTS, RunOutcome.RUNNING}
 
 
 class StreamReader:
@@ -84,7 +79,7 @@ class StreamReader:
 def _object(line: bytes) -> Object | None:
     try:
         found = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
@@ -114,26 +109,19 @@ class _Suite:
     """One suite of a public stream, from its first line to its final one."""
 
     def __init__(self, suite: Object, number: int) -> None:
-        self._suite = _Fields(suite)
+        self._suite = Fields(suite)
         self._first = number
         self._seq = 0
         self._labels: set[str] = set()
         self._not_run: list[str] = []
-        self._tally = dict.fromkeys(_PLAIN, 0)
+        self._tally = dict.fromkeys(PLAIN, 0)
         self._noise = 0
+        self._why = ""  # what a writer of ours says about a run that failed without a failing test
 
     def begin(self) -> list[e.Entry]:
         suite, extra = self._suite, self._suite.fields("extra")
         build = suite.text("build")
-        run = e.RunStarted(
-            extra.text("run"),
-            extra.text("runner"),
-            (),
-            "",
-            "",
-            build,
-            source=extra.text("source") or "stream",
-        )
+        run = e.RunStarted(extra.text("run"), extra.text("runner"), (), "", "", build, source="stream")
         toolchain = {name: str(version) for name, version in extra.fields("toolchain").found.items()}
         if (rustc := suite.text("rustc")) not in ("", "none"):
             toolchain["rustc"] = rustc
@@ -158,10 +146,10 @@ class _Suite:
             return self._entries(self._keep(line, number))
         match found.get("type"):
             case "test" | "bench":
-                return self._entries(self._test(_Fields(found), number))
+                return self._entries(self._test(Fields(found), number))
             case "final":
-                final = _Fields(found)
-                return [*self.told(), *self._entries([*_exited(final), self._final(final)])]
+                final = Fields(found)
+                return [*self.told(), *self._entries([*exited(final), self._final(final)])]
             case kind:
                 unknown = f"an object of type {kind!r} is not known here; left out"
                 return self._entries([self._warn(number, unknown)])
@@ -180,7 +168,7 @@ class _Suite:
             return []
         return self._entries([e.Noticed(f"{self._noise} lines in all are not objects; kept as output")])
 
-    def _test(self, test: _Fields, number: int) -> list[e.Event]:
+    def _test(self, test: Fields, number: int) -> list[e.Event]:
         label, status, extra = test.text("label"), test.text("status"), test.fields("extra")
         warnings: list[e.Event] = []
         if not label:
@@ -190,7 +178,7 @@ class _Suite:
             warnings.append(self._warn(number, f"a second test {label!r}"))
             label += "#2"
         self._labels.add(label)
-        if status not in _PLAIN:
+        if status not in PLAIN:
             warnings.append(self._warn(number, f"status of {label!r} is {status!r}; taken as fail"))
             status = "fail"
         self._tally[status] += 1
@@ -198,26 +186,24 @@ class _Suite:
             self._not_run.append(label)
             return [*warnings, e.TestsSelected((label,))]
         if extra.text("phase") == "run":
-            return warnings  # the final line says it too
+            self._why = test.text("reason")
+            return warnings
         if extra.text("phase") in ("collect", "build"):
-            failure, trace = _failure(test)
+            failure, trace = failure_of(test)
             return [*warnings, e.CollectionFailed(label, failure or e.Failure(), trace or "")]
-        return [*warnings, _finished(label, status, test)]
+        return [*warnings, finished(label, status, test)]
 
-    def _final(self, final: _Fields) -> e.RunFinished:
+    def _final(self, final: Fields) -> e.RunFinished:
         extra = final.fields("extra")
         outcome, reason = self._verdict(final)
-        said = extra.text("outcome")
-        if said in set(RunOutcome) and EXIT_CODES[RunOutcome(said)]:  # a pass is found, not said
+        if (said := extra.text("outcome")) in _WORSE:
             outcome, reason = RunOutcome(said), extra.text("reason")
-        seconds = extra.found.get("seconds")
-        duration = float(seconds) if isinstance(seconds, int | float) else 0.0
-        return e.RunFinished(outcome, duration, tuple(self._not_run), reason)
+        return e.RunFinished(outcome, extra.number("seconds") or 0.0, tuple(self._not_run), reason)
 
-    def _verdict(self, final: _Fields) -> tuple[RunOutcome, str]:
+    def _verdict(self, final: Fields) -> tuple[RunOutcome, str]:
         """What the lines amount to: the tests, the count and the results must agree."""
         if self._tally["fail"]:
-            return RunOutcome.FAILED, ""
+            return RunOutcome.FAILED, self._why
         results = final.fields("results").found
         if (results.get("fail") or 0) != 0:
             return RunOutcome.FAILED, f"the final line counts {results['fail']} failures, the tests say none"
@@ -238,108 +224,6 @@ class _Suite:
 
     def _warn(self, number: int, text: str) -> e.Noticed:
         return e.Noticed(f"line {number}: {text}")
-
-
-def _finished(label: str, status: str, test: _Fields) -> e.TestFinished:
-    extra = test.fields("extra")
-    failure, trace = _failure(test)
-    outcome = _outcome(status, extra.text("outcome"))
-    seconds = (test.count("duration") or 0) / 1e9
-    subtype = "bench" if test.text("type") == "bench" else test.text("subtype")
-    throughput = test.found.get("throughput")
-    file = test.text("file")
-    return e.TestFinished(
-        label,
-        outcome,
-        seconds,
-        message=_message(test, failure) if status == "fail" else extra.text("skip_reason") or None,
-        traceback=trace,
-        place=e.Place(file, test.count("line") or 0) if file else None,
-        failure=failure,
-        phases=_phases(test, outcome, seconds),
-        properties=extra.fields("properties").found or None,
-        subtype="" if subtype == "test" else subtype,
-        throughput=float(throughput) if isinstance(throughput, int | float) else None,
-    )
-
-
-def _phases(test: _Fields, outcome: Outcome, seconds: float) -> tuple[e.Phase, ...]:
-    """The steps, if they are told; the test's output is that of its call, as far as we know."""
-    extra = test.fields("extra")
-    steps = [
-        e.Phase(step.text("when"), step.text("outcome"), (step.count("duration") or 0) / 1e9)
-        for step in extra.several("phases")
-    ]
-    output = {name: text for name in ("stdout", "stderr") if (text := test.text(name))}
-    if output:
-        plain = {"fail": "failed", "ignore": "skipped", "ok": "passed"}[STATUS[outcome]]
-        steps = steps or [e.Phase("call", plain, seconds)]
-        at = next((number for number, step in enumerate(steps) if step.when == "call"), len(steps) - 1)
-        steps[at] = msgspec.structs.replace(steps[at], **output)
-    subtests = [
-        e.Phase("call", part.text("outcome"), subtest=part.text("name")) for part in extra.several("subtests")
-    ]
-    return (*steps, *subtests)
-
-
-def _exited(final: _Fields) -> list[e.Event]:
-    exit = final.fields("extra").fields("exit")
-    code = exit.found.get("code")
-    return [e.ProcessExited(code, exit.text("signal") or None)] if isinstance(code, int) else []
-
-
-def _message(test: _Fields, failure: e.Failure | None) -> str | None:
-    """The reason, or the whole of which it is the first line."""
-    reason = test.text("reason")
-    whole = failure is not None and failure.message and one_line(failure.message) == reason
-    return failure.message if failure is not None and whole else reason or None
-
-
-def _outcome(status: str, word: str) -> Outcome:
-    """What was said in more words, as long as it does not contradict the status."""
-    outcome = _OUTCOMES.get(word)
-    return outcome if outcome is not None and STATUS[outcome] == status else _PLAIN[status]
-
-
-def _failure(test: _Fields) -> tuple[e.Failure | None, str | None]:
-    facts = test.fields("extra").fields("failure")
-    if not facts.found:
-        reason = test.text("reason")
-        return (e.Failure("", reason) if reason else None), None
-    file = facts.text("file")
-    place = e.Place(file, facts.count("line") or 0) if file else None
-    failure = e.Failure(
-        facts.text("type"),
-        facts.text("message") or test.text("reason"),
-        place,
-        facts.text("expected") if "expected" in facts.found else None,
-        facts.text("actual") if "actual" in facts.found else None,
-    )
-    return failure, facts.text("trace") or None
-
-
-class _Fields:
-    """An object of somebody else: a field of another type than expected is as good as none."""
-
-    def __init__(self, found: Object) -> None:
-        self.found = found
-
-    def text(self, name: str) -> str:
-        value = self.found.get(name)
-        return value if isinstance(value, str) else ""
-
-    def count(self, name: str) -> int | None:
-        value = self.found.get(name)
-        good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 63
-        return round(value) if good else None  # type: ignore[arg-type]
-
-    def several(self, name: str) -> list[_Fields]:
-        value = self.found.get(name)
-        return [_Fields(part) for part in value if isinstance(part, dict)] if isinstance(value, list) else []
-
-    def fields(self, name: str) -> _Fields:
-        value = self.found.get(name)
-        return _Fields(value if isinstance(value, dict) else {})
 
 
 def is_stream(data: bytes) -> bool:

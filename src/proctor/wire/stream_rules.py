@@ -8,12 +8,10 @@ from typing import Any
 
 import msgspec
 
-from proctor.wire.stream import REASON, SUBTYPES, has_zone
+from proctor.wire.words import REASON, SUBTYPES, Object, has_zone
 
 TYPES = ("suite", "test", "bench", "final")
 STATUSES = ("ok", "fail", "ignore")
-
-Object = dict[str, Any]
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -54,7 +52,7 @@ class StreamRules:
             yield "R1", "the line ends with CR LF; LF would do"
         try:
             found = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             yield "R2", f"not JSON: {error}: {line[:80]!r}"
             return
         if not isinstance(found, dict):
