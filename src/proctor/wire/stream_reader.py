@@ -16,7 +16,6 @@ from proctor.wire import jsonl
 from proctor.wire.stream_fields import PLAIN, Fields, exited, failure_of, finished
 from proctor.wire.words import NOT_RUN, Object, has_zone
 
-
 #: What a final line may say of its run and is believed. That it passed is found, not said.
 _WORSE = set(RunOutcome) - {RunOutcome.PASSED, RunOutcome.NO_TESTS, RunOutcome.RUNNING}
 
