@@ -28,14 +28,20 @@ class Relay:
         self.publish(started, 0.0)
 
     def publish(self, event: Event, at: float) -> None:
-        entry = Entry(self._seq, at, event)
-        self._seq += 1
-        fold(self.result, entry)
-        for sink in self._sinks:
-            try:
-                sink.handle(entry, self.result)
-            except Exception as error:  # noqa: BLE001  the one place: a reader must not cost the run
-                self._drop(sink, error, at)
+        self.publish_all((event,), at)
+
+    def publish_all(self, events: Iterable[Event], at: float) -> None:
+        """Events that became known at the same moment."""
+        result = self.result
+        for event in events:
+            entry = Entry(self._seq, at, event)
+            self._seq += 1
+            fold(result, entry)
+            for sink in self._sinks:
+                try:
+                    sink.handle(entry, result)
+                except Exception as error:  # noqa: BLE001  the one place: a reader must not cost the run
+                    self._drop(sink, error, at)
 
     def tick(self, now: float) -> None:
         for sink in self._sinks:

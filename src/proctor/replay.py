@@ -68,5 +68,6 @@ class Replay:
 
 
 def _missing(result: Result) -> str:
-    seen, count = len(result.tests) + len(result.collection_errors), result.count or 0
+    whole = sum(not test.part_of for test in result.tests.values())
+    seen, count = whole + len(result.collection_errors), result.count or 0
     return f"; {count - seen} of {count} tests have no result" if seen < count else ""

@@ -249,9 +249,9 @@ def test_input_without_a_suite_is_a_clear_error(tmp_path, content):
 
 
 def test_a_file_that_is_not_there_is_a_mistake_in_the_command(tmp_path):
-    ran = proctor("show", "nowhere", cwd=tmp_path)
+    ran = proctor("show", "./nowhere", cwd=tmp_path)
 
-    assert (ran.code, ran.err) == (4, "proctor: nowhere cannot be read: No such file or directory [usage]\n")
+    assert (ran.code, ran.err) == (4, "proctor: ./nowhere is not the directory of a run [usage]\n")
 
 
 def test_strict_names_each_broken_rule_with_its_line(tmp_path):

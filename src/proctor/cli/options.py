@@ -14,7 +14,7 @@ from proctor import config
 from proctor.errors import UsageError
 from proctor.spec import RunSpec, Selection
 
-RUNNERS = ("pytest",)
+RUNNERS = ("pytest", "command")
 
 
 class Parser(argparse.ArgumentParser):
@@ -76,7 +76,8 @@ def project(directory: str) -> Path:
 
 
 def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: object) -> RunSpec:
-    runner = parsed.runner or settings.runner or RUNNERS[0]
+    usual = "command" if settings.tests else "pytest"
+    runner = parsed.runner or settings.runner or usual
     if runner not in RUNNERS:
         raise UsageError(f"no runner for {runner!r}; known: {', '.join(RUNNERS)}")
     timeout = parsed.timeout if parsed.timeout is not None else settings.timeout

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import IO
 
 from proctor.agent_mode import agent_mode
-from proctor.archive.recording import loader
-from proctor.archive.store import OUTPUT_FILE
+from proctor.archive.recording import loader, whole_output
 from proctor.cli.readers import Events, Stream, on_terminal, speaker, text_reader, wants_colours
 from proctor.errors import UsageError
 from proctor.execute import Answer
@@ -108,6 +107,6 @@ def _line(file: IO[bytes], line: bytes) -> None:
 
 def _document(answer: Answer, file: IO[bytes]) -> None:
     directory = answer.directory
-    for chunk in document.chunks(answer.result, loader(directory), str(directory / OUTPUT_FILE)):
+    for chunk in document.chunks(answer.result, loader(directory), whole_output(directory, answer.result)):
         file.write(chunk)
     file.flush()

@@ -1,4 +1,4 @@
-"""`proctor show FILE`: a stream or a log, told again by any of the readers, also while it still grows."""
+"""A stream or a log, told again by any of the readers, also while it still grows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from proctor.archive.recording import loader
-from proctor.archive.store import EVENTS_FILE, OUTPUT_FILE, in_use
-from proctor.cli import options
-from proctor.cli.output import chosen
+from proctor.archive.inside import open_inside
+from proctor.archive.recording import loader, whole_output
+from proctor.archive.store import EVENTS_FILE, in_use
 from proctor.cli.readers import (
     TEXTS,
     AtTheEnd,
@@ -27,13 +26,12 @@ from proctor.cli.readers import (
 )
 from proctor.errors import UsageError
 from proctor.events import Entry
-from proctor.outcome import RunOutcome
+from proctor.outcome import EXIT_CODES, RunOutcome
 from proctor.relay import Sink
 from proctor.replay import Replay
 from proctor.result import Result
 from proctor.wire import document
 from proctor.wire.stream import StrictStream
-from proctor.wire.stream_reader import StreamReader
 from proctor.wire.stream_rules import StreamRules
 
 FORMATS = ("auto", *TEXTS, "agent", "github", "json", "stream", "events")
@@ -41,20 +39,6 @@ FORMATS = ("auto", *TEXTS, "agent", "github", "json", "stream", "events")
 _WORST = (3, 4, 2, 1, 5, 0)  # exit codes of several runs: the first of these that occurs
 _PIECE = 1 << 16
 _SILENCE = 0.2  # seconds after which readers get a look at the clock
-
-
-def main(arguments: list[str]) -> int:
-    parser = options.Parser("proctor show", description="Show a stream or a log of events.")
-    parser.add_argument("file", metavar="FILE", help="a file, the directory of a run, or - for stdin")
-    parser.add_argument("--format", choices=FORMATS, default="auto", help="what stdout shows")
-    parser.add_argument("--follow", action="store_true", help="wait for more until the final line is there")
-    parser.add_argument("--strict", action="store_true", help="check the rules of the stream instead")
-    parsed = parser.parse_args(arguments)
-    with _opened(parsed.file) as source:
-        if parsed.strict:
-            return check(source.pieces(lambda: False), parsed.file)
-        form = chosen(parsed.format, os.environ)
-        return show(StreamReader(), source, parsed.file, form, parsed.follow, os.environ)
 
 
 class Source:
@@ -82,19 +66,20 @@ class Source:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[Source]:
-    if name == "-":
+def opened(path: Path | None) -> Iterator[Source]:
+    """A file, the log in the directory of a run, or stdin."""
+    if path is None:
         yield Source(0, None)
         return
-    path = Path(name)
-    if path.is_dir():
-        path = path / EVENTS_FILE
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        if path.is_dir():
+            file, directory = open_inside(path, EVENTS_FILE), path
+        else:
+            file, directory = os.open(path, os.O_RDONLY | os.O_CLOEXEC), path.parent
     except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     try:
-        yield Source(file, path.parent)
+        yield Source(file, directory)
     finally:
         os.close(file)
 
@@ -183,7 +168,7 @@ def _live(closers: list[Callable[[], None]]) -> Sink:
 
 def _document(result: Result, directory: Path | None) -> None:
     where = directory or Path(os.devnull)
-    for chunk in document.chunks(result, loader(where), str(where / OUTPUT_FILE) if directory else ""):
+    for chunk in document.chunks(result, loader(where), whole_output(where, result) if directory else ""):
         sys.stdout.buffer.write(chunk)
 
 
@@ -207,17 +192,17 @@ class _Clock:
 
 
 def _conclude(results: list[Result], name: str) -> int:
-    """The exit code of the worst run, and on stderr what that was."""
     if not results:
         print(f"proctor: {name} has no suite; nothing to show [stream]", file=sys.stderr)
         return 2
     codes = [result.exit_code for result in results]
-    code = next(code for code in _WORST if code in codes)
+    worst = next(code for code in _WORST if code in codes)
+    return conclude(next(result.outcome for result in results if result.exit_code == worst), name)
+
+
+def conclude(outcome: RunOutcome, name: str) -> int:
+    """The exit code of what was shown; one that is not 0 is explained on stderr."""
+    code = EXIT_CODES[outcome]
     if code:
-        outcome = next(result.outcome for result in results if result.exit_code == code)
-        print(f"proctor: {name}: {_said(outcome)}", file=sys.stderr)
+        print(f"proctor: {name}: {outcome.replace('_', ' ')}", file=sys.stderr)
     return code
-
-
-def _said(outcome: RunOutcome) -> str:
-    return outcome.replace("_", " ")

@@ -116,7 +116,7 @@ def _body(group: Group, result: Result) -> Iterator[str]:
         yield trace
     for phase in test.phases:
         yield from _captured(phase, " (of the first)" if several else "")
-    if command := rerun(result, [one.test for one in group.tests]):
+    if command := rerun(result, list(dict.fromkeys(one.part_of or one.test for one in group.tests))):
         yield f"  rerun: {command}"
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.failure import collection_headline, headline
-from proctor.render.human import report
+from proctor.render.human import report, tests_done
 from proctor.render.neutral import neutral
 from proctor.render.say import Tone
 from proctor.render.verdict_line import counts
@@ -106,7 +106,7 @@ def _head(result: Result, now: float, width: int) -> RenderableType:
     if bar < _BAR[0]:
         return _line(text, width)
     total = None if result.count is None else max(1, result.count)
-    shown = ProgressBar(total=total, completed=_done(result), width=bar, animation_time=now)
+    shown = ProgressBar(total=total, completed=tests_done(result), width=bar, animation_time=now)
     row = Table.grid(padding=(0, 1, 0, 0))
     row.add_row(shown, Text(text, no_wrap=True))
     return row
@@ -114,7 +114,7 @@ def _head(result: Result, now: float, width: int) -> RenderableType:
 
 def _facts(result: Result, now: float) -> tuple[list[str], list[str]]:
     """What is always told, and what is told where there is room, the most important first."""
-    total, done = result.count, _done(result)
+    total, done = result.count, tests_done(result)
     if total is None:
         return ["collecting"], [clock(now)]
     left = (now / done) * (total - done) if done else 0.0
@@ -122,10 +122,6 @@ def _facts(result: Result, now: float) -> tuple[list[str], list[str]]:
     said = counts(result)
     bad = [count for count in said if count.endswith(_TROUBLE)]
     return [f"{done}/{total}", *bad], [*times, *(count for count in said if count not in bad)]
-
-
-def _done(result: Result) -> int:
-    return len(result.tests) + len(result.collection_errors)
 
 
 def clock(seconds: float) -> str:

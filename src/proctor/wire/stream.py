@@ -57,16 +57,17 @@ class StrictStream:
                 found = self._open(self._suite.count, so_far)
             if isinstance(event, e.TestFinished):
                 self._seen.add(event.test)
-                found += self._add(test_object(self._label(event.test), event))
+                test = test_object(self._label(event.test), event)
+                found += self._add(test, counted=not event.part_of)
             elif isinstance(event, e.CollectionFailed):
                 found += self._add(collection_object(self._label(event.file), event))
         return [encode_line(line) for line in found]
 
-    def _add(self, test: Object) -> list[Object]:
+    def _add(self, test: Object, counted: bool = True) -> list[Object]:
         if self._written is None or self._suite is None:
             self._held.append(test)
             return []
-        if self._written == self._suite.count:
+        if self._written == self._suite.count or not counted:
             self._beyond.append(test)
             return []
         self._written += 1

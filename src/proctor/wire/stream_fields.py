@@ -58,6 +58,7 @@ def finished(label: str, status: str, test: Fields) -> e.TestFinished:
         failure=failure,
         phases=_phases(test, outcome, seconds),
         properties=extra.fields("properties").found or None,
+        part_of=extra.text("part_of"),
         subtype="" if subtype == "test" else subtype,
         throughput=test.number("throughput"),
     )

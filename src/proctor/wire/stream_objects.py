@@ -85,6 +85,8 @@ def _extra(label: str, event: e.TestFinished) -> Object:
         ]
     if subtests := [phase for phase in event.phases if phase.subtest is not None]:
         extra["subtests"] = [{"name": phase.subtest, "outcome": phase.outcome} for phase in subtests]
+    if event.part_of:
+        extra["part_of"] = event.part_of
     if event.files:
         extra["files"] = event.files
     if event.properties:
