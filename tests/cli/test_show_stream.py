@@ -14,6 +14,8 @@ import pytest
 from proctor_streams import case, final, objects, suite, violations, written
 from proctor_testing import GUARD, clean_environment, command, proctor, run_suite, write_project
 
+from proctor.wire.control import encode
+
 OUTCOMES = {
     "test_a.py": """
         import pytest
@@ -158,6 +160,48 @@ def test_the_stream_of_a_run_that_never_began_has_a_failure_that_says_why(tmp_pa
     assert code == 4
     (test,) = [line for line in lines if line["type"] == "test"]
     assert test["reason"] == "usage error: file or directory not found: no_such_file.py"
+
+
+def test_the_stream_of_programs_counts_the_parts_that_they_report(tmp_path):
+    messages = encode({"name": "one", "status": "pass"}) + encode({"name": "two", "status": "fail"})
+    source = f"import os; os.write(3, {messages + encode({'status': 'pass'})!r})"
+    commands = json.dumps([sys.executable, "report.py"])
+    write_project(
+        tmp_path, {"report.py": source, "proctor.toml": f'[[tests]]\nname = "t"\ncommand = {commands}\n'}
+    )
+
+    ran = proctor("run", "--runner", "command", "--format", "stream", cwd=tmp_path)
+
+    lines = objects(ran.out.encode().splitlines())
+    assert violations(ran.out.encode()) == []
+    assert lines[0]["count"] == 3
+    assert told(lines) == {"/t/one": "ok", "/t/two": "fail", "/t": "ok"}
+    assert [line["extra"]["part_of"] for line in lines[1:3]] == ["/t", "/t"]
+
+
+def test_the_parts_that_a_test_reports_stand_in_a_suite_of_their_own(tmp_path):
+    source = """
+        def test_a(proctor_report): proctor_report("fail", "part")
+        def test_b(): pass
+    """
+    code, lines = stream_of(write_project(tmp_path, {"test_a.py": source}))
+
+    assert code == 1
+    assert [(line["name"], line["count"]) for line in lines if line["type"] == "suite"] == [
+        ("pytest", 2),
+        ("pytest (beyond the count)", 1),
+    ]
+    assert told(lines)["test_a.py::test_a/part"] == "fail"
+
+
+def test_a_run_is_shown_by_name_in_any_format(tmp_path):
+    write_project(tmp_path, OUTCOMES)
+    ran = run_suite(tmp_path, "--format", "human")
+
+    shown = proctor("show", "last", "--format", "human", cwd=tmp_path)
+
+    assert (shown.out, shown.code, shown.err) == (ran.out, 1, "proctor: last: failed\n")
+    assert proctor("show", "--format", "tree", cwd=tmp_path).out.startswith("test_a.py\n  passed  test_ok")
 
 
 def test_the_recorded_log_projects_to_the_stream_that_was_written_live(tmp_path):
