@@ -11,9 +11,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from proctor_streams import case, final, objects, suite, violations, written
+from proctor_streams import BUILD, STARTED, Recorder, case, final, objects, suite, violations, written
 from proctor_testing import GUARD, clean_environment, command, proctor, run_suite, write_project
 
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.relay import Relay
+from proctor.wire import jsonl
 from proctor.wire.control import encode
 
 OUTCOMES = {
@@ -234,6 +238,22 @@ def test_a_log_shown_to_people_is_what_they_saw_live(tmp_path):
     (run,) = (tmp_path / ".proctor" / "runs").iterdir()
 
     assert proctor("show", str(run), "--format", "human", cwd=tmp_path).out == ran.out
+
+
+def test_the_replay_of_a_long_run_does_not_pretend_to_wait(tmp_path):
+    recorder = Recorder()
+    relay = Relay(STARTED, [recorder])
+    relay.publish(e.SuiteStarted("pytest", BUILD, 2000), 0.5)
+    for number in range(2000):
+        relay.publish(e.TestFinished(f"t{number}", Outcome.PASSED), float(number))
+    relay.close(2000.0)
+    log = b"".join(jsonl.encode(entry, relay.result) for entry in recorder.entries)
+    assert len(log) > 2 << 16  # more than is read at once
+    (tmp_path / "e.jsonl").write_bytes(log)
+
+    ran = proctor("show", "e.jsonl", "--format", "human", cwd=tmp_path)
+
+    assert ran.out == "INCOMPLETE 2000 passed in 2000.00s (the end of the process was not seen)\n"
 
 
 def test_every_format_shows_a_stream(tmp_path):

@@ -19,14 +19,15 @@ from proctor_streams import (
 
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
+from proctor.render.agent import agent_text
 from proctor.wire import jsonl
 from proctor.wire.stream_reader import is_stream
 
-SEED = Path(__file__).parent.parent / "data" / "streams" / "seed.jsonl"
+STREAMS = Path(__file__).parent.parent / "data" / "streams"
 
 
 def test_the_examples_of_the_proposal_are_read():
-    (result,) = read(SEED.read_bytes())
+    (result,) = read((STREAMS / "seed.jsonl").read_bytes())
     test = result.tests["octavo::digest::md5::tests::test_md5"]
 
     assert result.outcome is RunOutcome.PASSED
@@ -256,3 +257,16 @@ def test_blank_lines_mean_nothing():
 )
 def test_any_bytes_are_read_without_a_fault(pieces):
     read(b"\n".join(pieces))
+
+
+def test_streams_and_logs_of_revision_1_are_still_read_and_say_the_same():
+    (strict,) = read((STREAMS / "rev1" / "stream.jsonl").read_bytes())
+    (full,) = read((STREAMS / "rev1" / "events.jsonl").read_bytes())
+
+    assert agent_text(full) == (
+        "CRASH 1 failed 1 passed 1 skipped 1 xfailed 1 not run\n"
+        "test_a.py::test_dies :25 SIGABRT (Aborted)\n"
+        "test_a.py::test_bad :11 assert [1, 2] == [1, 3]\n"
+    )
+    assert agent_text(strict) == agent_text(full)
+    assert (strict.notices, full.notices) == ([], [])

@@ -119,6 +119,7 @@ def show(
     results: list[Result] = []
     closers: list[Callable[[], None]] = []
     make = _reader(form, source.directory, environ, closers)
+    plain = form == "human" and not on_terminal(environ)  # its sign of life is for silence alone
     replay, clock = Replay(lambda: [make()], results.append), _Clock()
 
     def may_grow() -> bool:
@@ -129,7 +130,8 @@ def show(
             entries = reader.feed(piece)
             clock.heard(entries)
             replay.take(entries)
-            replay.tick(clock.now())
+            if not piece or not plain:
+                replay.tick(clock.now())
         replay.take(reader.close())
         replay.close()
     finally:
