@@ -105,6 +105,23 @@ def test_a_long_trace_keeps_its_beginning_and_its_end_and_long_output_its_end():
     assert "  stdout of call: (last 30 of 100 lines)\n    line 70\n" in text
 
 
+def test_the_last_words_of_an_interpreter_are_about_the_test():
+    frames = "".join(f'  File "/lib/_pytest/x{number}.py", line {number} in call\n' for number in range(9))
+    trace = f'Fatal Python error: Aborted\n  File "/p/test_a.py", line 25 in test_dies\n{frames}'
+    failure = {"message": "SIGABRT", "file": "test_a.py", "line": 25, "trace": trace}
+    test = case("a", "fail", reason="SIGABRT at test_a.py:25", extra={"outcome": "crash", "failure": failure})
+
+    text = report_text(result_of(written(suite(1), test, final(0, 1))))
+
+    assert text.startswith(
+        "--- CRASH a at test_a.py:25\n"
+        "SIGABRT\n"
+        "Fatal Python error: Aborted\n"
+        '  File "/p/test_a.py", line 25 in test_dies\n'
+        "  ... 9 frames of pytest ...\n"
+    )
+
+
 def test_a_stream_that_does_not_say_who_ran_it_gets_no_command():
     assert "rerun" not in report_text(result_of(written(suite(1), case("a", "fail"), final(0, 1))))
 

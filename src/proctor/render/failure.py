@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -17,6 +18,11 @@ _TRACE_HEAD, _TRACE_TAIL = 12, 36  # lines of a trace
 _SHORT = 200  # characters of a message on one line
 _NAMED = 12  # tests named in one group
 _RERUN = 5  # tests named in one command
+
+# Frames of the interpreter's last words between a test and the shell that nobody has to look at.
+_HARNESS = re.compile(
+    r"(?:^  File \"(?:\S*/(?:_pytest|pluggy|pytest)/|<frozen runpy>).*\n?){3,}", re.MULTILINE
+)
 
 _ORDER = {Outcome.CRASH: 0, Outcome.TIMEOUT: 1, Outcome.ERROR: 2, Outcome.FAILED: 3}
 
@@ -79,7 +85,7 @@ def headlines(result: Result) -> Iterator[str]:
 def headline(test: TestFinished) -> str:
     """One line for a failure, when it happens."""
     place = f" at {neutral(str(test.failure.place))}" if test.failure and test.failure.place else ""
-    return f"{word(test)} {neutral(test.test)}{place}: {first_line(test.message or '') or 'no reason given'}"
+    return f"{word(test)} {neutral(test.test)}{place}: {first_line(_message(test)) or 'no reason given'}"
 
 
 def collection_headline(error: CollectionFailed) -> str:
@@ -121,7 +127,10 @@ def _body(group: Group, result: Result) -> Iterator[str]:
 
 
 def _message(test: TestFinished) -> str:
-    return neutral_block(test.message or (test.failure.message if test.failure else "")).strip()
+    """Without the place, which is told beside it."""
+    failure = test.failure or Failure()
+    place = f" at {failure.place}" if failure.place else ""
+    return neutral_block((test.message or failure.message).removesuffix(place)).strip()
 
 
 def _says(trace: str, message: str) -> bool:
@@ -141,11 +150,16 @@ def _compared(failure: Failure | None) -> Iterator[str]:
 
 def _trace(text: str) -> str:
     """A long one keeps its beginning and its end, which say who called and what broke."""
-    lines = neutral_block(text).rstrip().split("\n")
+    folded = _HARNESS.sub(_count_frames, neutral_block(text))
+    lines = folded.rstrip().split("\n")
     cut = len(lines) - _TRACE_HEAD - _TRACE_TAIL
     if cut > 1:
         lines[_TRACE_HEAD:-_TRACE_TAIL] = [f"... {cut} lines left out ..."]
     return "\n".join(lines)
+
+
+def _count_frames(frames: re.Match[str]) -> str:
+    return f"  ... {len(frames[0].splitlines())} frames of pytest ...\n"
 
 
 def _captured(phase: Phase, whose: str) -> Iterator[str]:
