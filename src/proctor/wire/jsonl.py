@@ -100,6 +100,12 @@ def encode_lines(entries: Iterable[e.Entry], so_far: Result) -> bytes:
         return b"".join(map(encode_line, lines))
 
 
+def encode_parts(first: int, at: float, parts: Iterable[e.TestFinished]) -> bytes:
+    """The lines of parts of tests that finished at the same moment, numbered from `first` on."""
+    at = round(at, 6)
+    return _encoder.encode_lines([_test_line(part, seq, at) for seq, part in enumerate(parts, first)])
+
+
 def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
     """A line as a value. `so_far` gives a `final` line its counts; nothing else is asked of it."""
     event, seq, at = entry.event, entry.seq, round(entry.at, 6)

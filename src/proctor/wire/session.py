@@ -79,9 +79,8 @@ _test_facts = msgspec.json.Decoder(_TestMessage).decode
 class SessionReader:
     """Results in, events out. Holds what must wait: a suite begins when all its tests are known."""
 
-    def __init__(self, name: str, output: str) -> None:
-        self._name, self._output = name, output
-        self._labels = Labels()
+    def __init__(self, name: str, output: str, labels: Labels) -> None:
+        self._name, self._output, self._labels = name, output, labels
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
         self._found: dict[str, e.Place] = {}
