@@ -52,6 +52,7 @@ def fold(result: Result, entry: e.Entry) -> None:
         case e.SuiteStarted():
             result.count = event.count
             result.build = event.build
+            result.filtered_out = event.filtered_out
         case e.CollectionFailed():
             result.collection_errors.append(event)
         case e.WarningRecorded():
