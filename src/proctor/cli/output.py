@@ -14,7 +14,6 @@ from proctor.execute import Answer
 from proctor.relay import Sink
 from proctor.render.agent import agent_text
 from proctor.wire import document
-from proctor.wire.stream import StrictStream
 
 FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github")
 
@@ -33,6 +32,8 @@ class Outputs:
         if form == "events":
             self.sinks.append(Events(file))
         elif form == "stream":
+            from proctor.wire.stream import StrictStream
+
             self.sinks.append(Stream(file, StrictStream()))
         elif form == "github":
             self.sinks.append(text_reader(form, speaker(file), self._environ))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from proctor.events import Entry, RunFinished
 from proctor.relay import Sink
@@ -14,7 +14,9 @@ from proctor.render.agent import agent_text
 from proctor.render.say import Say, coloured, plain
 from proctor.result import Result
 from proctor.wire import jsonl
-from proctor.wire.stream import StrictStream
+
+if TYPE_CHECKING:
+    from proctor.wire.stream import StrictStream
 
 #: Formats that are text for people, and may have colours.
 TEXTS = ("human", "libtest", "dots", "names", "tree", "summary")
