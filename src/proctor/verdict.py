@@ -15,6 +15,8 @@ def verdict(result: Result) -> tuple[RunOutcome, str]:
     """The outcome, and the reason for it where the tests alone do not give it."""
     if result.stopped is not None:
         return result.stopped, ""
+    if result.run.source == "report":
+        return _reported(result)
     if result.exited is None:
         return RunOutcome.INCOMPLETE, "the end of the process was not seen"
     if result.exited.signal == "SIGINT":
@@ -27,6 +29,15 @@ def verdict(result: Result) -> tuple[RunOutcome, str]:
     if result.finished is None:
         return _cut_short(result, result.exited.exit_code)
     return _told(result, result.exited.exit_code)
+
+
+def _reported(result: Result) -> tuple[RunOutcome, str]:
+    """Another tool's report. No process was seen: it must have its own end and hold together by itself."""
+    if result.channel_error is not None:
+        return RunOutcome.INCOMPLETE, result.channel_error
+    if result.finished is None:
+        return RunOutcome.INCOMPLETE, "the report has no end"
+    return _told(result, result.finished.exit_status or 0)
 
 
 def _cut_short(result: Result, code: int) -> tuple[RunOutcome, str]:
