@@ -1,17 +1,34 @@
-"""CTRF, the Common Test Report Format: a JSON document, read whole."""
+"""CTRF, the Common Test Report Format: a JSON document, read whole and written in pieces."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import Outcome
-from proctor.wire.report import COLLECTION_ERROR, Document, decode, finished, refined
+from proctor.outcome import BAD, Outcome
+from proctor.result import Result
+from proctor.wire import tell
+from proctor.wire.report import COLLECTION_ERROR, Document, decode, finished, literal, plain, refined
+
+# 0.0: the version of CTRF's schema that we write.
+SPEC_VERSION = "0.0.0"
 
 _STATUSES = {"passed": Outcome.PASSED, "failed": Outcome.FAILED, "skipped": Outcome.SKIPPED}
+_WORDS = {
+    Outcome.PASSED: "passed",
+    Outcome.XPASSED: "passed",
+    Outcome.INFO: "passed",
+    Outcome.WARN: "passed",
+    Outcome.SKIPPED: "skipped",
+    Outcome.XFAILED: "skipped",
+    Outcome.NOT_RUN: "skipped",
+    **dict.fromkeys(BAD, "failed"),
+}
 
 
 class _Test(msgspec.Struct, rename="camel"):
@@ -54,6 +71,7 @@ class _Report(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(_Report)
+_encoder = msgspec.json.Encoder(enc_hook=str)
 
 
 class CtrfReader(Document):
@@ -112,3 +130,72 @@ def _outcome(test: _Test) -> Outcome:
 
 def _joined(lines: list[str] | None) -> str:
     return "".join(f"{line}\n" for line in lines or ())
+
+
+def write(result: Result) -> Iterator[bytes]:
+    missing = tell.unexplained(result)
+    words = Counter(_WORDS[test.outcome] for test in tell.tests(result))
+    words["failed"] += len(result.collection_errors) + bool(missing)
+    start, stop = _times(result)
+    summary: dict[str, Any] = {
+        "tests": sum(words.values()),
+        **{word: words[word] for word in ("passed", "failed", "skipped", "pending", "other")},
+        "start": start,
+        "stop": stop,
+    }
+    head = {"reportFormat": "CTRF", "specVersion": SPEC_VERSION, "generatedBy": "proctor"}
+    tool = {"name": plain(result.run.runner) or "proctor"}
+    yield _encoder.encode(head)[:-1] + b',"results":{"tool":' + _encoder.encode(tool)
+    yield b',"summary":' + _encoder.encode(summary) + b',"tests":['
+    for number, entry in enumerate(_entries(result, missing)):
+        yield (b"," if number else b"") + _encoder.encode(entry)
+    yield b"]}}\n"
+
+
+def _entries(result: Result, missing: str) -> Iterator[dict[str, Any]]:
+    for test in tell.tests(result):
+        yield _entry(test)
+    for error in result.collection_errors:
+        yield _failed(error.file, COLLECTION_ERROR, error.failure.message, error.traceback)
+    if missing:
+        yield _failed("proctor: run", str(result.outcome), missing, "")
+
+
+def _failed(name: str, raw: str, message: str, trace: str) -> dict[str, Any]:
+    facts = {"name": plain(name) or "?", "status": "failed", "duration": 0, "rawStatus": raw}
+    return facts | {key: plain(text) for key, text in (("message", message), ("trace", trace)) if text}
+
+
+def _entry(test: e.TestFinished) -> dict[str, Any]:
+    place = test.place
+    optional: dict[str, Any] = {
+        "message": plain(test.message or ""),
+        "trace": plain(test.traceback or ""),
+        "filePath": plain(place.file) if place else "",
+        "line": place.line if place else 0,
+        "tags": [plain(word) for word in test.keywords if word],
+        "stdout": plain(tell.stdout(test)).splitlines(),
+        "stderr": plain(tell.stderr(test)).splitlines(),
+        "attachments": [
+            {"name": plain(file.name), "contentType": "application/octet-stream", "path": plain(file.path)}
+            for file in test.files
+        ],
+        "extra": {"properties": literal(test.properties)} if test.properties else {},
+    }
+    facts = {
+        "name": plain(test.test) or "?",
+        "status": _WORDS[test.outcome],
+        "duration": round(test.seconds * 1000),
+        "rawStatus": str(test.outcome),
+    }
+    return facts | {key: value for key, value in optional.items() if value}
+
+
+def _times(result: Result) -> tuple[int, int]:
+    """When it began and ended, in milliseconds; zero where nobody said."""
+    ended = result.finished.created if result.finished else 0.0
+    try:
+        began = datetime.fromisoformat(result.run.started).timestamp()
+    except ValueError:
+        began = max(0.0, ended - result.seconds)
+    return round(began * 1000), round((began + result.seconds) * 1000)
