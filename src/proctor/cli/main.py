@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 VERBS = {
     "run": "run tests and say what happened",
     "discover": "list the tests there are, without running them",
+    "convert": "write another tool's report in another form",
     "runs": "list the runs that are kept, newest first",
     "doctor": "say what would be used, and why",
 }
