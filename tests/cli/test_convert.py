@@ -108,6 +108,7 @@ def test_what_the_format_cannot_hold_is_said_once(tmp_path):
     [
         (["nowhere.xml", "--to", "tap"], "nowhere.xml: No such file or directory"),
         (["unclear.log", "--to", "tap"], "cannot tell the format of unclear.log; --from: junit, tap"),
+        (["empty.json", "--to", "tap"], "empty.json is empty: the tool that should have written it ended"),
         (["unclear.log", "--from", "subunit", "--to", "tap"], "no format 'subunit' is read; known: junit"),
         (["unclear.log", "--to", "jest"], "invalid choice: 'jest'"),
         (["unclear.log"], "--to"),
@@ -117,6 +118,7 @@ def test_what_the_format_cannot_hold_is_said_once(tmp_path):
 def test_a_request_that_makes_no_sense_is_one_line_and_exit_code_4(tmp_path, arguments, words):
     (tmp_path / "unclear.log").write_text("nothing to see\n")
     (tmp_path / "a.tap").write_text("1..1\nok 1\n")
+    (tmp_path / "empty.json").touch()
 
     ran = proctor("convert", *arguments, cwd=tmp_path)
 

@@ -177,3 +177,12 @@ def test_a_tag_without_end_is_refused():
     with pytest.raises(StreamError, match="a tag or comment of more than 16 MiB"):
         for _ in range(100):
             reader.feed(b"x" * (1 << 20))
+
+
+def test_a_test_with_failures_without_end_is_refused():
+    with pytest.raises(StreamError, match="a test with more than 100 failures or properties"):
+        events_of(suite('<testcase name="a">' + "<failure>x</failure>" * 101 + "</testcase>"), "junit")
+
+
+def test_only_node_names_every_class_test():
+    assert list(read(suite('<testcase classname="test" name="a"/>'), "junit").tests) == ["test::a"]

@@ -488,3 +488,26 @@ def test_an_unknown_format_is_named_with_those_that_are_known():
         formats.reader("subunit")
     with pytest.raises(UsageError, match="'jest' is written; known: junit, ctrf, tap"):
         formats.writer("jest")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"test " * 100_000,
+        b"test x ... " * 50_000,
+        b"ok 1 -" + b" " * 500_000 + b"x",
+        b"ok 1 - " + b"# " * 200_000,
+        b"not ok 1 - " + b"\\" * 500_000,
+        b"1..1 #" * 100_000,
+        b"---- " * 100_000,
+        b'{"Action":"output","Package":"p","Test":"B","Output":"' + b"1" * 500_000 + b'"}',
+        b"running 1 test\ntest a ... FAILED\nfailures:\n---- a stdout ----\n"
+        + b"thread 'a' panicked at '" * 20_000
+        + b"\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
+        b"1..1\nnot ok 1\n  ---\n" + b"  a: |\n    x\n" * 50_000 + b"  ...",
+    ],
+    ids=lambda line: repr(line[:20]),
+)
+@pytest.mark.parametrize("form", ["tap", "libtest", "libtest-json", "go-json", "tap-j", "reportlog"])
+def test_lines_made_to_be_slow_are_read_all_the_same(form, line):
+    assert read(line + b"\n", form).outcome is not RunOutcome.PASSED

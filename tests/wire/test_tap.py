@@ -125,11 +125,13 @@ def test_the_place_of_a_failure_is_read_from_node_tap():
     ],
 )
 def test_the_yaml_of_test_tools_is_read(lines, expected):
-    assert diagnostics.read(lines) == expected
+    assert diagnostics.read("\n".join(lines)) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["a", 'qu"ote', "two\nlines", "  indented\nblock", "\n\nframed\n", "été: #x", "'"]
 )
 def test_what_is_written_as_yaml_is_read_back(text):
-    assert diagnostics.read(list(diagnostics.write({"a": text, "b": 1.5}))) == {"a": text, "b": "1.5"}
+    lines = diagnostics.write({"a": text, "b": 1.5})
+
+    assert diagnostics.read("\n".join(lines)) == {"a": text, "b": "1.5"}

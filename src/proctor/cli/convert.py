@@ -72,6 +72,8 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
 
 def _detected(head: bytes, name: str) -> str:
     form = detect(head, name)
+    if form is None and not head:
+        raise UsageError(f"{name} is empty: the tool that should have written it ended before it did")
     if form is None:
         raise UsageError(f"cannot tell the format of {name}; --from: {', '.join(formats.READERS)}")
     return form

@@ -105,7 +105,8 @@ class CtrfReader(Document):
             return e.CollectionFailed(name, e.Failure("", test.message or ""), test.trace or "")
         outcome = _outcome(test)
         unclear = f"its status is {test.status!r}" if outcome is Outcome.ERROR else ""
-        properties = dict((test.extra or {}).get("properties") or {}) if test.extra else {}
+        kept = (test.extra or {}).get("properties")
+        properties = dict(kept) if isinstance(kept, dict) else {}
         if test.flaky or test.retries:
             properties |= {"flaky": bool(test.flaky), "retries": test.retries or 0}
         return finished(

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 
 _KEY = re.compile(r"""(["']?)([^\s"'#:][^"':]*)\1:(?:[ \t]+(.*))?""")
 _BLOCK = re.compile(r"[|>][0-9+-]{0,2}")
 
 
-def read(lines: Sequence[str]) -> dict[str, str]:
+def read(text: str) -> dict[str, str]:
     """The values by key. Lines that make no sense are left out."""
     found: dict[str, str] = {}
-    rest = list(lines)
-    while rest:
-        line = rest.pop(0).rstrip()
-        key = _KEY.fullmatch(line)
+    lines = deque(text.split("\n"))
+    while lines:
+        key = _KEY.fullmatch(lines.popleft().rstrip())
         if key is None:
             continue
         nested = []
-        while rest and (not rest[0].strip() or rest[0].startswith(" ")):
-            nested.append(rest.pop(0))
+        while lines and (not lines[0].strip() or lines[0].startswith(" ")):
+            nested.append(lines.popleft())
         value = (key[3] or "").strip()
         found[key[2]] = _dedented(nested, value) if not value or _BLOCK.fullmatch(value) else _scalar(value)
     return found

@@ -21,7 +21,7 @@ _FRAME = re.compile(r"\s*(?:=== (?:RUN|PAUSE|CONT|NAME) |--- (?:PASS|FAIL|SKIP|B
 _LOGGED = re.compile(r"\s+(\S+\.go):([0-9]{1,9}): (.*)")
 _PANIC = re.compile(r"^panic: (.+?)(?: \[recovered.*\])?$", re.M)
 _PANIC_AT = re.compile(r"^\t(\S+_test\.go):([0-9]{1,9})", re.M)
-_MEASURED = re.compile(r"([0-9.]+) ns/op")
+_MEASURED = re.compile(r"(?<![0-9.])([0-9]{1,15}(?:\.[0-9]{1,15})?) ns/op")
 
 
 class _Line(msgspec.Struct, rename="pascal"):
@@ -40,7 +40,7 @@ class _Test:
     def __init__(self, label: str) -> None:
         self.label = label
         self.output = Excerpt()
-        self.errors: list[str] = []  # lines that go marks as errors
+        self.errors = Excerpt()  # lines that go marks as errors
 
 
 class _Package:
@@ -107,7 +107,7 @@ class GoJsonReader(Lines):
         if not frame:
             test.output.add(line.output)
         if line.output_type.startswith("error"):
-            test.errors.append(line.output)
+            test.errors.add(line.output)
 
     def _in_package(self, line: _Line, package: _Package) -> Iterator[e.Event]:
         if line.action == "output":
@@ -124,7 +124,7 @@ class GoJsonReader(Lines):
     def _benchmarks(self, package: _Package) -> Iterator[e.Event]:
         for name, test in package.open.items():
             if name.startswith("Benchmark") and (found := _MEASURED.search(test.output.text())):
-                yield _finished(test, Outcome.PASSED, float(found[1][:20]) / 1e9)
+                yield _finished(test, Outcome.PASSED, float(found[1]) / 1e9)
 
     def _failed(self, line: _Line, package: _Package) -> e.CollectionFailed:
         built = self._builds.get(line.failed_build)
@@ -163,7 +163,7 @@ def _failure(test: _Test, output: str) -> e.Failure:
     if panicked := _PANIC.search(output):
         at = _PANIC_AT.search(output, panicked.end())
         return e.Failure("panic", panicked[1], e.Place(at[1], int(at[2])) if at else None)
-    errors = "".join(test.errors) or output
+    errors = test.errors.text() or output
     logged = _LOGGED.match(errors)
     if logged is None:
         return e.Failure("", errors.strip())

@@ -17,6 +17,7 @@ from proctor.wire.report import COLLECTION_ERROR, Report, count_of, finished, mo
 
 MAX_DEPTH = 100
 MAX_TOKEN = 16 << 20  # bytes of one tag or comment
+MAX_PARTS = 100  # failures and properties of one test
 
 OUTCOME = "proctor.outcome"  # the property that has the outcome where an element cannot say it
 COLLECTING = "collection failure"  # pytest's message for a file that it could not import
@@ -92,6 +93,7 @@ class JunitReader(Report):
         self._stream = ""  # stdout or stderr, while that of a suite is being read
         self._held: e.TestFinished | None = None  # pytest may have more to say about it
         self._writer = ""  # the name of the outermost suite
+        self._of_node = False  # the only one that says nothing there
         self._started = 0.0
         self._took: float | None = None  # what the outermost element says
         self._suites_took = 0.0
@@ -152,13 +154,14 @@ class JunitReader(Report):
         parent = self._path[-1] if self._path else ""
         self._path.append(tag)
         if tag in ("testsuites", "testsuite"):
-            self._open_suite(attributes)
+            self._open_suite(tag, attributes)
         elif tag == "testcase":
             self._case = _Case(attributes)
         elif tag in ("failure", "error", "skipped"):
             self._complain(tag, attributes, parent)
         elif tag == "property" and self._case is not None:
             self._case.properties[attributes.get("name", "")] = attributes.get("value", "")
+            self._count_parts(self._case)
         elif tag in ("system-out", "system-err"):
             if parent == "testcase" and self._case is not None:
                 self._text = self._case.output[tag]
@@ -192,18 +195,24 @@ class JunitReader(Report):
         complaint = _Complaint(tag, attributes)
         if parent == "testcase" and self._case is not None:
             self._case.complaints.append(complaint)
+            self._count_parts(self._case)
             self._text = complaint.text
         elif self._case is None and tag != "skipped":
             failure = e.Failure(complaint.type, attributes.get("message", tag))
             self._suites[-1].found_bad += 1
             self._found.append(e.CollectionFailed(self._suites[-1].name, failure))
 
+    def _count_parts(self, case: _Case) -> None:
+        if max(len(case.complaints), len(case.properties)) > MAX_PARTS:
+            raise self._at(f"a test with more than {MAX_PARTS} failures or properties")
+
     # Suites
 
-    def _open_suite(self, attributes: dict[str, str]) -> None:
+    def _open_suite(self, tag: str, attributes: dict[str, str]) -> None:
         suite = _Suite(attributes)
         took = attributes.get("time")
         if not self._suites:
+            self._of_node = tag == "testsuites" and not attributes
             self._writer = suite.name
             self._took = None if took is None else seconds_of(took)
         else:
@@ -266,7 +275,7 @@ class JunitReader(Report):
 
     def _name(self, case: _Case) -> str:
         name, owner = case.attributes.get("name", ""), case.attributes.get("classname", "")
-        if owner == node.CLASS:
+        if self._of_node and owner == node.CLASS:
             return " > ".join([suite.name for suite in self._suites[1:]] + [name])
         inner = [suite.name for suite in self._suites[2:]]
         return "::".join(part for part in (*inner, owner, name) if part) or "(no name)"
@@ -298,7 +307,7 @@ class JunitReader(Report):
         name, owner = attributes.get("name"), attributes.get("classname")
         if not name:
             return "the report does not say which test this is: the session ended during it"
-        if owner == node.CLASS and node.is_file(name):
+        if self._of_node and owner == node.CLASS and node.is_file(name):
             return node.SILENT
         if self._writer == "vitest tests" and attributes.get("time") == "0":
             return "vitest gives it no time: it never ran to its end"

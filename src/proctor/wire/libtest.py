@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from proctor import events as e
 from proctor.outcome import Outcome
+from proctor.result import Excerpt
 from proctor.wire.report import Lines, finished, seconds_of, text_of
 
 _OUTCOMES = {"ok": Outcome.PASSED, "FAILED": Outcome.FAILED, "ignored": Outcome.SKIPPED}
@@ -21,16 +22,17 @@ _RESULT = re.compile(rf"test {_NAME} \.\.\. {_WORD}")
 _BENCH = re.compile(rf"test {_NAME} +\.\.\. bench: +([0-9,.]+) ns/iter(?: .*)?")
 _UNDER_WAY = re.compile(rf"test {_NAME} \.\.\. (.*)")
 _LATE = re.compile(_WORD)
-_BEHIND = re.compile(rf".*?(test .+? \.\.\. {_WORD})")
 _TALLY = re.compile(
     r"test result: (?:ok|FAILED)\. ([0-9]+) passed; ([0-9]+) failed; ([0-9]+) ignored; ([0-9]+) measured;"
     r".*?(?:finished in ([0-9.]+)s)?"
 )
 _HEADING = re.compile(r"---- (.+) stdout ----")
 _NOT_BUILT = re.compile(r"error: could not compile `(.+?)` ?(?:\((.+?)\))?.*")
-_PANIC = re.compile(r"thread '.*?'(?: \([0-9]+\))? panicked at (\S.*?):([0-9]+):[0-9]+:\n(.*)", re.S)
-_OLD_PANIC = re.compile(r"thread '.*?' panicked at '(.*)', (\S.*?):([0-9]+):[0-9]+", re.S)
+_PANIC = re.compile(r"thread '[^'\n]*'(?: \([0-9]+\))? panicked at ")
+_PANIC_AT = re.compile(r"(\S[^\n]*?):([0-9]{1,9}):[0-9]+:\n")
+_OLD_PANIC_AT = re.compile(r"', ([^\s'][^\n']*?):([0-9]{1,9}):[0-9]+")
 _AFTER = re.compile(r"\n(?:stack backtrace:|note: )")
+_MOST = 10_000  # results behind other text that are remembered
 
 
 class LibtestReader(Lines):
@@ -40,7 +42,8 @@ class LibtestReader(Lines):
         super().__init__()
         self._count = self._suites = 0
         self._seconds = 0.0
-        self._errors: list[str] = []  # the compiler's words so far
+        self._errors = Excerpt()  # the compiler's words since its first error
+        self._erring = False
         self._not_built = 0
         self._begin()
         self._open = False
@@ -50,9 +53,9 @@ class LibtestReader(Lines):
         self._results: dict[str, tuple[str, str, float]] = {}  # name -> word, reason, seconds
         self._told: set[str] = set()
         self._under_way: dict[str, str] = {}  # name -> what followed it
-        self._behind: list[re.Match[str]] = []
-        self._explained: dict[str, list[str]] = {}
-        self._section: list[str] | None = None
+        self._behind: list[tuple[str, str]] = []  # name, word
+        self._explained: dict[str, Excerpt] = {}
+        self._section: Excerpt | None = None
 
     def _line(self, line: bytes) -> Iterable[e.Event]:
         text = text_of(line)
@@ -63,7 +66,7 @@ class LibtestReader(Lines):
         if tally := _TALLY.fullmatch(text):
             return self._suite_ended(tally)
         if text in ("failures:", "successes:"):
-            self._section = []
+            self._section = Excerpt()
         elif self._section is not None:
             self._explanation(text, self._section)
         else:
@@ -90,8 +93,8 @@ class LibtestReader(Lines):
             return self._result(name, late[1], late[2] or "", seconds_of(late[3]))
         if begun := _UNDER_WAY.fullmatch(text):
             self._under_way[begun[1]] = begun[2]
-        elif behind := _BEHIND.fullmatch(text):
-            self._behind.append(behind)
+        elif len(self._behind) < _MOST:
+            self._behind += _behind(text)
         return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
 
     def _result(self, name: str, word: str, reason: str, seconds: float) -> Iterable[e.Event]:
@@ -104,18 +107,19 @@ class LibtestReader(Lines):
             return
         self._told.add(name)
         word, reason, seconds = self._results[name]
-        printed = "\n".join(self._explained.get(name, [])).strip("\n")
+        explained = self._explained.get(name)
+        printed = explained.text().strip("\n") if explained else ""
         label = self._names.unique(name)
         if word != "FAILED":
             yield finished(label, _OUTCOMES[word], seconds, message=reason)
             return
         yield failed(label, seconds, printed, reason)
 
-    def _explanation(self, text: str, lines: list[str]) -> None:
+    def _explanation(self, text: str, section: Excerpt) -> None:
         if heading := _HEADING.fullmatch(text):
-            self._section = self._explained.setdefault(heading[1], [])
+            self._section = self._explained.setdefault(heading[1], Excerpt())
         else:
-            lines.append(text)
+            section.add(text + "\n")
 
     # At the end of a suite
 
@@ -138,9 +142,7 @@ class LibtestReader(Lines):
             for word in _OUTCOMES:
                 if rest.endswith(word):
                     yield name, word
-        for behind in self._behind:
-            if result := _RESULT.fullmatch(behind[1]):
-                yield result[1], result[2]
+        yield from self._behind
 
     def _no_end(self) -> None:
         if self._open:
@@ -150,14 +152,15 @@ class LibtestReader(Lines):
 
     def _between(self, text: str) -> Iterable[e.Event]:
         if broken := _NOT_BUILT.fullmatch(text):
-            words = "\n".join([*self._errors, text])
-            message = self._errors[0] if self._errors else text
-            self._errors = []
+            words = self._errors.text() + text
+            self._errors, self._erring = Excerpt(), False
             self._not_built += 1
             target = f"{broken[1]} ({broken[2]})" if broken[2] else broken[1]
-            return [e.CollectionFailed(target, e.Failure("", message), words)]
-        if self._errors or text.startswith("error"):
-            self._errors.append(text)
+            return [e.CollectionFailed(target, e.Failure("", words.partition("\n")[0]), words)]
+        if text.startswith("error"):
+            self._erring = True
+        if self._erring:
+            self._errors.add(text + "\n")
         return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
 
     def _last(self) -> Iterator[e.Event]:
@@ -191,12 +194,22 @@ def failed(label: str, seconds: float, printed: str, message: str) -> e.TestFini
 
 def _failure(printed: str, message: str) -> e.Failure:
     if found := _PANIC.search(printed):
-        return e.Failure("panic", message or _AFTER.split(found[3])[0].strip(), _place(found[1], found[2]))
-    if found := _OLD_PANIC.search(printed):
-        return e.Failure("panic", message or found[1], _place(found[2], found[3]))
+        rest = printed[found.end() :]
+        if at := _PANIC_AT.match(rest):
+            return e.Failure("panic", message or _AFTER.split(rest[at.end() :])[0].strip(), _place(at))
+        if at := _OLD_PANIC_AT.search(rest):
+            return e.Failure("panic", message or rest[1 : at.start()], _place(at))
     lines = [line for line in printed.splitlines() if line.strip()]  # an error that the test returned
     return e.Failure("", message or (lines[-1].removeprefix("note: ") if lines else ""))
 
 
-def _place(file: str, line: str) -> e.Place:
-    return e.Place(file, int(line[:9]))
+def _place(at: re.Match[str]) -> e.Place:
+    return e.Place(at[1], int(at[2]))
+
+
+def _behind(text: str) -> Iterator[tuple[str, str]]:
+    """A result at the end of a line that begins with something else."""
+    head, dots, rest = text.rpartition(" ... ")
+    word, at = _LATE.fullmatch(rest), head.rfind("test ")
+    if dots and word and at > 0:
+        yield head[at + 5 :].removesuffix(" - should panic"), word[1]

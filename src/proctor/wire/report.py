@@ -20,6 +20,7 @@ from proctor.outcome import BAD, Outcome
 
 MAX_LINE = 16 << 20  # bytes
 MAX_DOCUMENT = 256 << 20  # bytes of a report that is one JSON value: it is held as a whole
+_SHOWN = 5  # gaps that are named
 
 T = TypeVar("T")
 
@@ -84,7 +85,8 @@ class Report:
 
     def _ending(self, finished: e.SessionFinished) -> Iterator[e.Event]:
         if self._gaps:
-            yield e.ChannelBroken(f"{self.format}: {'; '.join(self._gaps)}")
+            more = f"; and {len(self._gaps) - _SHOWN} more" if len(self._gaps) > _SHOWN else ""
+            yield e.ChannelBroken(f"{self.format}: {'; '.join(self._gaps[:_SHOWN])}{more}")
         else:
             yield finished
 

@@ -13,6 +13,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
+from proctor.result import Excerpt
 from proctor.wire import diagnostics, node
 from proctor.wire.report import COLLECTION_ERROR, Lines, finished, refined, seconds_of, text_of
 
@@ -23,8 +24,8 @@ _PLAN = re.compile(r"1\.\.([0-9]{1,9})[ \t]*(?:#[ \t]*(.*))?")
 _BAIL = re.compile(r"Bail out![ \t]*(.*)")
 _OTHER = re.compile(r"TAP version [0-9]+|pragma [+-].*|#.*")
 _WORD = r"#[ \t]*(skip|todo)(?![a-z0-9])[ \t:]*"
-_DIRECTIVE = re.compile(rf"((?:[^\\#]|\\.|(?!{_WORD})#)*){_WORD}(.*)", re.I)
-_TIME = re.compile(r"[ \t]*(?<!\\)# ?time=([0-9.]+)(ms|s)?[ \t]*")
+_DIRECTIVE = re.compile(rf"((?:[^\\#]+|\\.|(?!{_WORD})#)*+){_WORD}(.*)", re.I)
+_TIME = re.compile(r"(?<!\\)# ?time=([0-9.]{1,20})(ms|s)?")
 _AT = re.compile(r"(.+?):([0-9]+)(?::[0-9]+)?")
 _SUBTEST = "# Subtest: "
 
@@ -36,12 +37,12 @@ class _Point(msgspec.Struct):
     reason: str = ""
     seconds: float = 0.0
     depth: int = 0
-    yaml: list[str] = []
-    comments: list[str] = []
+    yaml: Excerpt = msgspec.field(default_factory=Excerpt)
+    comments: Excerpt = msgspec.field(default_factory=Excerpt)
     parts: _Level | None = None
 
     def values(self) -> dict[str, str]:
-        return diagnostics.read(self.yaml)
+        return diagnostics.read(self.yaml.text())
 
     def outcome(self) -> Outcome:
         if self.directive == "skip":
@@ -104,7 +105,7 @@ class TapReader(Lines):
         if text.rstrip() == indent + "...":
             self._block = None
         else:
-            point.yaml.append(text.removeprefix(indent))
+            point.yaml.add(text.removeprefix(indent) + "\n")
         return ()
 
     def _noise(self, text: str) -> Iterable[e.Event]:
@@ -134,7 +135,7 @@ class TapReader(Lines):
         if body.startswith(_SUBTEST):
             self._point = None
         elif self._point is not None and not self._point.ok and self._point.depth == depth:
-            self._point.comments.append(body.removeprefix("#").removeprefix(" "))
+            self._point.comments.add(body.removeprefix("#").removeprefix(" ") + "\n")
 
     def _bail(self, reason: str) -> Iterator[e.Event]:
         self._bailed = True
@@ -218,7 +219,9 @@ def _is_tap(body: str) -> bool:
 
 def _lost(parts: _Level) -> _Point:
     """Stands for the point that should have followed its subtests."""
-    return _Point(False, "(subtests)", comments=["its subtests have no result"], parts=parts)
+    point = _Point(False, "(subtests)", parts=parts)
+    point.comments.add("its subtests have no result")
+    return point
 
 
 def _point(ok: bool, text: str, depth: int, number: int) -> _Point:
@@ -255,7 +258,7 @@ def _finished(point: _Point, values: dict[str, str], name: str) -> e.TestFinishe
         outcome = Outcome.TIMEOUT
     elif outcome is Outcome.PASSED and not phases and "duration_ms" in values and node.is_file(name):
         outcome, message = Outcome.ERROR, node.SILENT
-    traceback = values.get("traceback", "") or "\n".join(point.yaml or point.comments)
+    traceback = values.get("traceback", "") or (point.yaml.text() or point.comments.text()).rstrip()
     failure = e.Failure(values.get("name", "") or values.get("type", ""), message, _at(values.get("at")))
     event = finished(
         name,
@@ -276,7 +279,7 @@ def _seconds(point: _Point, values: dict[str, str]) -> float:
 
 
 def _message(point: _Point, values: dict[str, str]) -> str:
-    return (values.get("message") or values.get("error") or "\n".join(point.comments)).strip()
+    return (values.get("message") or values.get("error") or point.comments.text()).strip()
 
 
 def _phases(level: _Level, path: tuple[str, ...] = ()) -> Iterator[e.Phase]:
@@ -304,5 +307,5 @@ def _place(text: str | None) -> e.Place | None:
 
 def _at(text: str | None) -> e.Place | None:
     """node-tap's place of a failure, a mapping of its own."""
-    inner = diagnostics.read((text or "").splitlines())
+    inner = diagnostics.read(text or "")
     return _place(f"{inner['file']}:{inner['line']}") if "file" in inner and "line" in inner else None
