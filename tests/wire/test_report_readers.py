@@ -389,6 +389,20 @@ def test_several_binaries_in_one_stream_are_counted_together_and_repeated_names_
     assert result.outcome is RunOutcome.PASSED
 
 
+def test_a_pytest_test_that_ran_twice_is_two_tests_and_one_that_was_repeated_is_one():
+    lines = REPORTS["pytest/checks.jsonl"].splitlines(keepends=True)
+    first = [line for line in lines if b"checks.py::test_passes" in line and b"TestReport" in line]
+    failed = first[1].replace(b'"outcome": "passed"', b'"outcome": "rerun"')
+    end = [b'{"exitstatus": 0, "$report_type": "SessionFinish"}\n']
+
+    twice = read(b"".join([*first, *first, *end]), "reportlog")
+    repeated = read(b"".join([first[0], failed, *first, *end]), "reportlog")
+
+    assert outcomes(twice) == {"checks.py::test_passes": "passed", "checks.py::test_passes#2": "passed"}
+    assert outcomes(repeated) == {"checks.py::test_passes": "passed"}
+    assert twice.outcome is repeated.outcome is RunOutcome.PASSED
+
+
 def test_output_around_events_of_a_binary_is_output():
     data = b"hello" + REPORTS["cargo/fine.jsonl"].replace(b"\n", b"\nbye\n", 1)
 

@@ -97,7 +97,7 @@ def test_what_is_written_is_read_back_with_the_same_outcomes(form, result):
 @pytest.mark.parametrize("form", formats.WRITERS)
 @given(
     st.lists(
-        st.sampled_from(["tests/a.py::T::t[x::y]", "m::t", "été # SKIP", "C:\\t", "x"]),
+        st.sampled_from(["tests/a.py::T::t[x::y]", "m::t", "été # SKIP", "C:\\t", "x {"]),
         min_size=1,
         unique=True,
     )

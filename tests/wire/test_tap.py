@@ -7,7 +7,7 @@ from report_testing import outcomes, read
 
 from proctor import events as e
 from proctor.outcome import RunOutcome
-from proctor.wire import diagnostics
+from proctor.wire import diagnostics, formats
 
 
 def tap(*lines: str):
@@ -69,6 +69,40 @@ def test_subtests_that_are_missing_fail_their_test():
 
 def test_subtests_that_are_todo_do_not_fail_their_test():
     assert outcomes(tap("1..1", "    1..1", "    not ok 1 - x # TODO", "ok 1 - a")) == {"a": "passed"}
+
+
+HEADINGS = ("1..1", "# Subtest: a", "    # Subtest: x")
+
+
+def test_what_is_below_a_todo_may_fail():
+    inner = ("        not ok 1 - y", "        1..1")
+
+    excused = tap(*HEADINGS, *inner, "    not ok 1 - x # TODO", "    1..1", "ok 1 - a")
+    failed = tap(*HEADINGS, *inner, "    ok 1 - x", "    1..1", "ok 1 - a")
+
+    assert outcomes(excused) == {"a": "passed"}
+    assert outcomes(failed) == {"a": "failed"}
+    assert [phase.subtest for phase in failed.tests["a"].phases] == ["x", "x > y"]
+
+
+def test_a_plan_that_was_not_kept_deep_inside_fails_the_test():
+    result = tap(*HEADINGS, "        1..2", "        ok 1 - y", "    ok 1 - x", "    1..1", "ok 1 - a")
+
+    assert outcomes(result) == {"a": "failed"}
+    assert result.tests["a"].message == "x: 1 of 2 planned tests were reported"
+
+
+def test_a_brace_without_a_partner_is_part_of_the_name():
+    assert outcomes(tap("1..2", "ok 1 - a {", "ok 2 - b {")) == {"a {": "passed", "b {": "passed"}
+
+
+def test_the_count_is_told_as_soon_as_a_plan_comes_first():
+    reader = formats.reader("tap")
+
+    assert reader.feed(b"TAP version 14\n1..2\nok 1\n") == [e.SuiteStarted("tap", "", 2)]
+    assert not [
+        event for event in reader.feed(b"ok 2\n") + reader.close() if isinstance(event, e.SuiteStarted)
+    ]
 
 
 def test_subtests_without_the_point_that_ends_them_are_told_as_a_failure():

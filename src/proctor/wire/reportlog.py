@@ -42,7 +42,7 @@ class ReportlogReader(Lines):
 
     def __init__(self) -> None:
         super().__init__()
-        self._phases: dict[str, list[e.Phase]] = {}  # of tests that have no end yet
+        self._under_way: dict[str, tuple[str, list[e.Phase]]] = {}  # node id -> our id, phases
         self._errors: set[str] = set()
         self._status: int | None = None
 
@@ -69,19 +69,20 @@ class ReportlogReader(Lines):
                 yield e.WarningRecorded(line.category, line.message, line.filename, line.lineno)
 
     def _phase(self, line: _Line) -> Iterator[e.Event]:
-        if line.when == "setup" or line.nodeid not in self._phases:
-            if line.nodeid not in self._phases:
-                yield e.TestStarted(line.nodeid, _place(line))
-            self._phases[line.nodeid] = []  # what came before was an attempt that is repeated
-        phases = self._phases[line.nodeid]
+        if line.nodeid not in self._under_way:
+            label = self._names.unique(line.nodeid)
+            self._under_way[line.nodeid] = (label, [])
+            yield e.TestStarted(label, _place(line))
+        label, phases = self._under_way[line.nodeid]
+        if line.when == "setup":
+            phases.clear()  # what came before was an attempt that is repeated
         phases.append(_phase(line))
         if line.when == "teardown" and line.context is None:
-            del self._phases[line.nodeid]
-            name = self._names.unique(line.nodeid)
-            yield concluded(name, tuple(phases), _place(line), tuple(word for word in line.keywords if word))
+            del self._under_way[line.nodeid]
+            yield concluded(label, tuple(phases), _place(line), tuple(word for word in line.keywords if word))
 
     def _last(self) -> Iterator[e.Event]:
-        count = len(self._names) + len(self._phases)
+        count = len(self._names)
         yield e.SuiteStarted("pytest", "", count + len(self._errors))
         if self._status is None:
             self._gaps.append("the session has no end")

@@ -37,6 +37,7 @@ class _Point(msgspec.Struct):
     reason: str = ""
     seconds: float = 0.0
     depth: int = 0
+    opened: bool = False  # a brace ends its line
     yaml: Excerpt = msgspec.field(default_factory=Excerpt)
     comments: Excerpt = msgspec.field(default_factory=Excerpt)
     parts: _Level | None = None
@@ -81,8 +82,10 @@ class TapReader(Lines):
         self._point: _Point | None = None  # the newest: its diagnostics may follow
         self._block: str | None = None  # the indentation of the YAML that is being read
         self._open: list[_Point] = []  # whose subtests follow in braces
+        self._headed = 0  # how deep a heading lets subtests be; without one, one deeper than anything yet
         self._bailed = False
         self._planned = 0
+        self._announced: int | None = None
 
     def _line(self, line: bytes) -> Iterable[e.Event]:
         text = text_of(line)
@@ -97,7 +100,7 @@ class TapReader(Lines):
         if body == "}" and self._open and indent == 4 * self._open[-1].depth:
             return self._closed(self._open.pop())
         depth, odd = divmod(indent, 4)
-        if odd or depth > min(MAX_DEPTH, len(self._levels)) or not _is_tap(body):
+        if odd or depth > min(MAX_DEPTH, max(len(self._levels), self._headed)) or not _is_tap(body):
             return self._noise(text)
         return self._told(body, depth)
 
@@ -125,15 +128,22 @@ class TapReader(Lines):
         level = self._levels[depth]
         if plan := _PLAN.fullmatch(body):
             level.plan, level.plans = int(plan[1]), level.plans + 1
-            if plan[1] == "0" and plan[2] and depth == 0:
-                yield e.Noticed(f"tap: all tests were skipped: {plan[2]}")
+            if depth == 0:
+                yield from self._plan(level, plan[2] or "")
         elif found := _POINT.fullmatch(body):
             yield from self._new_point(found, depth, level)
+
+    def _plan(self, level: _Level, reason: str) -> Iterator[e.Event]:
+        if level.plan == 0 and reason:
+            yield e.Noticed(f"tap: all tests were skipped: {reason}")
+        elif level.plan and level.count == 0 and self._announced is None:
+            self._announced = level.plan
+            yield e.SuiteStarted("tap", "", level.plan)
 
     def _comment(self, body: str, depth: int) -> None:
         """What follows a failure explains it, unless it is the heading of what comes next."""
         if body.startswith(_SUBTEST):
-            self._point = None
+            self._point, self._headed = None, depth + 1
         elif self._point is not None and not self._point.ok and self._point.depth == depth:
             self._point.comments.add(body.removeprefix("#").removeprefix(" ") + "\n")
 
@@ -145,17 +155,24 @@ class TapReader(Lines):
 
     def _new_point(self, found: re.Match[str], depth: int, level: _Level) -> Iterator[e.Event]:
         point = _point(not found[1], found[3], depth, level.count + 1)
-        if not (self._open and self._open[-1].depth == depth):
-            point.parts = self._taken(depth)
+        self._never_closed(depth)
+        point.parts = self._taken(depth)
         if depth == 0:
             yield from self._flushed()
         level.count += 1
         level.highest = max(level.highest, int(found[2] or 0))
         level.points.append(point)
         self._point = point
-        if point.name.endswith("{") and point.parts is None:
-            point.name = point.name[:-1].rstrip()
+        if point.opened:
             self._open.append(point)
+
+    def _never_closed(self, depth: int) -> None:
+        """A brace without a partner: what followed belongs to it; if nothing did, it is part of the name."""
+        while self._open and self._open[-1].depth >= depth:
+            point = self._open.pop()
+            point.parts = point.parts or self._taken(point.depth)
+            if point.parts is None:
+                point.name += " {"
 
     def _closed(self, point: _Point) -> Iterable[e.Event]:
         point.parts = self._taken(point.depth)
@@ -199,10 +216,13 @@ class TapReader(Lines):
         yield from self._stream_ended()
         if self._bailed:
             self._gaps = []  # it said so itself
-        yield e.SuiteStarted("tap", "", max(self._planned, len(self._names)))
+        count = max(self._planned, len(self._names))
+        if count != self._announced:
+            yield e.SuiteStarted("tap", "", count)
         yield from self._ending(e.SessionFinished(None, len(self._names)))
 
     def _stream_ended(self) -> Iterator[e.Event]:
+        self._never_closed(0)
         level, lost = self._levels[0], self._taken(0)
         yield from self._flushed()
         if lost is not None:
@@ -227,8 +247,7 @@ def _lost(parts: _Level) -> _Point:
 def _point(ok: bool, text: str, depth: int, number: int) -> _Point:
     seconds = 0.0
     opened = text.endswith(" {")
-    if opened:
-        text = text[:-2]
+    text = text.removesuffix(" {")
     if time := _TIME.search(text):
         seconds = seconds_of(time[1]) / (1 if time[2] == "s" else 1000)
         text = text[: time.start()] + text[time.end() :]
@@ -237,11 +256,12 @@ def _point(ok: bool, text: str, depth: int, number: int) -> _Point:
     name = re.sub(r"\\([\\#])", r"\1", name.strip()) or f"test {number}"
     return _Point(
         ok,
-        name + (" {" if opened else ""),
+        name,
         directive[3].lower() if directive else "",
         directive[4].strip() if directive else "",
         seconds,
         depth,
+        opened,
     )
 
 
@@ -282,22 +302,26 @@ def _message(point: _Point, values: dict[str, str]) -> str:
     return (values.get("message") or values.get("error") or point.comments.text()).strip()
 
 
-def _phases(level: _Level, path: tuple[str, ...] = ()) -> Iterator[e.Phase]:
+def _phases(level: _Level, path: tuple[str, ...] = (), excused: bool = False) -> Iterator[e.Phase]:
+    """The parts of a test, and their parts. What is below a TODO or a SKIP may fail."""
     for point in level.points:
-        inner = (*path, point.name)
-        values = point.values()
-        outcome = point.outcome()
-        word = {Outcome.FAILED: "failed", Outcome.PASSED: "passed", Outcome.XPASSED: "passed"}
+        inner, values = (*path, point.name), point.values()
+        may_fail = excused or bool(point.directive)
+        gap = point.parts.gap() if point.parts is not None else ""
+        if point.directive == "skip" or (may_fail and not point.ok):
+            word = "skipped"
+        else:
+            word = "passed" if point.ok and (may_fail or not gap) else "failed"
         yield e.Phase(
             "call",
-            word.get(outcome, "skipped"),
+            word,
             _seconds(point, values),
             subtest=" > ".join(inner),
-            longrepr=_message(point, values),
+            longrepr=gap or _message(point, values),
             reason=point.reason,
         )
         if point.parts is not None:
-            yield from _phases(point.parts, inner)
+            yield from _phases(point.parts, inner, may_fail)
 
 
 def _place(text: str | None) -> e.Place | None:
