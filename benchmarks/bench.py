@@ -1,6 +1,6 @@
 """What proctor costs, as ratios to what was measured beside it in the same minutes.
 
-    python benchmarks/bench.py [--quick] [--only run,start,plugin]
+    python benchmarks/bench.py [--quick] [--only run,plugin,channel,start]
 
 Everything is interleaved: one round runs each command once, and the median over the rounds counts. CPU is
 user plus system time of the command and of everything it waited for; wall time is given for completeness,
@@ -12,100 +12,29 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import shutil
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
-HERE = Path(__file__).parent
-REPOSITORY = HERE.parent
-CACHE = REPOSITORY / ".cache" / "bench"
+from channel import bench_channel
+from measure import (
+    CACHE,
+    REPOSITORY,
+    Run,
+    Spent,
+    environment,
+    interleave,
+    proctor_environment,
+    spend,
+    spending,
+    table,
+)
+
 SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
 PER_FILE = 100
-
-Run: TypeAlias = Callable[[], tuple[float, float]]
-
-
-@dataclass
-class Cost:
-    cpu: list[float] = field(default_factory=list)
-    wall: list[float] = field(default_factory=list)
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.cpu)
-
-    @property
-    def median_wall(self) -> float:
-        return statistics.median(self.wall)
-
-    @property
-    def least(self) -> float:
-        """For what is small beside the noise, which only ever adds."""
-        return min(self.cpu)
-
-
-def spend(command: Sequence[str], cwd: Path, **environ: str) -> tuple[float, float]:
-    """CPU and wall seconds of one run; a command that fails is an error of the benchmark."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env={**clean, **environ},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        bufsize=0,
-    )
-    assert process.stdout is not None
-    while process.stdout.read(1 << 16):  # somebody reads: that is what output is for
-        time.sleep(0.02)
-    process.stdout.close()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} exited with {process.returncode}")
-    return usage.ru_utime + usage.ru_stime, time.perf_counter() - started
-
-
-def spending(commands: dict[str, list[str]], cwd: Path) -> dict[str, Run]:
-    return {name: partial(spend, command, cwd) for name, command in commands.items()}
-
-
-def interleave(commands: dict[str, Run], rounds: int, what: str) -> dict[str, Cost]:
-    costs = {name: Cost() for name in commands}
-    for number in range(rounds + 1):
-        for name, run in commands.items():
-            print(f"{what}, round {number} of {rounds}: {name}", file=sys.stderr, flush=True)
-            cpu, wall = run()
-            if number:  # the first round only warms caches
-                costs[name].cpu.append(cpu)
-                costs[name].wall.append(wall)
-    return costs
-
-
-def environment(name: str, *packages: str) -> Path:
-    """A virtual environment of its own, made once; returns its bin directory."""
-    home = CACHE / "environments" / name
-    if not (home / ".ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        install = [str(home / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        constraints = ["-c", str(REPOSITORY / "constraints.txt")]
-        subprocess.run([*install, *constraints, *packages], check=True, stderr=subprocess.DEVNULL)
-        (home / ".ready").touch()
-    return home / "bin"
-
-
-def proctor_environment() -> Path:
-    """proctor as a user has it: installed from its wheel, without what only developers need."""
-    shutil.rmtree(CACHE / "environments" / "proctor", ignore_errors=True)
-    return environment("proctor", str(REPOSITORY))
 
 
 def suite(tests: int) -> Path:
@@ -120,11 +49,6 @@ def suite(tests: int) -> Path:
             )
             (home / f"test_{start // PER_FILE:04d}.py").write_text(body)
     return home
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def bench_run(quick: bool) -> str:
@@ -204,7 +128,7 @@ def bench_plugin(quick: bool) -> str:
     plain = [str(bare / "python"), "-m", "pytest", "-q"]
     path = str(REPOSITORY / "src" / "proctor" / "inject" / "path")
 
-    def injected() -> tuple[float, float]:
+    def injected() -> Spent:
         read, write = os.pipe()
         reader = subprocess.Popen(
             [sys.executable, "-c", "import os,time\nwhile os.read(0, 1 << 16): time.sleep(0.02)"], stdin=read
@@ -229,7 +153,7 @@ def bench_plugin(quick: bool) -> str:
         _, _, usage = os.wait4(process.pid, 0)
         process.returncode = 0
         reader.wait()
-        return usage.ru_utime + usage.ru_stime, 0.0
+        return Spent(usage.ru_utime + usage.ru_stime, 0.0)
 
     runs: dict[str, Run] = {"without": partial(spend, plain, root), "with": injected}
     costs = interleave(runs, 2 if quick else 15, "plugin")
@@ -245,6 +169,7 @@ def bench_plugin(quick: bool) -> str:
 BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "run": ("A run", bench_run),
     "plugin": ("The plugin", bench_plugin),
+    "channel": ("The control channel", bench_channel),
     "start": ("Start-up", bench_start),
 }
 
@@ -262,7 +187,7 @@ def main() -> None:
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {sys.implementation.name} "
         f"{platform.python_version()}.\n",
     ]
-    results = HERE / "RESULTS.md"
+    results = REPOSITORY / "benchmarks" / "RESULTS.md"
     sections = written(results.read_text()) if results.exists() else {}
     for name in chosen.only.split(","):
         title, bench = BENCHES[name]

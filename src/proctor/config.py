@@ -8,6 +8,19 @@ from pathlib import Path
 import msgspec
 
 from proctor.errors import ConfigError
+from proctor.spec import TestProgram
+from proctor.wire.ledger import Limits
+
+
+class TestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of [[tool.proctor.tests]]."""
+
+    name: str
+    command: str | tuple[str, ...]  # a text is split as a shell would; no shell ever sees it
+    duration: float | str | None = None
+    cwd: str = ""
+    environment: dict[str, str] = {}
+    tags: tuple[str, ...] = ()
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -17,6 +30,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory: int | str = 0
     keep_runs: int = 50
     hide_environment: tuple[str, ...] = ()  # names (with * and ?) of variables that tests must not see
+    limits: Limits = Limits()
+    tests: tuple[TestSettings, ...] = ()
 
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*\Z", re.I)
@@ -61,6 +76,36 @@ def _check(section: object, path: Path) -> Settings:
     if settings.keep_runs < 1:
         raise ConfigError(f"{path}: keep_runs is {settings.keep_runs}; it must be at least 1")
     return settings
+
+
+def programs(settings: Settings) -> tuple[TestProgram, ...]:
+    """The tests that the project lists, ready to be run."""
+    found: dict[str, TestProgram] = {}
+    for test in settings.tests:
+        name = "/" + test.name.strip("/")
+        if name in found or name == "/":
+            raise ConfigError(
+                f"tests: the name {test.name!r} is used twice or empty; each needs one of its own"
+            )
+        what = f"tests: {name}"
+        duration = None if test.duration is None else seconds(test.duration, f"{what}: duration")
+        found[name] = TestProgram(
+            name, _split(test.command, what), duration, test.cwd, test.environment, test.tags
+        )
+    return tuple(found.values())
+
+
+def _split(command: str | tuple[str, ...], what: str) -> tuple[str, ...]:
+    if isinstance(command, str):
+        import shlex
+
+        try:
+            command = tuple(shlex.split(command))
+        except ValueError as error:
+            raise ConfigError(f"{what}: the command cannot be split into words: {error}") from None
+    if not command or not command[0]:
+        raise ConfigError(f"{what}: the command is empty; a program and its arguments would do")
+    return command
 
 
 def seconds(value: float | str, name: str) -> float:

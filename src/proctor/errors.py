@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the verbs that tests call do without the cost of `typing`
+    from typing import ClassVar
 
 
 class ProctorError(Exception):
@@ -37,6 +39,13 @@ class LaunchError(UsageError):
     slug = "launch"
 
 
+class ChannelError(ProctorError):
+    """A message could not be sent on the control channel, or not as it was meant."""
+
+    slug = "channel"
+    exit_code = 2
+
+
 class StreamError(ProctorError):
     """Bytes that should be a stream of ours are not."""
 
@@ -44,11 +53,22 @@ class StreamError(ProctorError):
 
 
 class ControlError(StreamError):
-    """A test program broke the rules of the control channel."""
+    """A test program broke the rules of the control channel: which one, at which byte, and why, perhaps."""
 
     slug = "control"
 
-    def __init__(self, kind: str, rule: str, offset: int, message: str, near: bytes = b"") -> None:
-        self.kind, self.rule, self.offset, self.near = kind, rule, offset, near
-        shown = f", near {near!r}" if near else ""
-        super().__init__(f"{message} (rule {rule}, byte {offset}{shown})")
+    def __init__(
+        self,
+        kind: str,
+        rule: str,
+        offset: int,
+        message: str,
+        before: bytes = b"",
+        after: bytes = b"",
+        cause: str = "",
+    ) -> None:
+        self.kind, self.rule, self.offset, self.message, self.cause = kind, rule, offset, message, cause
+        self.before, self.after = before, after  # on both sides of the offset, as far as they are known
+        sides = [f"{word} {side!r}" for word, side in (("after", before), ("before", after)) if side]
+        where = ", ".join([f"rule {rule}", f"byte {offset}", *sides])
+        super().__init__(f"{message}{'; likely cause: ' if cause else ''}{cause} ({where})")

@@ -71,6 +71,13 @@ class File(Fact, frozen=True):
     size: int
 
 
+class OutputLink(Fact, frozen=True):
+    """The output of a process under a name that a test gave it; the path is relative to the run's."""
+
+    name: str
+    path: str
+
+
 class Child(Fact, frozen=True):
     """What a collector found: another collector, or a test."""
 
@@ -89,7 +96,7 @@ class RunStarted(Fact, frozen=True):
     started: str  # RFC 3339, UTC
     everything: bool = True  # no part of the tests was selected: the project as a whole
     collect_only: bool = False
-    source: str = "control"
+    source: str = "control"  # a Voice
 
 
 class SuiteDescribed(Fact, frozen=True):
@@ -150,7 +157,23 @@ class TestFinished(Fact, frozen=True):
     passed_in: tuple[float, float, float] | None = None  # instead of three phases that say no more than this
     keywords: tuple[str, ...] = ()
     files: tuple[File, ...] = ()
-    properties: dict[str, Any] | None = None
+    testout: OutputLink | None = None
+    properties: dict[str, Any] | None = None  # what its reporter said about it in keys of its own
+    part_of: str = ""  # the test that reported this beside its own result
+
+
+class ResultAmended(Fact, frozen=True):
+    """Something was said about a result that is still open."""
+
+    test: str
+    said: dict[str, Any]
+
+
+class FileAttached(Fact, frozen=True):
+    """A file has arrived whole; the result that it belongs to may still be open."""
+
+    test: str
+    file: File
 
 
 class WarningRecorded(Fact, frozen=True):
@@ -187,6 +210,7 @@ class SessionFinished(Fact, frozen=True):
 class OutputReceived(Fact, frozen=True):
     stream: str  # stdout, stderr
     text: str
+    test: str = ""  # as for ProcessExited
 
 
 class ChannelBroken(Fact, frozen=True):
@@ -214,6 +238,7 @@ class ProcessExited(Fact, frozen=True):
 
     exit_code: int  # minus the signal's number when a signal ended it
     signal: str | None = None
+    test: str = ""  # whose process it was, where each test has its own
 
 
 class Noticed(Fact, frozen=True):
@@ -234,6 +259,8 @@ class RunFinished(Fact, frozen=True):
 Event: TypeAlias = (
     TestStarted
     | TestFinished
+    | ResultAmended
+    | FileAttached
     | OutputReceived
     | RunStarted
     | SuiteDescribed

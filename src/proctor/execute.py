@@ -1,26 +1,30 @@
-"""Run a spec from its plan to its verdict: the only place where producers and consumers meet."""
+"""Carry out a plan to its verdict: the only place where producers and consumers meet."""
 
 from __future__ import annotations
 
 import os
-import sys
+import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import msgspec
 
 from proctor import events as e
-from proctor.errors import UsageError
+from proctor.errors import LaunchError
 from proctor.launch import Launch, Voice
-from proctor.outcome import RunOutcome
-from proctor.process import interpreter as interpreters
+from proctor.listener import Listener
+from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.prepare import Prepared
 from proctor.process.deadline import Ending
 from proctor.process.stop import Stop
-from proctor.process.supervise import Supervised
-from proctor.relay import Relay, Sink
+from proctor.process.supervise import Chunk, Supervised
+from proctor.process.watch import Watch
+from proctor.relay import Sink
 from proctor.result import Result
-from proctor.runners import pytest_suite
 from proctor.running import Keeping, ResultLine, Running, Shelf
 from proctor.spec import RunSpec
 
@@ -28,33 +32,9 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz012345"  # 32 of them: every byte is as go
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
 
 
-class Prepared(msgspec.Struct, frozen=True):
-    """A spec that can be met: what will be started, and in which interpreter."""
-
-    launch: Launch
-    interpreter: interpreters.Interpreter
-
-
 class Answer(msgspec.Struct, frozen=True):
     result: Result
     directory: Path  # of the run's files; gone after the run if it is not kept
-
-
-def prepare(spec: RunSpec, python: str | None, environ: Mapping[str, str]) -> Prepared:
-    """Choose the interpreter and plan. Raises what keeps the tests from running, before anything runs."""
-    root = Path(spec.root)
-    if not root.is_dir():
-        raise UsageError(f"no such directory: {spec.root}")
-    chosen = interpreters.choose(root, python, environ, sys.prefix)
-    cache = interpreters.default_cache(environ)
-    found = interpreters.probe(chosen, root, environ, cache)
-    pytest = interpreters.require_pytest(found)
-    if spec.workers and "pytest-xdist" not in found.packages:
-        needed = f"`-n {spec.workers}` needs pytest-xdist, which {found.path} does not have"
-        raise UsageError(f"{needed}; `{found.path} -m pip install pytest-xdist`, or leave out -n")
-    able = pytest_suite.can_load_plugin(found.version, pytest)
-    voice = Voice.CONTROL if able else Voice.TEXT
-    return Prepared(pytest_suite.plan(spec, found.path, voice, environ.get("PYTHONPATH", "")), found)
 
 
 def new_run_id() -> str:
@@ -78,14 +58,26 @@ def execute(
     `finish` gets the answer while the run's files are still there, kept or not.
     """
     keeping = keeping or Keeping()
-    root = Path(spec.root)
     run_id = new_run_id()
-    with Shelf(root, run_id, environ, keeping) as shelf:
-        with Supervised(prepared.launch, run_id, environ) as process:
-            relay = Relay(_started(spec, prepared, run_id), [*sinks, *shelf.sinks])
-            run = Running(relay, shelf, prepared.launch.voice, result_lines)
-            _listen(process, run, stop, spec.timeout)
-        result = run.close(process.exit_status)
+    since = time.monotonic()
+    with Shelf(Path(spec.root), run_id, environ, keeping) as shelf:
+        with ExitStack() as living:
+            numbers = count(1)
+
+            def start(launch: Launch) -> Supervised:
+                return Supervised(launch, f"{run_id}-{next(numbers)}", environ)
+
+            # A suite that cannot be started is no run; a program that cannot is a test that fails.
+            are_programs = prepared.voice is Voice.PROGRAM
+            suite = None if are_programs else living.enter_context(start(prepared.launches[0]))
+            run = Running(_started(spec, prepared, run_id), sinks, shelf, result_lines, since)
+            crew = living.enter_context(_Crew(run, spec, prepared, stop, start))
+            if suite is not None:
+                crew.adopt(prepared.launches[0], suite)
+            else:
+                crew.announce()
+            crew.work()
+        result = run.close()
         shelf.finish(result)
         answer = Answer(result, shelf.files)
         if finish is not None:
@@ -94,43 +86,157 @@ def execute(
 
 
 def _started(spec: RunSpec, prepared: Prepared, run_id: str) -> e.RunStarted:
+    one = prepared.launches[0].argv if len(prepared.launches) == 1 else ()
     return e.RunStarted(
         run_id,
         spec.runner,
-        prepared.launch.argv,
+        one,
         spec.root,
-        prepared.interpreter.path,
+        prepared.interpreter,
         datetime.now(UTC).isoformat(timespec="milliseconds"),
         spec.selection.everything and not spec.arguments,
         spec.collect_only,
-        prepared.launch.voice,
+        prepared.voice,
     )
 
 
-def _listen(process: Supervised, run: Running, stop: Stop, timeout: float) -> None:
-    """The loop: read, tell, and end what has to end."""
-    limit = run.now() + timeout if timeout else None
-    ending: Ending | None = None
-    while not process.done:
-        now = run.now()
-        goes_on = ending is None and process.exit_status is None  # what ended by itself cannot be stopped
-        if goes_on and stop.reason is not None:
-            ending = run.stop(stop.reason)
-        elif goes_on and limit is not None and now >= limit:
-            ending = run.stop(RunOutcome.TIMEOUT)
-        if ending is not None:
-            if stop.hurried:
-                ending.hurry(now)
-            if push := ending.due(now):
-                process.push(push)
-        waits = [TICK, ending.wait(now) if ending else None, limit - now if limit and goes_on else None]
-        chunks = process.wait(min(wait for wait in waits if wait is not None), stop)
+class _Job:
+    """A process that is running, and what is understood of it."""
+
+    def __init__(self, process: Supervised, listener: Listener) -> None:
+        self.process, self.listener = process, listener
+        self.ending: Ending | None = None
+
+    def take(self, chunks: list[Chunk], now: float, interrupted: bool) -> None:
         for chunk in sorted(chunks, key=lambda chunk: chunk.stream == "control"):
-            run.take(chunk)
-        if run.deaf:
-            process.stop_hearing()
-        if ending is not None and run.interrupted:
-            ending.heard(now)
-        run.tick()
-    if process.cut_off:
-        run.lose_channel()
+            self.listener.take(chunk)
+        if self.listener.deaf:
+            self.process.stop_hearing()
+        self.process.diversion = self.listener.diversion
+        if self.ending is not None and interrupted:
+            self.ending.heard(now)
+
+    def stop(self, reason: RunOutcome, now: float) -> None:
+        """What ended by itself cannot be stopped."""
+        if self.ending is None and self.process.exit_status is None:
+            self.listener.stopped = reason
+            self.ending = Ending(now)
+
+    def push(self, now: float, hurried: bool) -> None:
+        if self.ending is not None:
+            if hurried:
+                self.ending.hurry(now)
+            if push := self.ending.due(now):
+                self.process.push(push)
+
+    def wait(self, now: float) -> float | None:
+        """Seconds until something has to happen."""
+        return self.ending.wait(now) if self.ending else self.listener.allowance.remaining(now)
+
+
+class _Crew:
+    """The loop: start, read, tell, and end what has to end."""
+
+    def __init__(
+        self,
+        run: Running,
+        spec: RunSpec,
+        prepared: Prepared,
+        stop: Stop,
+        start: Callable[[Launch], Supervised],
+    ) -> None:
+        self._run, self._spec, self._prepared, self._stop, self._start = run, spec, prepared, stop, start
+        self._jobs: list[_Job] = []
+        self._waiting: deque[Launch] = deque()
+        self._watch = Watch(stop)
+        self._limit = spec.timeout or None  # seconds since the start of the run
+        self._at_once = (os.cpu_count() or 1) if spec.workers == "auto" else int(spec.workers or 1)
+
+    def __enter__(self) -> _Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for job in self._jobs:
+            job.process.close()
+
+    def adopt(self, launch: Launch, process: Supervised) -> None:
+        self._jobs.append(_Job(process, Listener(self._run, launch, self._prepared.limits)))
+
+    def announce(self) -> None:
+        """Programs are known before they run; the parts that they report on are not."""
+        names = tuple(launch.name for launch in self._prepared.launches)
+        tags = {launch.name: launch.tags for launch in self._prepared.launches if launch.tags}
+        if self._prepared.deselected:
+            self._run.publish(e.TestsDeselected(self._prepared.deselected))
+        self._run.publish(e.TestsSelected(names, tags))
+        self._run.publish(
+            e.SuiteStarted(
+                self._spec.runner, datetime.now(UTC).isoformat(timespec="milliseconds"), len(names)
+            )
+        )
+        if not self._spec.collect_only:
+            self._waiting.extend(self._prepared.launches)
+
+    def work(self) -> None:
+        while True:
+            self._start_more()
+            if not self._jobs:
+                return
+            now = self._run.now()
+            self._end_some(now)
+            for process, chunks in self._watch.wait([job.process for job in self._jobs], self._patience(now)):
+                job = next(job for job in self._jobs if job.process is process)
+                job.take(chunks, now, self._run.result.interrupted is not None)
+            self._run.tick()
+            for job in [job for job in self._jobs if job.process.done]:
+                self._bury(job)
+
+    def _start_more(self) -> None:
+        self._look_at_stop()
+        while self._waiting and len(self._jobs) < self._at_once and not self._enough():
+            launch = self._waiting.popleft()
+            try:
+                self.adopt(launch, self._start(launch))
+            except LaunchError as error:
+                self._run.publish(e.TestStarted(launch.name))
+                failure = e.Failure("", str(error))
+                self._run.publish(
+                    e.TestFinished(launch.name, Outcome.ERROR, message=str(error), failure=failure)
+                )
+
+    def _enough(self) -> bool:
+        """The run has been ended, or as many tests failed as were allowed to."""
+        failed = sum(self._run.result.counts[outcome] for outcome in BAD)
+        return self._run.stopped or bool(self._spec.maxfail and failed >= self._spec.maxfail)
+
+    def _look_at_stop(self) -> None:
+        if self._run.stopped or not (self._jobs or self._waiting):
+            return
+        living = not self._jobs or any(job.process.exit_status is None for job in self._jobs)
+        reason = self._stop.reason
+        if reason is None and self._limit is not None and self._run.now() >= self._limit:
+            reason = RunOutcome.TIMEOUT
+        if reason is not None and living:
+            self._run.stop(reason)
+
+    def _end_some(self, now: float) -> None:
+        for job in self._jobs:
+            left = job.listener.allowance.remaining(now)
+            if self._run.result.stopped is not None:
+                job.stop(self._run.result.stopped, now)
+            elif left is not None and left <= 0:
+                job.stop(RunOutcome.TIMEOUT, now)
+            job.push(now, self._stop.hurried)
+
+    def _patience(self, now: float) -> float:
+        waits = [TICK, *(job.wait(now) for job in self._jobs)]
+        if self._limit is not None and not self._run.stopped:
+            waits.append(self._limit - now)
+        return max(0.0, min(wait for wait in waits if wait is not None))
+
+    def _bury(self, job: _Job) -> None:
+        if job.process.cut_off:
+            job.listener.lose_channel()
+        job.process.close()
+        job.listener.end(job.process.exit_status)
+        self._jobs.remove(job)

@@ -22,13 +22,17 @@ def fold(result: Result, entry: e.Entry) -> None:
     """Take one entry into the result."""
     event = entry.event
     match event:
+        case e.TestFinished():
+            result.running.pop(event.test, None)
+            _settle(result, event)
         case e.TestStarted():
             result.running[event.test] = entry.at
             if event.place is not None:
                 result.places[event.test] = event.place
-        case e.TestFinished():
-            result.running.pop(event.test, None)
-            _settle(result, event)
+        case e.FileAttached():
+            result.attached.setdefault(event.test, []).append(event.file)
+        case e.ResultAmended():
+            pass  # what it adds up to comes when the result is closed
         case e.OutputReceived():
             result.output.add(event.text)
             if event.stream == "stderr":
@@ -65,7 +69,8 @@ def fold(result: Result, entry: e.Entry) -> None:
         case e.RunStopped():
             result.stopped = event.reason
         case e.ProcessExited():
-            result.exited = event
+            if result.exited is None or result.exited.exit_code == 0:  # of several, the first that is not 0
+                result.exited = event
         case e.Noticed():
             result.notices.append(event.text)
         case e.RunFinished():
@@ -77,7 +82,15 @@ def fold(result: Result, entry: e.Entry) -> None:
             assert_never(event)
 
 
+def fold_parts(result: Result, parts: Sequence[e.TestFinished]) -> None:
+    """What `fold` comes to for parts of tests whose labels are new, in fewer steps."""
+    result.tests.update({part.test: part for part in parts})
+    result.counts.update([part.outcome for part in parts])
+
+
 def _settle(result: Result, event: e.TestFinished) -> None:
+    if result.attached:
+        result.attached.pop(event.test, None)
     earlier = result.tests.get(event.test)
     if earlier is not None:
         result.counts[earlier.outcome] -= 1
@@ -138,6 +151,7 @@ def _ending(result: Result, test: str) -> e.TestFinished:
         traceback=fault.text if fault else None,
         place=result.places.get(test),
         failure=e.Failure("", cause, at),
+        files=tuple(result.attached.get(test, ())),
     )
 
 

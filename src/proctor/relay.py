@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
 
-from proctor.events import Entry, Event, Noticed, RunStarted
-from proctor.fold import begin, closing_events, fold
+from proctor.events import Entry, Event, Noticed, RunStarted, TestFinished
+from proctor.fold import begin, closing_events, fold, fold_parts
 from proctor.result import Result
 
 
@@ -20,6 +20,15 @@ class Sink(Protocol):
         ...
 
 
+@runtime_checkable
+class PartsSink(Sink, Protocol):
+    """A reader for whom many entries in one piece are less work than one by one."""
+
+    def handle_parts(self, first: int, at: float, parts: Sequence[TestFinished], so_far: Result) -> None:
+        """`first` is the number of the first entry."""
+        ...
+
+
 class Relay:
     def __init__(self, started: RunStarted, sinks: Iterable[Sink]) -> None:
         self.result = begin(started)
@@ -28,13 +37,34 @@ class Relay:
         self.publish(started, 0.0)
 
     def publish(self, event: Event, at: float) -> None:
-        entry = Entry(self._seq, at, event)
-        self._seq += 1
-        fold(self.result, entry)
+        self.publish_all((event,), at)
+
+    def publish_all(self, events: Iterable[Event], at: float) -> None:
+        """Events that became known at the same moment."""
+        result = self.result
+        for event in events:
+            entry = Entry(self._seq, at, event)
+            self._seq += 1
+            fold(result, entry)
+            for sink in self._sinks:
+                try:
+                    sink.handle(entry, result)
+                except Exception as error:  # noqa: BLE001  the one place: a reader must not cost the run
+                    self._drop(sink, error, at)
+
+    def publish_parts(self, parts: Sequence[TestFinished], at: float) -> None:
+        """Parts of a test that became known together: a reader may take them in one piece."""
+        first = self._seq
+        self._seq += len(parts)
+        fold_parts(self.result, parts)
         for sink in self._sinks:
             try:
-                sink.handle(entry, self.result)
-            except Exception as error:  # noqa: BLE001  the one place: a reader must not cost the run
+                if isinstance(sink, PartsSink):
+                    sink.handle_parts(first, at, parts, self.result)
+                else:
+                    for seq, part in enumerate(parts, first):
+                        sink.handle(Entry(seq, at, part), self.result)
+            except Exception as error:  # noqa: BLE001
                 self._drop(sink, error, at)
 
     def tick(self, now: float) -> None:

@@ -11,6 +11,7 @@ from proctor.events import (
     CollectionFailed,
     CollectorFinished,
     FaultTraced,
+    File,
     Place,
     ProcessExited,
     RunStarted,
@@ -80,6 +81,7 @@ class Result(msgspec.Struct):
     collection_errors: list[CollectionFailed] = []
     tests: dict[str, TestFinished] = {}
     running: dict[str, float] = {}
+    attached: dict[str, list[File]] = {}  # of results that are not closed yet
     counts: Counter[Outcome] = msgspec.field(default_factory=Counter)
     warnings: list[WarningRecorded] = []
     interrupted: SessionInterrupted | None = None
@@ -115,6 +117,8 @@ class Result(msgspec.Struct):
             "errors": errors + len(self.collection_errors),
             "xfailed": counts[Outcome.XFAILED],
             "xpassed": counts[Outcome.XPASSED],
+            "info": counts[Outcome.INFO],
+            "warn": counts[Outcome.WARN],
             "deselected": len(self.deselected),
             "not_run": len(self.not_run),
             "duration": round(self.seconds, 6),

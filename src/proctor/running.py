@@ -1,33 +1,24 @@
-"""One run under way: the bytes of a process become events, and events find their readers and their files."""
+"""A run under way: what all its processes share. Events find their readers here, and bytes their files."""
 
 from __future__ import annotations
 
-import codecs
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
 from proctor import events as e
 from proctor.archive import store
-from proctor.archive.recording import Recording
+from proctor.archive.recording import OUTPUT_LIMIT, Recording
 from proctor.errors import LaunchError
-from proctor.launch import Voice
-from proctor.outcome import Outcome, RunOutcome
-from proctor.process.attachments import Attachments
-from proctor.process.deadline import Ending
-from proctor.process.supervise import Chunk, signal_name
+from proctor.outcome import RunOutcome
+from proctor.process.attachments import FileStore
 from proctor.relay import Relay, Sink
 from proctor.result import Result
-from proctor.wire.control import Broken, ControlDecoder, Disconnected, FileChunk, FileOpened
-from proctor.wire.fault import FaultReader, explain
-from proctor.wire.ledger import Body, Finished, Ledger, Partial
-from proctor.wire.session import SessionReader
-
-if TYPE_CHECKING:
-    from proctor.wire.pytest_text import TextReader
+from proctor.wire.reported import Labels
 
 #: Takes each finished result of the control channel, as one line of its normal form.
 ResultLine: TypeAlias = Callable[[bytes], None]
@@ -38,6 +29,51 @@ class Keeping(msgspec.Struct, frozen=True):
 
     archive: bool = True
     keep_runs: int = 50
+
+
+class Output(Protocol):
+    """Where the whole output of a process goes; the path is relative to the run's directory."""
+
+    path: str
+
+    def write(self, data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _SuiteOutput:
+    """Of the only process of its run."""
+
+    path = store.OUTPUT_FILE
+
+    def __init__(self, recording: Recording | None) -> None:
+        self._recording = recording
+
+    def write(self, data: bytes) -> None:
+        if self._recording is not None:
+            self._recording.output(data)
+
+    def close(self) -> None:
+        pass
+
+
+class _ProgramOutput:
+    """Of one process among several: a file among the files."""
+
+    def __init__(self, files: FileStore) -> None:
+        self._files = files
+        self.path, self._descriptor = files.create("output.txt")
+        self._left = OUTPUT_LIMIT
+
+    def write(self, data: bytes) -> None:
+        if self._descriptor is not None and not self._files.write(self._descriptor, data[: self._left]):
+            self.close()
+        self._left -= min(self._left, len(data))
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
 
 class Shelf:
@@ -55,7 +91,7 @@ class Shelf:
             self.kept = directory.path
         elif keeping.archive:
             self.notices.append("this run is not kept: neither the project nor the cache can be written")
-        self.attachments = Attachments(self.kept or self._make_scratch())
+        self.store = FileStore(self.kept or self._make_scratch())
 
     def _make_scratch(self) -> Path:
         import tempfile
@@ -71,12 +107,16 @@ class Shelf:
     def sinks(self) -> list[Sink]:
         return [self.recording] if self.recording is not None else []
 
+    def output(self, test: str) -> Output:
+        """For the process of that test, or of a whole suite."""
+        return _ProgramOutput(self.store) if test else _SuiteOutput(self.recording)
+
     def __enter__(self) -> Shelf:
         return self
 
     def finish(self, result: Result) -> None:
-        if self.attachments.fault is not None:
-            result.notices.append(f"some attached files were not kept: {self.attachments.fault}")
+        if self.store.fault is not None:
+            result.notices.append(f"some attached files were not kept: {self.store.fault}")
         if self.recording is None:
             return
         try:
@@ -89,7 +129,7 @@ class Shelf:
             result.notices.append(f"this run is not kept whole: {error}")
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        self.attachments.close()
+        self.store.close()
         if self.recording is not None:
             self.recording.close()
         unused = self.kept if error is LaunchError else None  # nothing was started: there is nothing to keep
@@ -101,153 +141,58 @@ class Shelf:
 
 
 class Running:
-    """One run under way: bytes in, events out, in the order in which they were read."""
+    """The clock of a run and its readers."""
 
-    def __init__(self, relay: Relay, shelf: Shelf, voice: Voice, result_lines: Sequence[ResultLine]) -> None:
-        self._relay, self._shelf, self._result_lines = relay, shelf, list(result_lines)
+    def __init__(
+        self,
+        started: e.RunStarted,
+        sinks: Sequence[Sink],
+        shelf: Shelf,
+        result_lines: Sequence[ResultLine],
+        since: float,
+    ) -> None:
+        self.shelf = shelf
+        self._since = since
+        self._result_lines = list(result_lines)
         if shelf.recording is not None:
             self._result_lines.append(shelf.recording.result)
-        self._start = time.monotonic()
-        self._name = relay.result.run.runner
-        self._decoders: dict[str, codecs.IncrementalDecoder] = {
-            stream: codecs.getincrementaldecoder("utf-8")("backslashreplace")
-            for stream in ("stdout", "stderr")
-        }
-        self._ledger = Ledger()
-        self._control = ControlDecoder(self._ledger)
-        self._session = SessionReader(self._name)
-        self._text = _text_reader(self._name) if voice is Voice.TEXT else None
-        self._fault = FaultReader(relay.result.run.cwd)
-        self.deaf = False
+        self.keeps_results = bool(self._result_lines)
+        self.labels = Labels()
+        self._relay = Relay(started, [*sinks, *shelf.sinks])
         for notice in shelf.notices:
-            self._publish(e.Noticed(notice))
+            self.publish(e.Noticed(notice))
 
     def now(self) -> float:
-        return time.monotonic() - self._start
+        return time.monotonic() - self._since
 
     def tick(self) -> None:
         self._relay.tick(self.now())
 
     @property
-    def interrupted(self) -> bool:
-        return self._relay.result.interrupted is not None
+    def result(self) -> Result:
+        """So far."""
+        return self._relay.result
 
-    def stop(self, reason: RunOutcome) -> Ending:
-        self._publish(e.RunStopped(reason))
-        return Ending(self.now())
+    @property
+    def stopped(self) -> bool:
+        return self.result.stopped is not None
 
-    def take(self, chunk: Chunk) -> None:
-        if chunk.stream == "control":
-            self._hear(chunk.data)
-        else:
-            self._read(chunk.stream, chunk.data)
+    def stop(self, reason: RunOutcome) -> None:
+        self.publish(e.RunStopped(reason))
 
-    def lose_channel(self) -> None:
-        """The program closed the channel and lived on. After the end of its session it may."""
-        if self._relay.result.suite is not None and self._relay.result.finished is None:
-            self._publish(e.ChannelBroken("the control channel was closed before the session finished"))
-
-    def close(self, exit_status: int | None) -> Result:
-        """The process is gone: the last words, then what it all means."""
-        for stream in self._decoders:
-            self._read(stream, b"", final=True)
-        for frame in self._control.close():
-            if isinstance(frame, Broken):
-                self._break(frame)
-        if self._text is not None:
-            self._publish_all(self._text.close())
-        self._publish_all(self._session.close())
-        error = str(self._control.error) if self._control.error else None
-        for finished in self._ledger.close(exit_status if exit_status is not None else 1, error):
-            self._write_result(finished, self._shelf.attachments.take(finished.name))
-        dumps = self._fault.dumps()
-        stopped = self._relay.result.stopped is not None
-        if dumps and (stopped or exit_status is None or exit_status < 0):
-            self._publish(dumps[-1])
-        if exit_status is not None:
-            self._publish(e.ProcessExited(exit_status, signal_name(exit_status)))
-        return self._relay.close(self.now())
-
-    def _publish(self, event: e.Event) -> None:
+    def publish(self, event: e.Event) -> None:
         self._relay.publish(event, self.now())
 
-    def _publish_all(self, events: Sequence[e.Event]) -> None:
-        now = self.now()
-        for event in events:
-            self._relay.publish(event, now)
+    def publish_all(self, events: Sequence[e.Event]) -> None:
+        self._relay.publish_all(events, self.now())
 
-    def _read(self, stream: str, data: bytes, final: bool = False) -> None:
-        if self._shelf.recording is not None and data:
-            self._shelf.recording.output(data)
-        text = self._decoders[stream].decode(data, final)
-        if not text:
-            return
-        self._publish(e.OutputReceived(stream, text))
-        if stream == "stderr":
-            self._fault.feed(text)
-        elif self._text is not None:
-            self._publish_all(self._text.feed(text))
+    def publish_parts(self, parts: list[e.TestFinished]) -> None:
+        self._relay.publish_parts(parts, self.now())
 
-    def _hear(self, data: bytes) -> None:
-        now = self.now()
-        for frame in self._control.feed(data):
-            match frame:
-                case Partial():
-                    self._tell(frame, (), now)
-                case Finished():
-                    files = self._shelf.attachments.take(frame.name) if "files" in frame.body else ()
-                    self._write_result(frame, files)
-                    self._tell(frame, files, now)
-                case FileOpened():
-                    self._shelf.attachments.open(frame.result, frame.name, frame.length)
-                case FileChunk():
-                    self._shelf.attachments.write(frame.data)
-                case Broken():
-                    self._break(frame)
-                case Disconnected():
-                    self.deaf = True
-                case _:
-                    pass  # the words about time mean nothing to a suite that has one limit for all
+    def write_result(self, line: bytes) -> None:
+        for write in self._result_lines:
+            write(line)
 
-    def _tell(self, frame: Partial | Finished, files: tuple[e.File, ...], now: float) -> None:
-        try:
-            found = self._session.read(frame, files)
-        except msgspec.ValidationError as error:
-            self._publish(
-                e.ChannelBroken(f"a result of {frame.name or self._name} is not understood: {error}")
-            )
-            return
-        for event in found:
-            if isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH:
-                event = explain(event, self._fault.dumps())
-            self._relay.publish(event, now)
-
-    def _break(self, frame: Broken) -> None:
-        self.deaf = True
-        self._publish(e.ChannelBroken(f"control channel: {frame.error}"))
-
-    def _write_result(self, finished: Finished, files: tuple[e.File, ...]) -> None:
-        if self._result_lines:
-            line = _normal_form(self._name, finished, files)
-            for write in self._result_lines:
-                write(line)
-
-
-def _text_reader(name: str) -> TextReader:
-    from proctor.wire.pytest_text import TextReader  # for old pytests only: no start waits for it
-
-    return TextReader(name)
-
-
-_encoder = msgspec.json.Encoder()
-
-
-def _normal_form(own: str, finished: Finished, files: tuple[e.File, ...]) -> bytes:
-    """One line of results.jsonl: the result under its full name, with paths where it has files."""
-    body: Body = {"test": finished.name or own, **finished.body}
-    if files and isinstance(body.get("files"), list):
-        paths = {file.name: file.path for file in files}
-        body["files"] = [{**file, "path": paths.get(file["name"], "")} for file in body["files"]]
-    if "testout" in body:
-        body["testout_path"] = store.OUTPUT_FILE
-    return _encoder.encode(body) + b"\n"
+    def close(self) -> Result:
+        """All processes are gone."""
+        return self._relay.close(self.now())

@@ -17,6 +17,17 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
         return not (self.targets or self.keywords or self.markers)
 
 
+class TestProgram(msgspec.Struct, frozen=True):
+    """A program that is a test, as a project lists it or as it was found on disk."""
+
+    name: str  # with a leading `/`
+    command: tuple[str, ...]
+    duration: float | None = None  # seconds
+    cwd: str = ""  # relative to the project
+    environment: dict[str, str] = {}
+    tags: tuple[str, ...] = ()
+
+
 class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A request, checked for shape but not yet for whether it can be met."""
 

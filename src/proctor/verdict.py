@@ -3,6 +3,7 @@ the session's own end, the exit status of the process and the counts must all ag
 
 from __future__ import annotations
 
+from proctor.launch import Voice
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.result import Result
 
@@ -15,7 +16,9 @@ def verdict(result: Result) -> tuple[RunOutcome, str]:
     """The outcome, and the reason for it where the tests alone do not give it."""
     if result.stopped is not None:
         return result.stopped, ""
-    if result.run.source == "report":
+    if result.run.source == Voice.PROGRAM:
+        return _programs(result)
+    if result.run.source == Voice.REPORT:
         return _reported(result)
     if result.exited is None:
         return RunOutcome.INCOMPLETE, "the end of the process was not seen"
@@ -29,6 +32,21 @@ def verdict(result: Result) -> tuple[RunOutcome, str]:
     if result.finished is None:
         return _cut_short(result, result.exited.exit_code)
     return _told(result, result.exited.exit_code)
+
+
+def _programs(result: Result) -> tuple[RunOutcome, str]:
+    """Each test was a process of its own, and its end is in its own outcome."""
+    for outcome, worst in ((Outcome.CRASH, RunOutcome.CRASHED), (Outcome.TIMEOUT, RunOutcome.TIMEOUT)):
+        if result.counts[outcome]:
+            return worst, ""
+    if any(result.counts[outcome] for outcome in BAD):
+        return RunOutcome.FAILED, ""
+    if not result.selected:
+        return RunOutcome.NO_TESTS, ""
+    missing = sum(test not in result.tests for test in result.selected)
+    if missing and not result.run.collect_only:
+        return RunOutcome.INCOMPLETE, f"{missing} of {len(result.selected)} tests have no result"
+    return RunOutcome.PASSED, ""
 
 
 def _reported(result: Result) -> tuple[RunOutcome, str]:
@@ -93,8 +111,9 @@ def _unspoiled(result: Result, code: int) -> tuple[RunOutcome, str]:
     if result.run.collect_only:
         return (RunOutcome.PASSED if result.selected else RunOutcome.NO_TESTS), ""
     expected = max(result.count or 0, len(result.selected))
-    if len(result.tests) < expected:
-        return RunOutcome.INCOMPLETE, f"{expected - len(result.tests)} of {expected} tests have no result"
+    told = sum(not test.part_of for test in result.tests.values())
+    if told < expected:
+        return RunOutcome.INCOMPLETE, f"{expected - told} of {expected} tests have no result"
     return (RunOutcome.PASSED if result.tests else RunOutcome.NO_TESTS), ""
 
 

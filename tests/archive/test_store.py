@@ -39,7 +39,7 @@ def test_a_run_is_kept_in_the_project_and_git_does_not_see_it(tmp_path):
 
     assert path.parent == tmp_path / ".proctor" / "runs"
     assert (tmp_path / ".proctor" / ".gitignore").read_text() == "*\n"
-    assert {"events.jsonl", "output.txt", "result.json", "results.jsonl", "run.json"} <= set(os.listdir(path))
+    assert {"events.jsonl", "result.json", "results.jsonl", "run.json"} <= set(os.listdir(path))
 
 
 def test_where_the_project_cannot_be_written_the_cache_serves(tmp_path):

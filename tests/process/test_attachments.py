@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.process.attachments import Attachments
+from proctor.process.attachments import Attachments, FileStore
 
 NAMES = [
     "../x",
@@ -32,13 +32,14 @@ def sent(attachments: Attachments, name: str, *pieces: bytes, result: str | None
     attachments.open(result, name, sum(map(len, pieces)))
     for piece in pieces:
         attachments.write(piece)
+    assert attachments.whole() is not None
 
 
 @pytest.mark.parametrize("name", NAMES, ids=[repr(name)[:40] for name in NAMES])
 def test_a_name_never_decides_where_bytes_go(tmp_path, name):
     directory = tmp_path / "run"
     directory.mkdir()
-    attachments = Attachments(directory)
+    attachments = Attachments(FileStore(directory))
 
     sent(attachments, name, b"a", b"b")
     (file,) = attachments.take("t")
@@ -52,7 +53,7 @@ def test_a_name_never_decides_where_bytes_go(tmp_path, name):
 
 
 def test_the_end_of_a_name_stays_readable(tmp_path):
-    attachments = Attachments(tmp_path)
+    attachments = Attachments(FileStore(tmp_path))
     sent(attachments, "shots/" + "x" * 300 + "-after login.png", b"")
     (file,) = attachments.take("t")
     attachments.close()
@@ -61,7 +62,7 @@ def test_the_end_of_a_name_stays_readable(tmp_path):
 
 
 def test_files_of_the_same_name_do_not_meet(tmp_path):
-    attachments = Attachments(tmp_path)
+    attachments = Attachments(FileStore(tmp_path))
     for number in range(3):
         sent(attachments, "log.txt", b"%d" % number)
     files = attachments.take("t")
@@ -72,7 +73,7 @@ def test_files_of_the_same_name_do_not_meet(tmp_path):
 
 
 def test_files_belong_to_the_result_that_sent_them(tmp_path):
-    attachments = Attachments(tmp_path)
+    attachments = Attachments(FileStore(tmp_path))
     sent(attachments, "a", b"1", result="one")
     sent(attachments, "b", b"2", result=None)
     sent(attachments, "c", b"3", result="one")
@@ -88,11 +89,12 @@ def test_a_link_in_place_of_the_folder_takes_no_bytes(tmp_path):
     run.mkdir()
     elsewhere.mkdir()
     (run / "files").symlink_to(elsewhere)
-    attachments = Attachments(run)
+    store = FileStore(run)
+    attachments = Attachments(store)
     sent(attachments, "x", b"secret")
     attachments.close()
 
-    assert attachments.fault is not None
+    assert store.fault is not None
     assert everything_below(elsewhere) == set()
 
 
@@ -100,7 +102,7 @@ def test_a_folder_that_is_swapped_for_a_link_takes_no_bytes(tmp_path):
     run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
     run.mkdir()
     elsewhere.mkdir()
-    attachments = Attachments(run)
+    attachments = Attachments(FileStore(run))
     sent(attachments, "before", b"1")
     (run / "files").rename(run / "moved")
     (run / "files").symlink_to(elsewhere)
@@ -111,23 +113,27 @@ def test_a_folder_that_is_swapped_for_a_link_takes_no_bytes(tmp_path):
 
 
 def test_a_directory_that_vanishes_is_a_fault_and_no_exception(tmp_path):
-    attachments = Attachments(tmp_path / "never made")
+    store = FileStore(tmp_path / "never made")
+    attachments = Attachments(store)
     sent(attachments, "x", b"abc")
     (file,) = attachments.take("t")
     attachments.close()
 
-    assert isinstance(attachments.fault, OSError)
+    assert isinstance(store.fault, OSError)
     assert file.size == 3
 
 
 def test_no_descriptor_stays_open(tmp_path):
     before = set(os.listdir("/proc/self/fd"))
     for number in range(20):
-        attachments = Attachments(tmp_path)
+        store = FileStore(tmp_path)
+        attachments = Attachments(store)
         sent(attachments, f"{number}", b"x")
-        sent(attachments, f"{number}", b"y")
+        attachments.open("t", "half", 2)
+        attachments.write(b"y")
         attachments.close()
-        attachments.close()
+        store.close()
+        store.close()
         (tmp_path / "files").rename(tmp_path / f"files-{number}")
 
     assert set(os.listdir("/proc/self/fd")) == before

@@ -21,6 +21,7 @@ from proctor.process.deadline import Push
 from proctor.process.stop import Stop
 from proctor.process.supervise import SUPERVISOR, Supervised, encode_launch, signal_name
 from proctor.process.tagged import TAG_VARIABLE, kill_tagged, tagged
+from proctor.process.watch import Watch
 
 FOREVER = "import time\nwhile True: time.sleep(60)\n"
 
@@ -53,9 +54,10 @@ def heard(process: Supervised, stop: Stop, until: bytes | None = None) -> dict[s
     """What the process says until it is gone, or until it has said `until` on stdout."""
     streams = {"control": b"", "stdout": b"", "stderr": b""}
     deadline = time.monotonic() + GUARD
+    watch = Watch(stop)
     while not process.done and not (until and until in streams["stdout"]):
         assert time.monotonic() < deadline
-        for chunk in process.wait(0.2, stop):
+        for chunk in next(chunks for _, chunks in watch.wait([process], 0.2)):
             streams[chunk.stream] += chunk.data
     return streams
 
@@ -190,7 +192,7 @@ def test_a_wish_to_stop_wakes_the_reader_at_once(tag, stop):
     with Supervised(python(FOREVER), tag, os.environ) as process:
         stop.ask(RunOutcome.CANCELLED)
         began = time.monotonic()
-        assert process.wait(GUARD, stop) == []
+        assert Watch(stop).wait([process], GUARD) == [(process, [])]
         assert time.monotonic() - began < GUARD / 2
 
 
@@ -227,7 +229,7 @@ def test_a_supervisor_that_is_stopped_is_woken(tag, stop):
 
 def test_a_supervisor_that_cannot_be_woken_is_given_up(tag, stop, monkeypatch):
     monkeypatch.setattr(supervise, "GONE_SECONDS", 0.5)
-    monkeypatch.setattr(Supervised, "_wake", lambda self: None)
+    monkeypatch.setattr(Supervised, "wake", lambda self: None)
     code = "import os, signal; os.kill(os.getppid(), signal.SIGSTOP); print('ready', flush=True)\n"
     with Supervised(python(code + FOREVER), tag, os.environ) as process:
         heard(process, stop, until=b"ready")
@@ -247,9 +249,10 @@ def test_a_closed_channel_is_told_apart_from_the_end_of_the_program(tag, stop):
     ):  # fmt: skip
         with Supervised(python(code), tag, os.environ) as process:
             deadline = time.monotonic() + GUARD
+            watch = Watch(stop)
             while not process.done and not process.cut_off:
                 assert time.monotonic() < deadline
-                process.wait(0.2, stop)
+                watch.wait([process], 0.2)
         assert process.cut_off is cut_off, code
 
 

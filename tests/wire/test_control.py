@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from control_testing import decode
+from control_vectors import VECTORS, matches, same, stream_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,31 +26,7 @@ from proctor.wire.control import (
 )
 from proctor.wire.ledger import Finished, Ledger, Limits, Partial, union
 
-VECTORS = json.loads((Path(__file__).parent.parent / "data" / "control_vectors.json").read_text())["vectors"]
 SIZES = [1, 2, 3, 7, 0]  # 0: whole
-
-
-def stream_of(vector: dict[str, Any]) -> bytes:
-    if "stream_base64" in vector:
-        return base64.b64decode(vector["stream_base64"])
-    parts = vector["stream_parts"]
-    return b"".join(
-        base64.b64decode(part["base64"])
-        if "base64" in part
-        else base64.b64decode(part["repeat_base64"]) * part["count"]
-        for part in parts
-    )
-
-
-def pieces(data: bytes, size: int) -> list[bytes]:
-    size = size or max(1, len(data))
-    return [data[start : start + size] for start in range(0, len(data), size)]
-
-
-def decode(data: bytes, size: int = 0, limits: Limits | None = None) -> tuple[list[Frame], ControlDecoder]:
-    decoder = ControlDecoder(Ledger(limits))
-    frames = [frame for piece in pieces(data, size) for frame in decoder.feed(piece)]
-    return frames + decoder.close(), decoder
 
 
 def results_of(
@@ -60,22 +35,11 @@ def results_of(
     frames, decoder = decode(data, size)
     error = str(decoder.error) if decoder.error else None
     finished = [frame for frame in frames if isinstance(frame, Finished)]
-    results = [frame.body for frame in [*finished, *decoder.ledger.close(exit_code, error)]]
+    results = [frame.body for frame in [*finished, *decoder.ledger.close(exit_code, error=error)]]
     for result in results:
         if result.pop("by", None) == "proctor":
             result.pop("note")
     return results, decoder.error.kind if decoder.error else None, frames
-
-
-def same(found: Any, expected: Any) -> bool:
-    """JSON values with their types; a very long string is given by its digest."""
-    if isinstance(expected, dict) and "__sha256_of_string__" in expected:
-        return hashlib.sha256(found.encode()).hexdigest() == expected["__sha256_of_string__"]
-    if isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(same(found[key], expected[key]) for key in expected)
-    if isinstance(expected, list):
-        return len(found) == len(expected) and all(map(same, found, expected))
-    return isinstance(found, bool) == isinstance(expected, bool) and found == expected
 
 
 def files_of(frames: list[Frame]) -> dict[tuple[str | None, str], bytes]:
@@ -130,14 +94,6 @@ def test_a_vector_gives_the_same_results_however_its_bytes_arrive(vector, size):
                 assert matches(received[result or None, name], content)
 
 
-def matches(data: bytes, content: Any) -> bool:
-    if isinstance(content, str):
-        return data == content.encode()
-    if "base64" in content:
-        return data == base64.b64decode(content["base64"])
-    return hashlib.sha256(data).hexdigest() == content["sha256"]
-
-
 def test_every_vector_is_there():
     assert len(VECTORS) == 143
 
@@ -147,7 +103,7 @@ def test_an_error_says_where_what_and_the_likely_cause():
     _, decoder = decode(b"noop\nresult 19\n" + body + b"x")
 
     assert "JSON is 18 bytes, the line said 19" in str(decoder.error)
-    assert "byte 15" in str(decoder.error)
+    assert "byte 33" in str(decoder.error)  # where the JSON has ended, and more comes
     assert "rule R3" in str(decoder.error)
 
 

@@ -35,6 +35,9 @@ EVENTS = [
         files=(e.File("a.log", "files/000001-a.log", 3),),
         properties={"x": 1},
     ),
+    e.TestFinished("d", Outcome.PASSED, passed_in=(0.1, 0.2, 0.3), testout=e.OutputLink("o.txt", "files/o")),
+    e.ResultAmended("d", {"status": "error", "deep": {"x": [1]}}),
+    e.FileAttached("d", e.File("a.log", "files/000001-a.log", 3)),
     e.WarningRecorded("UserWarning", "careful", "a.py", 1),
     e.SessionInterrupted(e.Failure("KeyboardInterrupt")),
     e.SessionBroke(e.Failure("RuntimeError", "x"), "trace"),
@@ -82,7 +85,7 @@ def test_the_lines_of_the_public_stream_have_its_fields():
     assert (failed["status"], failed["reason"]) == ("fail", "boom")
     assert final["results"].keys() == {"ok", "fail", "ignore"}
     types = {line["type"] for line in lines}
-    assert types == {"suite", "test", "final", "start", "output", "note", "exit"}
+    assert types == {"suite", "test", "final", "start", "output", "attachment", "note", "exit"}
 
 
 def test_what_a_newer_writer_adds_is_skipped():

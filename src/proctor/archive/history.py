@@ -17,6 +17,7 @@ _LOOK_BACK = 50  # runs
 class _Test(msgspec.Struct):
     node_id: str
     outcome: str
+    part_of: str = ""
 
 
 class _CollectionError(msgspec.Struct):
@@ -44,10 +45,13 @@ def last_failed(root: Path, environ: Mapping[str, str]) -> list[str]:
             document = msgspec.json.decode((path / RESULT_FILE).read_bytes(), type=_Document)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             continue
+        here: dict[str, bool] = {}
         for test in document.tests:
-            latest.setdefault(_target(test.node_id, document, root), test.outcome in BAD)
-        for error in document.collection_errors:
-            latest.setdefault(_target(error.file, document, root), True)
+            target = _target(test.part_of or test.node_id, document, root)
+            here[target] = here.get(target, False) or test.outcome in BAD
+        here.update((_target(error.file, document, root), True) for error in document.collection_errors)
+        for target, bad in here.items():
+            latest.setdefault(target, bad)
         if head.everything and (document.tests or document.collection_errors):
             break
     return [target for target, bad in latest.items() if bad]

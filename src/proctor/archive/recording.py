@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from proctor.archive.inside import open_inside
 from proctor.archive.store import (
     EVENTS_FILE,
+    FILES_FOLDER,
     OUTPUT_FILE,
     RESULT_FILE,
     RESULTS_FILE,
@@ -17,11 +19,12 @@ from proctor.archive.store import (
     RunDirectory,
     RunHead,
 )
-from proctor.events import Entry, OutputReceived, RunFinished
+from proctor.events import Entry, OutputReceived, RunFinished, TestFinished
+from proctor.launch import Voice
 from proctor.result import KEPT, Result
 from proctor.wire import document, jsonl
 
-_OUTPUT_LIMIT = 16 << 30  # bytes of a run's output kept on disk: a run away, not a run
+OUTPUT_LIMIT = 16 << 30  # bytes of one output kept on disk: more is a run away, not a run
 
 
 class Recording:
@@ -31,22 +34,31 @@ class Recording:
         self.directory = directory
         self._files: dict[str, int] = {}
         self._pending: dict[str, list[bytes]] = {}
-        self._entries: list[jsonl.Line] = []
+        self._entries: list[Entry] = []
         self._logged_output = 0
         self._kept_output = 0
-        for name in (EVENTS_FILE, OUTPUT_FILE, RESULTS_FILE):
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._files[name] = os.open(directory.path / name, flags, 0o644)
-            self._pending[name] = []
+        for name in (EVENTS_FILE, RESULTS_FILE):
+            self._open(name)
+        self._pending[OUTPUT_FILE] = []  # opened when there is some: programs have files of their own
+
+    def _open(self, name: str) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._files[name] = os.open(self.directory.path / name, flags, 0o644)
+        self._pending.setdefault(name, [])
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         if entry.seq == 0:
             self._write_head(so_far)
-        if isinstance(entry.event, OutputReceived):
-            entry = self._clipped(entry, entry.event)
-        self._entries.append(jsonl.line(entry, so_far))
-        if isinstance(entry.event, RunFinished):
-            self._flush()
+        event = entry.event
+        if isinstance(event, OutputReceived):
+            entry = self._clipped(entry, event)
+        self._entries.append(entry)
+        if isinstance(event, RunFinished):
+            self._flush(so_far)
+
+    def handle_parts(self, first: int, at: float, parts: Sequence[TestFinished], so_far: Result) -> None:
+        self._encode(so_far)
+        self._pending[EVENTS_FILE].append(jsonl.encode_parts(first, at, parts))
 
     def _clipped(self, entry: Entry, event: OutputReceived) -> Entry:
         """The whole output is in output.txt; the log keeps its beginning."""
@@ -57,7 +69,7 @@ class Recording:
         return Entry(entry.seq, entry.at, OutputReceived(event.stream, event.text[:room]))
 
     def output(self, data: bytes) -> None:
-        room = _OUTPUT_LIMIT - self._kept_output
+        room = OUTPUT_LIMIT - self._kept_output
         if room > 0:
             self._kept_output += len(data)
             self._pending[OUTPUT_FILE].append(data[:room])
@@ -66,13 +78,18 @@ class Recording:
         self._pending[RESULTS_FILE].append(line)
 
     def tick(self, now: float, so_far: Result) -> None:
-        self._flush()
+        self._flush(so_far)
 
-    def _flush(self) -> None:
-        self._pending[EVENTS_FILE].append(jsonl.encode_lines(self._entries))
+    def _encode(self, so_far: Result) -> None:
+        self._pending[EVENTS_FILE].append(jsonl.encode_lines(self._entries, so_far))
         self._entries.clear()
+
+    def _flush(self, so_far: Result) -> None:
+        self._encode(so_far)
         for name, pending in self._pending.items():
             if pending:
+                if name not in self._files:
+                    self._open(name)
                 data = memoryview(b"".join(pending))
                 pending.clear()
                 while data:
@@ -87,14 +104,13 @@ class Recording:
 
     def finish(self, result: Result, rescue: Callable[[], RunDirectory | None]) -> None:
         """Write the document. Should the directory be gone, `rescue` names another one."""
-        self._flush()
+        self._flush(result)
         if self.directory.vanished:
             self._move_to(rescue())
         path = self.directory.path
-        output = str(path / OUTPUT_FILE)
 
         def write(file: int) -> None:
-            for chunk in document.chunks(result, loader(path), output):
+            for chunk in document.chunks(result, loader(path), whole_output(path, result)):
                 _write_all(file, chunk)
 
         _replace(path / RESULT_FILE, write)
@@ -118,13 +134,17 @@ class Recording:
         self.directory.close()
 
 
+def whole_output(directory: Path, result: Result) -> str:
+    """Where all that the processes of a run wrote is kept: in one file, or in one for each program."""
+    return str(directory / (FILES_FOLDER if result.run.source == Voice.PROGRAM else OUTPUT_FILE))
+
+
 def loader(directory: Path) -> Callable[[str], str]:
     """Texts that tests attached, by relative path; a long one is cut in the middle and says so."""
 
     def load(relative: str) -> str:
-        path = directory / relative
         try:
-            with open(path, "rb") as file:
+            with os.fdopen(open_inside(directory, relative), "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if size <= KEPT:
                     return file.read().decode("utf-8", "backslashreplace")
@@ -133,7 +153,7 @@ def loader(directory: Path) -> Callable[[str], str]:
                 tail = file.read()
         except OSError as error:
             return f"[{relative} cannot be read: {error.strerror}]"
-        left_out = f"\n[... {size - KEPT} bytes left out; the whole is in {path} ...]\n"
+        left_out = f"\n[... {size - KEPT} bytes left out; the whole is in {directory / relative} ...]\n"
         return head.decode("utf-8", "backslashreplace") + left_out + tail.decode("utf-8", "backslashreplace")
 
     return load

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from proctor.archive.inside import read_inside
+
 FOLDER = ".proctor"
 RUN_FILE, RESULT_FILE, OUTPUT_FILE, EVENTS_FILE, RESULTS_FILE = (
     "run.json",
@@ -18,6 +20,7 @@ RUN_FILE, RESULT_FILE, OUTPUT_FILE, EVENTS_FILE, RESULTS_FILE = (
     "events.jsonl",
     "results.jsonl",
 )
+FILES_FOLDER = "files"
 _LOCK = "lock"
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{6}\Z")  # nothing else in there is ours to remove
 _AT_ONCE = 5  # old runs removed by one new run, so that no run pays for all
@@ -111,7 +114,7 @@ def _entries(home: Path) -> list[Path]:
 def read_head(path: Path) -> RunHead | None:
     """None where there is no run, or not yet. A run whose writer died says `incomplete`."""
     try:
-        head = msgspec.json.decode((path / RUN_FILE).read_bytes(), type=RunHead)
+        head = msgspec.json.decode(read_inside(path, RUN_FILE), type=RunHead)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     if head.outcome == "running" and not in_use(path):

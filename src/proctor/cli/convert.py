@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from typing import IO
 
-from proctor.cli import options
-from proctor.cli.output import Events
+from proctor.cli.parser import Parser
 from proctor.errors import StreamError, UsageError
 from proctor.events import ChannelBroken, RunStarted
-from proctor.relay import Relay
+from proctor.launch import Voice
+from proctor.relay import Relay, Sink
 from proctor.result import Result
 from proctor.wire import document, formats
 from proctor.wire.detect import HEAD, detect
@@ -33,8 +33,8 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"{error.filename or parsed.output or 'stdout'}: {error.strerror}") from None
 
 
-def _parser() -> options.Parser:
-    parser = options.Parser("proctor convert", description="Write another tool's report in another form.")
+def _parser() -> Parser:
+    parser = Parser("proctor convert", description="Write another tool's report in another form.")
     parser.add_argument("input", metavar="IN", help="a report, or - for stdin")
     parser.add_argument("-o", dest="output", metavar="OUT", help="a file (stdout)")
     parser.add_argument(
@@ -53,8 +53,8 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
         form = _detected(head, name)
     reader = formats.reader(form)  # before the output is opened: a wrong name must not cost a file
     with _output(output) as file:
-        started = RunStarted("", form, (), "", "", "", source="report")
-        relay = Relay(started, [Events(file)] if target == "events" else [])
+        started = RunStarted("", form, (), "", "", "", source=Voice.REPORT)
+        relay = Relay(started, _sinks(target, file))
         gap = _read(head, source, reader, relay)
         finished = relay.result.finished
         result = relay.close(finished.duration if finished else 0.0)
@@ -68,6 +68,15 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
     if remarks:
         print(f"proctor: {'; '.join(remarks)}", file=sys.stderr)
     return _INCOMPLETE if gap else 0
+
+
+def _sinks(target: str, file: IO[bytes]) -> list[Sink]:
+    """Events are written as they are read; everything else when all of them are known."""
+    if target != "events":
+        return []
+    from proctor.cli.output import Events
+
+    return [Events(file)]
 
 
 def _detected(head: bytes, name: str) -> str:

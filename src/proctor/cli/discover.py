@@ -11,7 +11,8 @@ import msgspec
 from proctor import config
 from proctor.cli import options
 from proctor.errors import UsageError
-from proctor.execute import execute, prepare
+from proctor.execute import execute
+from proctor.prepare import prepare
 from proctor.process.stop import stoppable
 from proctor.render.agent import agent_text
 from proctor.render.test_tree import test_tree
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
     root = options.project(parsed.directory)
     settings = config.load(root)
     spec = options.spec(parsed, root, settings, collect_only=True, arguments=passed_on)
-    prepared = prepare(spec, options.python(parsed, settings), os.environ)
+    prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
     environ = options.visible(os.environ, settings.hide_environment)
     with stoppable() as stop:
         result = execute(spec, prepared, [], stop, environ, Keeping(archive=False)).result

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import IO
 
 from proctor.agent_mode import agent_mode
-from proctor.archive.recording import loader
-from proctor.archive.store import OUTPUT_FILE
+from proctor.archive.recording import loader, whole_output
 from proctor.errors import UsageError
 from proctor.events import Entry
 from proctor.execute import Answer
@@ -115,6 +114,6 @@ def _text(file: IO[bytes], text: str) -> None:
 
 def _document(answer: Answer, file: IO[bytes]) -> None:
     directory = answer.directory
-    for chunk in document.chunks(answer.result, loader(directory), str(directory / OUTPUT_FILE)):
+    for chunk in document.chunks(answer.result, loader(directory), whole_output(directory, answer.result)):
         file.write(chunk)
     file.flush()

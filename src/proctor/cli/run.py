@@ -11,7 +11,8 @@ import msgspec
 from proctor import config
 from proctor.cli import options, output
 from proctor.errors import UsageError
-from proctor.execute import execute, prepare
+from proctor.execute import execute
+from proctor.prepare import prepare
 from proctor.process.stop import stoppable
 from proctor.running import Keeping
 from proctor.spec import RunSpec, Selection
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
     spec = options.spec(parsed, root, settings, maxfail=maxfail, workers=workers, arguments=passed_on)
     if parsed.last_failed:
         spec = _only_last_failed(spec, root)
-    prepared = prepare(spec, options.python(parsed, settings), os.environ)
+    prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
     outputs = output.build(parsed.format, parsed.outputs, os.environ)
     environ = options.visible(os.environ, settings.hide_environment)
     keeping = Keeping(not parsed.no_archive, settings.keep_runs)
@@ -51,7 +52,7 @@ def _parser() -> options.Parser:
     parser.add_argument("-x", dest="failfast", action="store_true", help="stop at the first failure")
     parser.add_argument("--maxfail", type=int, default=0, metavar="N", help="stop after N failures")
     parser.add_argument(
-        "-n", dest="workers", default="", metavar="N|auto", help="run in N processes (pytest-xdist)"
+        "-n", dest="workers", default="", metavar="N|auto", help="N at a time (pytest: with pytest-xdist)"
     )
     parser.add_argument(
         "--last-failed", "--lf", action="store_true", help="only what failed when it last ran"

@@ -66,6 +66,21 @@ def cut(text):
     return "%s\n[... %d characters left out ...]\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
 
 
+class _undisturbed:
+    """A KeyboardInterrupt between two writes would leave half a message."""
+
+    def __enter__(self):
+        import signal
+
+        wishes = {signal.SIGINT, signal.SIGTERM, signal.SIGALRM}
+        self.before = signal.pthread_sigmask(signal.SIG_BLOCK, wishes)
+
+    def __exit__(self, *_):
+        import signal
+
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
+
+
 class Channel:
     """The writing end. Only the process that was given it writes, and only while it is still that pipe."""
 
@@ -105,16 +120,10 @@ class Channel:
             self.fd = -1
 
     def _write_long(self, data):
-        # A KeyboardInterrupt between two writes would leave half a message.
-        import signal
-
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGALRM})
-        try:
+        with _undisturbed():
             view = memoryview(data)
             while view:
                 view = view[os.write(self.fd, view) :]
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def send(self, text, blobs=b""):
         """One result; `text` is ASCII."""
@@ -125,6 +134,19 @@ class Channel:
     def send_with_next(self, text):
         """One result that may wait a moment: the next test starts at once, and one write does for both."""
         self.held += "result %d\n%s" % (len(text), text)
+
+    def send_files(self, text, sources):
+        """One result whose files are streamed from (file object, size); each gives exactly its size."""
+        self.flush()
+        if self.fd < 0 or os.getpid() != self.pid:
+            return
+        with _undisturbed():
+            self.write(b"result %d\n%b" % (len(text), text.encode("ascii")))
+            for source, size in sources:
+                while size > 0:
+                    data = source.read(min(size, 1 << 20)) or b"\0" * min(size, 1 << 20)  # it has shrunk
+                    self.write(data)
+                    size -= len(data)
 
     def flush(self):
         if self.held:
@@ -288,6 +310,79 @@ def _collect_facts(excinfo, frames):
     return frames.failure(value, value.__traceback__, shown)
 
 
+# What a test reports by itself --------------------------------------------------------------------------
+
+STATUSES = ("pass", "fail", "info", "warn", "skip", "error")
+TAKEN = ("name", "status", "files", "partial", "testout", "proctor", "file", "line")
+
+
+class Report:
+    """The value of the fixture `proctor_report`: call it to report on a part of the running test.
+
+    `proctor_report("pass", "login/first", files=["trace.log"])` is a result of its own under the test;
+    without a name, files and further facts belong to the test itself, whose outcome is pytest's to say.
+    """
+
+    def __init__(self, nodeid, send):
+        import threading
+
+        self._nodeid, self._send, self._lock = nodeid, send, threading.Lock()
+
+    def __call__(self, status=None, name=None, files=(), partial=False, note=None, **facts):
+        if name is not None and (not isinstance(name, str) or not name):
+            raise ValueError("the name is %r; a string that is not empty would do" % (name,))
+        if status is not None and status not in STATUSES:
+            raise ValueError("the status is %r; known: %s" % (status, ", ".join(STATUSES)))
+        if status is not None and name is None:
+            raise ValueError("a status needs a name: how the test itself ends is for pytest to say")
+        for key in facts:
+            if key in TAKEN:
+                raise ValueError("the key %r has a meaning of its own; another name would do" % key)
+        body = {"name": self._nodeid if name is None else "%s/%s" % (self._nodeid, name)}
+        if status is not None:
+            body["status"] = status
+        if partial or name is None:
+            body["partial"] = True
+        if note is not None:
+            body["note"] = str(note)
+        body.update(facts)
+        body = clean(body)
+        sources = _sources(files)
+        try:
+            if sources:
+                body["files"] = [{"name": clean(name), "length": size} for name, _, size in sources]
+            with self._lock:
+                self._send(json.dumps(body), [(source, size) for _, source, size in sources])
+        finally:
+            for _, source, _ in sources:
+                source.close()
+
+
+def _sources(files):
+    """(name, file object, size) of paths, or of a mapping from names to paths or bytes."""
+    import io
+
+    named = (
+        files.items() if hasattr(files, "items") else [(os.path.basename(str(path)), path) for path in files]
+    )
+    sources: "Any" = []
+    for name, content in named:
+        if isinstance(content, (bytes, bytearray)):
+            sources.append((name, io.BytesIO(content), len(content)))
+        else:
+            source = open(content, "rb")  # noqa: SIM115  closed when all have been sent
+            sources.append((name, source, os.fstat(source.fileno()).st_size))
+    return sources
+
+
+@pytest.fixture
+def proctor_report(request):
+    """Report results and files of parts of this test; does nothing when nobody listens."""
+    observer = request.config.pluginmanager.get_plugin("_proctor_reporter")
+    observer = observer or request.config.pluginmanager.get_plugin("_proctor_observer")
+    return Report(request.node.nodeid, observer.report if observer else lambda text, sources: None)
+
+
 # The hooks ----------------------------------------------------------------------------------------------
 
 
@@ -336,15 +431,21 @@ class Observer:
         # Not caplog's handler: a test may clear that one, and set its level.
         self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "report_handler", None)
         self.pinned = {}
+        self.reported = []  # in a worker of xdist: what waits for the next report to travel with
+
+    def report(self, text, sources):
+        self.reported.append((text, [source.read(size).ljust(size, b"\0") for source, size in sources]))
 
     def pytest_runtest_makereport(self, item, call):
         # Not the first: pytest's unittest part puts the exception there first.
         excinfo = call.excinfo
         records = self.logs.records if self.logs is not None else None
-        if excinfo is None and not records:
+        if excinfo is None and not records and not self.reported:
             return
         try:
             facts = {}
+            if self.reported:
+                facts["reported"], self.reported = self.reported, []
             if excinfo is not None and not isinstance(
                 excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)
             ):
@@ -394,7 +495,7 @@ USUAL = ["setup", "call", "teardown"]
 
 
 class UnderWay:
-    """A test that has begun: its phases so far, as JSON, or as (when, duration) if there is no more to say."""
+    """A test that has begun: its phases so far, as JSON, or as (when, duration) if that is all there is."""
 
     __slots__ = ("files", "has_subtests", "keywords", "name", "phases", "plain", "status")
 
@@ -469,6 +570,10 @@ class Reporter(Observer):
         self.traced = getattr(config.option, "tbstyle", "auto") != "no"
         self.is_controller = False  # of xdist
         self.suite = {}
+
+    def report(self, text, sources):
+        if CHANNEL is not None:
+            self.channel.send_files(text, sources)
 
     def pytest_sessionstart(self, session):
         self.in_session = True
@@ -589,6 +694,8 @@ class Reporter(Observer):
         if CHANNEL is None:
             return
         try:
+            if self.is_controller:
+                self._pass_on(report)
             test = self.tests.get(report.nodeid)
             if test is None:
                 test = self.tests[report.nodeid] = UnderWay(report.nodeid)
@@ -608,6 +715,13 @@ class Reporter(Observer):
                 self._finish(report.nodeid)
         except Exception as error:
             _fall_silent(error)
+
+    def _pass_on(self, report):
+        """What a test reported in a worker."""
+        import io
+
+        for text, blobs in getattr(report, "proctor_facts", {}).get("reported", ()):
+            self.channel.send_files(text, [(io.BytesIO(blob), len(blob)) for blob in blobs])
 
     def pytest_runtest_logfinish(self, nodeid, location):
         if CHANNEL is None:
@@ -755,7 +869,7 @@ def _phase_facts(report):
         facts["failure"] = {"message": cut(longrepr)}
     pinned = getattr(report, "proctor_facts", None)
     if pinned:
-        facts.update(pinned)
+        facts.update((key, value) for key, value in pinned.items() if key != "reported")
     return facts
 
 

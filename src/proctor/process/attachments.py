@@ -1,4 +1,4 @@
-"""Files that a test sends, in one flat directory. A name never decides where bytes go."""
+"""Files that tests send, in one flat directory. A name never decides where bytes go."""
 
 from __future__ import annotations
 
@@ -13,30 +13,28 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _SHOWN = 60  # characters of the original name that stay readable on disk
 
 
-class Attachments:
-    """Bytes in, `File` records out. Files are numbered, so two names can never meet on disk."""
+class FileStore:
+    """The directory of a run's files. They are numbered, so two names can never meet on disk."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._folder: int | None = None
         self._count = 0
-        self._descriptor: int | None = None
-        self._current: dict[str | None, list[File]] = {}
         self.fault: OSError | None = None
 
-    def open(self, result: str | None, name: str, length: int) -> None:
-        self._close()
+    def create(self, name: str) -> tuple[str, int | None]:
+        """The path of a new file, relative to the run's directory, and its descriptor, if it can be had."""
         self._count += 1
         safe = _UNSAFE.sub("_", name.rpartition("/")[2])[-_SHOWN:].lstrip(".") or "file"
         numbered = f"{self._count:06d}-{safe}"
-        self._current.setdefault(result, []).append(File(name, f"{FOLDER}/{numbered}", length))
         try:
             if self._folder is None:
                 self._folder = self._make_folder()
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._descriptor = os.open(numbered, flags, 0o644, dir_fd=self._folder)
+            return f"{FOLDER}/{numbered}", os.open(numbered, flags, 0o644, dir_fd=self._folder)
         except OSError as error:
             self.fault = error
+            return f"{FOLDER}/{numbered}", None
 
     def _make_folder(self) -> int:
         """Held open: a test that puts a link in its place cannot send our bytes elsewhere."""
@@ -44,29 +42,64 @@ class Attachments:
         path.mkdir(exist_ok=True)
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
-    def write(self, data: bytes) -> None:
-        if self._descriptor is None:
-            return
+    def write(self, descriptor: int, data: bytes) -> bool:
+        """Whether all of it is there."""
         view = memoryview(data)
         try:
             while view:
-                view = view[os.write(self._descriptor, view) :]
+                view = view[os.write(descriptor, view) :]
         except OSError as error:
             self.fault = error
-            self._close()
-
-    def take(self, result: str | None) -> tuple[File, ...]:
-        """The files of a result that is complete now."""
-        self._close()
-        return tuple(self._current.pop(result, ()))
-
-    def _close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+            return False
+        return True
 
     def close(self) -> None:
-        self._close()
         if self._folder is not None:
             os.close(self._folder)
             self._folder = None
+
+
+class Attachments:
+    """The files of one process: bytes in, `File` records out."""
+
+    def __init__(self, store: FileStore) -> None:
+        self._store = store
+        self._open: tuple[str | None, File] | None = None
+        self._left = 0
+        self._taken: dict[str | None, list[File]] = {}
+        self.descriptor: int | None = None  # of the file that is arriving
+
+    def open(self, result: str | None, name: str, length: int) -> None:
+        path, self.descriptor = self._store.create(name)
+        self._open = result, File(name, path, length)
+        self._left = length
+
+    def write(self, data: bytes) -> None:
+        if self.descriptor is not None and not self._store.write(self.descriptor, data):
+            self._close()
+        self.went_by(len(data))
+
+    def went_by(self, count: int) -> None:
+        """So many bytes are in the file, whoever put them there."""
+        self._left -= count
+
+    def whole(self) -> tuple[str | None, File] | None:
+        """The file that has just arrived whole, told once, with the name of its result."""
+        if self._open is None or self._left:
+            return None
+        self._close()
+        (result, file), self._open = self._open, None
+        self._taken.setdefault(result, []).append(file)
+        return result, file
+
+    def take(self, result: str | None) -> tuple[File, ...]:
+        """The files of a result that is complete now."""
+        return tuple(self._taken.pop(result, ()))
+
+    def _close(self) -> None:
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+
+    def close(self) -> None:
+        self._close()

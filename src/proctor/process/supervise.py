@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -18,8 +17,6 @@ import msgspec
 from proctor.errors import LaunchError
 from proctor.launch import Launch
 from proctor.process.deadline import Push
-from proctor.process.pace import Pace
-from proctor.process.stop import Stop
 from proctor.process.tagged import TAG_VARIABLE, kill_tagged
 
 SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
@@ -27,7 +24,9 @@ CONTROL_FD = 3  # as supervisor.py places it
 STREAMS = ("control", "stdout", "stderr")
 USUAL_CAPACITY = 1 << 16  # of a pipe
 CAPACITY = 1 << 18  # asked for the channel, so that it can be read in few large batches
+FILE_CAPACITY = 1 << 20  # while a large file arrives
 READ = CAPACITY
+HEAD_READ = 1 << 14  # after a file, where the head of another may come: the rest of that can be diverted too
 LAST_READS = 64  # of each pipe when all is over: more than a pipe holds
 START_SECONDS = 60.0  # for the supervisor to start the program: a directory may be on a slow network
 GONE_SECONDS = 25.0  # for the supervisor to end the tree; it gives up itself before that
@@ -37,6 +36,14 @@ PF_EXITING = 0x4  # in the flags of /proc/PID/stat
 class Chunk(msgspec.Struct, frozen=True):
     stream: str  # control, stdout, stderr
     data: bytes
+    moved: int = 0  # bytes that went past us, into the file of a diversion
+
+
+class Diversion(msgspec.Struct, frozen=True):
+    """What comes next on the control channel is so many bytes of a file: they need not pass through us."""
+
+    descriptor: int
+    left: int
 
 
 class Supervised:
@@ -47,8 +54,9 @@ class Supervised:
         self.done = False  # there will be nothing more to read
         self.cut_off = False  # the program closed the control channel and lived on
         self._tag = tag
+        self.diversion: Diversion | None = None
+        self._read_next = READ
         self._ends: dict[int, str] = {}
-        self._pace = Pace()
         self._capacity = dict.fromkeys(STREAMS, USUAL_CAPACITY)
         self._words = b""
         self._main_pid = 0
@@ -70,7 +78,7 @@ class Supervised:
                 read, writes[stream] = os.pipe()
                 self._ends[read] = stream
                 if stream == "control":
-                    self._capacity[stream] = _grow(read)
+                    self._capacity[stream] = _resize(read, USUAL_CAPACITY, CAPACITY)
             control = writes["control"]
             self._supervisor = subprocess.Popen(
                 [sys.executable, "-I", "-S", SUPERVISOR, str(theirs.fileno()), str(control)],
@@ -122,47 +130,70 @@ class Supervised:
     def push(self, push: Push) -> None:
         if push is Push.KILL and self._give_up_at is None:
             self._give_up_at = time.monotonic() + GONE_SECONDS
-        self._wake()
+        self.wake()
         try:
             self._socket.send(push.value)
         except OSError:
             pass  # it has ended by itself
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         """A test may have stopped its parent, which then would neither hear nor tell anything."""
         self._supervisor.send_signal(signal.SIGCONT)
 
-    def wait(self, seconds: float | None, stop: Stop) -> list[Chunk]:
-        """What there is to read, after at most `seconds`; nothing if nothing came."""
-        watched: list[int] = [self._socket.fileno(), stop.fileno()]
-        if pause := self._pace.pause:
-            _ready(watched, pause if seconds is None else min(pause, seconds), hung_up=list(self._ends))
-        ready = _ready([*watched, *self._ends], seconds)
-        if not ready:
-            self._wake()
-        if stop.fileno() in ready:
-            stop.clear()
-        chunks = [self._read(end) for end in list(self._ends) if end in ready]
-        self._pace.read(max([len(c.data) / self._capacity[c.stream] for c in chunks], default=0.0))
-        if self._socket.fileno() in ready:
+    @property
+    def ends(self) -> list[int]:
+        """What there is to read from."""
+        return list(self._ends)
+
+    @property
+    def socket(self) -> int:
+        """What the supervisor speaks on."""
+        return self._socket.fileno()
+
+    def gather(self, ready: set[int]) -> list[Chunk]:
+        """What there is to read, given the descriptors that have something."""
+        chunks = [self._read(end) for end in self.ends if end in ready]
+        if self.socket in ready:
             self._listen()
         if self._give_up_at is not None and time.monotonic() > self._give_up_at:
             self.done = True
         if self.done:
             self._drain(chunks)
-        return [chunk for chunk in chunks if chunk.data]
+        return [chunk for chunk in chunks if chunk.data or chunk.moved]
+
+    def fullness(self, chunk: Chunk) -> float:
+        """How full the pipe was from which this was read."""
+        return max(len(chunk.data), chunk.moved) / self._capacity[chunk.stream]
 
     def _read(self, end: int) -> Chunk:
         stream = self._ends[end]
+        if stream == "control" and self.diversion is not None:
+            moved = self._divert(end, self.diversion)
+            if moved:
+                self._read_next = HEAD_READ
+                return Chunk(stream, b"", moved)
+        size, self._read_next = self._read_next, READ
         try:
-            data = os.read(end, READ)
+            data = os.read(end, size)
         except BlockingIOError:
             return Chunk(stream, b"")
+        if self._capacity[stream] > CAPACITY:
+            self._capacity[stream] = _resize(end, self._capacity[stream], CAPACITY)
         if not data:
             self._forget(end)
             if stream == "control":
                 self.cut_off = self.exit_status is None and _lives(self._main_pid)
         return Chunk(stream, data)
+
+    def _divert(self, end: int, diversion: Diversion) -> int:
+        """Bytes that went from the pipe to the file within the kernel; 0 where that cannot be done."""
+        self.diversion = None  # it holds for one read: only who reads the stream knows what comes next
+        if diversion.left > FILE_CAPACITY > self._capacity["control"]:
+            self._capacity["control"] = _resize(end, self._capacity["control"], FILE_CAPACITY)
+        try:
+            return os.splice(end, diversion.descriptor, min(diversion.left, FILE_CAPACITY))
+        except (AttributeError, OSError):
+            return 0
 
     def _forget(self, end: int) -> None:
         del self._ends[end]
@@ -221,12 +252,12 @@ class Supervised:
         self._forget_all()
 
 
-def _grow(pipe: int) -> int:
+def _resize(pipe: int, now: int, wanted: int) -> int:
     """How much the pipe holds now. A user may have only so much in pipes: then it stays as it is."""
     try:
-        return fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, CAPACITY)
+        return fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, wanted)
     except (AttributeError, OSError):
-        return USUAL_CAPACITY
+        return now
 
 
 def _with_channel(environ: Mapping[str, str]) -> dict[str, str]:
@@ -253,19 +284,6 @@ def _lives(pid: int) -> bool:
         return state not in (b"Z", b"X") and not int(fields[5]) & PF_EXITING
     except (OSError, ValueError, IndexError):
         return False
-
-
-def _ready(descriptors: list[int], seconds: float | None, hung_up: Sequence[int] = ()) -> set[int]:
-    """Like select, without its limit on how large a descriptor's number may be.
-
-    Those in `hung_up` count only when nobody is left who could write to them.
-    """
-    poll = select.poll()
-    for descriptor in descriptors:
-        poll.register(descriptor, select.POLLIN)
-    for descriptor in hung_up:
-        poll.register(descriptor, 0)
-    return {descriptor for descriptor, _ in poll.poll(None if seconds is None else max(0.0, seconds) * 1000)}
 
 
 def encode_launch(launch: Launch, environ: Mapping[str, str]) -> bytes:

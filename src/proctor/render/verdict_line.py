@@ -42,6 +42,8 @@ def counts(result: Result) -> list[str]:
         (tally[Outcome.SKIPPED], "skipped"),
         (tally[Outcome.XFAILED], "xfailed"),
         (tally[Outcome.XPASSED], "xpassed"),
+        (tally[Outcome.WARN], "warn"),
+        (tally[Outcome.INFO], "info"),
         (len(result.deselected), "deselected"),
         (len(result.not_run), "not run"),
     ]

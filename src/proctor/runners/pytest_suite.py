@@ -35,7 +35,7 @@ def plan(spec: RunSpec, python: str, voice: Voice, pythonpath: str = "") -> Laun
     else:
         argv += _TEXT_OPTIONS
     argv += _selection(spec)
-    return Launch(tuple(argv), spec.root, voice, environment, spec.memory)
+    return Launch(tuple(argv), spec.root, spec.runner, voice, environment, spec.memory)
 
 
 def _selection(spec: RunSpec) -> list[str]:

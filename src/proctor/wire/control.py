@@ -6,19 +6,25 @@ The decoder owns bytes, never a descriptor. It never allocates by a length that 
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Any, TypeAlias
 
 import msgspec
 
 from proctor.errors import ControlError
-from proctor.wire.ledger import Admission, Finished, Ledger, Partial, Refused
+from proctor.wire.ledger import Admission, Finished, Ledger, Partial, Plain, Refused
 
 LINE = 4096  # bytes of a control line, with its LF: what one write puts on a pipe whole
 _NUMBER = re.compile(r"[0-9]+\Z")
 _SIGNED = re.compile(r"-?[0-9]+\Z")
 _DURATION = re.compile(r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z")
 _SPAN = re.compile(r"([0-9]+)([smhd]?)")
+_PAST = 64  # bytes before the current one that are kept, to be shown with an error
 _decode = msgspec.json.Decoder().decode
+_decode_plain = msgspec.json.Decoder(Plain).decode
+_decode_many = msgspec.json.Decoder(list[Plain]).decode
+_MESSAGE = re.compile(rb"result ([0-9]{1,7})\n")
+_BULK = 4096  # bytes from which on it pays to look for many results at once
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -26,9 +32,20 @@ class ExitCode(msgspec.Struct, frozen=True):
     code: int
 
 
+class DurationAction(StrEnum):
+    SET = "set"
+    ADD = "add"
+    SUBTRACT = "sub"
+    SAVE = "save"
+    RESTORE = "restore"
+
+
 class Duration(msgspec.Struct, frozen=True):
-    action: str  # set, add, sub, save, restore
+    action: DurationAction
     seconds: int = 0
+
+
+_SIGNS = {"": DurationAction.SET, "+": DurationAction.ADD, "-": DurationAction.SUBTRACT}
 
 
 class Noop(msgspec.Struct, frozen=True):
@@ -64,6 +81,7 @@ class Broken(msgspec.Struct, frozen=True):
 Frame: TypeAlias = (
     Partial
     | Finished
+    | Plain
     | FileOpened
     | FileChunk
     | ExitCode
@@ -75,14 +93,26 @@ Frame: TypeAlias = (
 )
 
 
+class _Fault(Exception):
+    """A rule is broken in `data`, a line or a JSON, which begins at `at` in the buffer."""
+
+    def __init__(self, kind: str, rule: str, at: int, message: str, data: bytes) -> None:
+        self.kind, self.rule, self.at, self.data = kind, rule, at, data
+        super().__init__(message)
+
+
 class ControlDecoder:
     """`feed` returns what is complete. After a Broken or Disconnected frame it returns nothing more."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, plain: bool = False) -> None:
+        """With `plain`, results of a name and a status alone come in their short form."""
         self.ledger = ledger
+        self._plain = plain
+        self._expect_plain = plain  # as the last result was
         self.error: ControlError | None = None
         self.open = True
         self._offset = 0  # of the first byte in _chunks
+        self._past = b""  # the last bytes before it, to show them should something break
         self._chunks: list[bytes] = []
         self._have = 0
         self._need = 1
@@ -101,7 +131,8 @@ class ControlDecoder:
             return []
         buffer = data if len(self._chunks) == 1 else b"".join(self._chunks)
         frames: list[Frame] = []
-        at, have = 0, len(buffer)
+        at, have, most = 0, len(buffer), self.ledger.limits.json
+        in_bulk = True  # until it does not work
         try:
             while self.open:
                 if self._admitted is not None:
@@ -117,6 +148,10 @@ class ControlDecoder:
                     self._take_result(buffer[at:end], at, frames)
                     at = end
                     self._length = 0
+                elif in_bulk and self._expect_plain and have - at > _BULK:
+                    taken = self._take_many(buffer[at:], frames)
+                    in_bulk = taken > 0
+                    at += taken
                 else:
                     end = buffer.find(b"\n", at, at + LINE)
                     if end < 0:
@@ -124,18 +159,72 @@ class ControlDecoder:
                         self._need = have - at + 1
                         break
                     line, digits = buffer[at:end], buffer[at + 7 : end]
-                    if digits.isdigit() and len(digits) < 8 and line.startswith(b"result "):  # nearly all
-                        self._take_length(int(digits), at, line)
+                    if digits.isdigit() and len(digits) < 8 and line[:7] == b"result ":  # nearly all
+                        length = int(digits)
+                        start = end + 1
+                        if 0 < length <= most and start + length <= have:  # nearly always
+                            at = start + length
+                            self._take_result(buffer[start:at], start, frames)
+                            continue
+                        self._take_length(length, at, line)
                     else:
                         self._take_line(line, at, frames)
                     at = end + 1
-        except ControlError as error:
-            self._break(error, frames)
+        except _Fault as fault:
+            self._break(self._explained(fault, buffer), frames)
+        self._past = (self._past + buffer[max(0, at - _PAST) : at])[-_PAST:]
         self._offset += at
         rest = buffer[at:] if self.open else b""
         self._chunks = [rest] if rest else []
         self._have = len(rest)
         return frames
+
+    def _take_many(self, buffer: bytes, frames: list[Frame]) -> int:
+        """As many plain results as the buffer begins with, if all that is whole in it are such; else none.
+
+        They are cut apart in one step and decoded in one. That is safe: a line's end is in no JSON string, so
+        it can stand for a joint; and where each joint has `}` before it and `{` after it, and nothing is
+        nested, each message is one object if there are as many objects as messages.
+        """
+        head, *parts = _MESSAGE.split(buffer)
+        lengths, bodies = parts[::2], parts[1::2]
+        if bodies and len(bodies[-1]) != int(lengths[-1]):  # not whole yet, or something else follows
+            del lengths[-1], bodies[-1]
+        sizes = list(map(len, bodies))
+        if head or not sizes or sizes != list(map(int, lengths)) or max(sizes) > self.ledger.limits.json:
+            return 0
+        joined = b",\n".join(bodies)
+        if not joined.count(b"\n") == joined.count(b"},\n{") == len(bodies) - 1:
+            return 0
+        if joined[:1] != b"{" or joined[-1:] != b"}":
+            return 0
+        try:
+            plain = _decode_many(b"[%b]" % joined)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return 0
+        if len(plain) != len(bodies) or not self.ledger.admit_many(plain):
+            return 0
+        frames.extend(plain)
+        return sum(sizes) + sum(map(len, lengths)) + len(bodies) * len(b"result \n")
+
+    @property
+    def direct(self) -> int:
+        """Bytes to come that are a file's and nothing else: they may go there without coming here."""
+        return self._left if self._admitted is not None and not self._chunks else 0
+
+    def went_by(self, count: int) -> list[Frame]:
+        """So many bytes went to the current file directly."""
+        self._past = b""  # they were not seen
+        self._offset += count
+        self._left -= count
+        frames: list[Frame] = []
+        self._take_files(b"", 0, frames)
+        return frames
+
+    @property
+    def offset(self) -> int:
+        """Bytes of the stream that have been taken."""
+        return self._offset
 
     def close(self) -> list[Frame]:
         """End of input. Inside a line, a JSON or a file that is an error."""
@@ -150,17 +239,28 @@ class ControlDecoder:
                 rule, part = "C13", "the last line has no LF"
             else:
                 return frames
-            near = b"".join(self._chunks)[-40:]
-            end = self._offset + self._have
-            self._break(ControlError("truncated", rule, end, f"the input ends early: {part}", near), frames)
+            from proctor.wire.control_cause import ended_early  # only on the way out
+
+            seen, message = b"".join(self._chunks), f"the input ends early: {part}"
+            error = ended_early(rule, self._offset, message, self._past, seen, self._length)
+            self._break(error, frames)
         return frames
 
     def _break(self, error: ControlError, frames: list[Frame]) -> None:
         self.error, self.open = error, False
         frames.append(Broken(error))
 
-    def _fault(self, kind: str, rule: str, at: int, message: str, near: bytes) -> ControlError:
-        return ControlError(kind, rule, self._offset + at, message, near[:40])
+    def _fault(self, kind: str, rule: str, at: int, message: str, data: bytes) -> _Fault:
+        return _Fault(kind, rule, at, message, data)
+
+    def _explained(self, fault: _Fault, buffer: bytes) -> ControlError:
+        from proctor.wire.control_cause import explained  # only on the way out
+
+        at, end = fault.at, fault.at + len(fault.data)
+        past = self._past + buffer[:at]
+        return explained(
+            fault.kind, fault.rule, str(fault), self._offset + at, past, fault.data, buffer[end:]
+        )
 
     def _check_line_size(self, buffer: bytes, at: int) -> None:
         if len(buffer) - at >= LINE:
@@ -174,8 +274,7 @@ class ControlDecoder:
         if not word:
             raise self._fault("bad_line", "C3", at, "an empty line, or one that begins with a space", line)
         if "\r" in text:
-            hint = "CR in a control line; open the descriptor in binary mode"
-            raise self._fault("bad_line", "C3", at, hint, line)
+            raise self._fault("bad_line", "C3", at, "CR in a control line", line)
         self._take_word(word, argument_text if space else None, at, line, frames)
 
     def _take_length(self, length: int, at: int, line: bytes) -> None:
@@ -212,9 +311,7 @@ class ControlDecoder:
                     raise self._fault("bad_args", "C9", at, "`reconnect` takes nothing or `always`", line)
                 frames.append(Reconnect(argument or "once"))
             case _:
-                known = "result, duration, exitcode, noop, disconnect, reconnect"
-                message = f"unknown control word {word[:40]!r}; known: {known}"
-                raise self._fault("unknown_word", "C9", at, message, line)
+                raise self._fault("unknown_word", "C9", at, f"unknown control word {word[:40]!r}", line)
 
     def _no_argument(self, word: str, argument: str | None, at: int, line: bytes) -> None:
         if argument is not None:
@@ -223,20 +320,28 @@ class ControlDecoder:
     def _duration(self, argument: str, at: int, line: bytes) -> Duration:
         if argument == "save":
             self._saved += 1
-            return Duration("save")
+            return Duration(DurationAction.SAVE)
         if argument == "restore":
             if not self._saved:
                 raise self._fault("bad_args", "C8", at, "`duration restore` without a `duration save`", line)
             self._saved -= 1
-            return Duration("restore")
+            return Duration(DurationAction.RESTORE)
         found = _DURATION.match(argument)
         if not found:
             message = "`duration` takes a time (90, 15m, 1h 30m), + or - a time, save or restore"
             raise self._fault("bad_args", "C8", at, message, line)
         seconds = sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(found[2]))
-        return Duration({"": "set", "+": "add", "-": "sub"}[found[1]], seconds)
+        return Duration(_SIGNS[found[1]], seconds)
 
     def _take_result(self, raw: bytes, at: int, frames: list[Frame]) -> None:
+        if self._expect_plain:
+            try:
+                short = _decode_plain(raw)
+                if self.ledger.admit_plain(short):
+                    frames.append(short)
+                    return
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                self._expect_plain = False
         try:
             body = _decode(raw)
             if type(body) is not dict:
@@ -245,9 +350,10 @@ class ControlDecoder:
         except RecursionError:
             raise self._fault("bad_json", "R3", at, "the JSON is nested too deeply", raw) from None
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise self._fault("bad_json", "R3", at, f"{_why_not_json(raw)}: {error}", raw) from None
+            raise self._fault("bad_json", "R3", at, f"not JSON: {error}", raw) from None
         except Refused as refused:
             raise self._fault("bad_result", refused.rule, at, str(refused), raw) from None
+        self._expect_plain = self._plain and len(body) == 2 and isinstance(received, Finished)
         if isinstance(received, Admission):
             self._admitted, self._files = received, list(received.files)
             self._open_file(frames)
@@ -280,24 +386,6 @@ class ControlDecoder:
         frames.append(self.ledger.commit(self._admitted))
         self._admitted = None
         return at
-
-
-def _why_not_json(raw: bytes) -> str:
-    """The likely cause, for the two mistakes that people really make: a wrong length, a wrong quote."""
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        return "not UTF-8"
-    import json  # only on the way out
-
-    try:
-        _, end = json.JSONDecoder().raw_decode(text.lstrip())
-    except (ValueError, RecursionError):
-        return "not JSON"
-    used = len(text[: len(text) - len(text.lstrip()) + end].encode())
-    if used < len(raw) and text[:1] != "\ufeff":
-        return f"JSON is {used} bytes, the line said {len(raw)}"
-    return "not JSON"
 
 
 def encode(body: dict[str, Any]) -> bytes:

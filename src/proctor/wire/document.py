@@ -100,14 +100,19 @@ class TestEntry(msgspec.Struct, omit_defaults=True):
     place: e.Place | None = None
     failure: e.Failure | None = None
     files: tuple[e.File, ...] = ()
+    testout: e.OutputLink | None = None
     properties: dict[str, Any] | None = None
     subtests: tuple[dict[str, Any], ...] = ()
+    part_of: str = ""
 
 
 def test(entry: e.TestFinished, load: Load) -> TestEntry:
+    more = entry.message or entry.failure or entry.properties or entry.files or entry.testout
+    if entry.part_of and not more:  # there may be very many
+        return TestEntry(entry.test, entry.outcome, 0.0, None, None, part_of=entry.part_of)
     seconds = round(entry.seconds, 6)
     plain = entry.passed_in is not None or (entry.outcome is Outcome.PASSED and len(entry.phases) == 3)
-    if plain and not entry.files:  # nearly all
+    if plain and not (entry.files or entry.properties):  # nearly all
         return TestEntry(entry.test, entry.outcome, seconds, None, None)
     paths = {file.name: file.path for file in entry.files}
     moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
@@ -126,8 +131,10 @@ def test(entry: e.TestFinished, load: Load) -> TestEntry:
         entry.place,
         entry.failure,
         entry.files,
+        entry.testout,
         entry.properties,
         subtests,
+        entry.part_of,
     )
 
 

@@ -34,6 +34,7 @@ WRITERS = {
 #: What a result may have beside its tests and their output, by the formats that keep it.
 _KEPT = {
     "files": {"ctrf"},
+    "links to output": set(),
     "properties": {"junit", "ctrf"},
     "keywords": {"ctrf"},
     "subtests": set(),
@@ -56,6 +57,7 @@ def left_out(name: str, result: Result) -> list[str]:
     tests = result.tests.values()
     present = {
         "files": any(test.files for test in tests),
+        "links to output": any(test.testout for test in tests),
         "properties": any(test.properties for test in tests),
         "keywords": any(test.keywords for test in tests),
         "subtests": any(phase.subtest is not None for test in tests for phase in test.phases),

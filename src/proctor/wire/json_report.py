@@ -17,7 +17,7 @@ Load = Callable[[str], str]
 def head(result: Result) -> dict[str, Any]:
     """Everything but the long lists, in the order in which the plugin has it."""
     finished = result.finished
-    summary: Counter[str] = Counter(_outcome(test) for test in result.tests.values())
+    summary: Counter[str] = Counter(_outcome(test) for test in _own(result))
     summary["total"] = sum(summary.values())
     summary["collected"] = finished.collected if finished else len(result.selected) + len(result.deselected)
     if result.deselected:
@@ -54,8 +54,13 @@ def _child(child: e.Child, deselected: set[str]) -> dict[str, Any]:
 
 
 def tests(result: Result, load: Load) -> Iterator[dict[str, Any]]:
-    for test in result.tests.values():
+    for test in _own(result):
         yield _test(test, load)
+
+
+def _own(result: Result) -> Iterator[e.TestFinished]:
+    """What tests report beside their own results is not known there."""
+    return (test for test in result.tests.values() if not test.part_of)
 
 
 def warnings(result: Result) -> list[dict[str, Any]]:

@@ -1,11 +1,12 @@
 """The full log: one JSON object a line. `suite`, `test` and `final` lines are those of the public stream with
-more in `extra`; `start`, `output`, `note` and `exit` lines are added. Readers skip what they do not know.
+more in `extra`; `start`, `output`, `attachment`, `note` and `exit` lines are added. Readers skip what they do
+not know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -37,6 +38,7 @@ _NOTES: dict[type, str] = {
     e.TestsSelected: "selected",
     e.TestsDeselected: "deselected",
     e.WarningRecorded: "warning",
+    e.ResultAmended: "amended",
     e.SessionInterrupted: "interrupted",
     e.SessionBroke: "broke",
     e.SessionFinished: "session",
@@ -95,22 +97,27 @@ class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_onl
     extra: e.TestFinished
 
 
-Line: TypeAlias = _Line | _StartLine | _TestLine
-
-
 def encode(entry: e.Entry, so_far: Result) -> bytes:
     """One line with its LF."""
-    return encode_lines([line(entry, so_far)])
+    return encode_lines([entry], so_far)
 
 
-def encode_lines(lines: Sequence[Line]) -> bytes:
+def encode_lines(entries: Iterable[e.Entry], so_far: Result) -> bytes:
     """Many at once, which costs half as much as one by one."""
-    return _encoder.encode_lines(lines)
+    return _encoder.encode_lines([_line(entry, so_far) for entry in entries])
 
 
-def line(entry: e.Entry, so_far: Result) -> Line:
+def encode_parts(first: int, at: float, parts: Iterable[e.TestFinished]) -> bytes:
+    """The lines of parts of tests that finished at the same moment, numbered from `first` on."""
+    at = round(at, 6)
+    return _encoder.encode_lines([_test_line(part, seq, at) for seq, part in enumerate(parts, first)])
+
+
+def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
     """A line as a value. `so_far` gives a `final` line its counts; nothing else is asked of it."""
     event, seq, at = entry.event, entry.seq, round(entry.at, 6)
+    if isinstance(event, e.TestFinished):
+        return _test_line(event, seq, at)
     if isinstance(event, e.TestStarted):
         place = event.place
         return (
@@ -118,10 +125,10 @@ def line(entry: e.Entry, so_far: Result) -> Line:
             if place
             else _StartLine(seq, at, event.test)
         )
-    if isinstance(event, e.TestFinished):
-        return _test_line(event, seq, at)
     if isinstance(event, e.OutputReceived):
-        return _Line("output", seq, at, stream=event.stream, text=event.text)
+        return _Line("output", seq, at, label=event.test, stream=event.stream, text=event.text)
+    if isinstance(event, e.FileAttached):
+        return _Line("attachment", seq, at, label=event.test, extra=event.file)
     if isinstance(event, e.SuiteStarted):
         extra = {"proctor": {"rev": FORMAT_VERSION}}
         return _Line(
@@ -130,13 +137,15 @@ def line(entry: e.Entry, so_far: Result) -> Line:
     if isinstance(event, e.CollectionFailed):
         return _collection_line(event, seq, at)
     if isinstance(event, e.ProcessExited):
-        return _Line("exit", seq, at, code=event.exit_code, signal=event.signal)
+        return _Line("exit", seq, at, label=event.test, code=event.exit_code, signal=event.signal)
     if isinstance(event, e.RunFinished):
         return _Line("final", seq, at, results=_tally(so_far), extra=event)
     return _Line("note", seq, at, kind=_NOTES[type(event)], extra=event)
 
 
 def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
+    if event.part_of and event.outcome not in BAD:  # there may be very many
+        return _TestLine(seq=seq, at=at, label=event.test, status=_STATUS[event.outcome], extra=event)
     file, line = (event.place.file, event.place.line) if event.place else ("", 0)
     status = _STATUS[event.outcome]
     reason = _reason(event.message or event.outcome) if status == "fail" else ""
@@ -191,11 +200,13 @@ def _event(line: _Line) -> e.Event | None:
                 return msgspec.convert(line.extra, e.CollectionFailed)
             return msgspec.convert(line.extra, e.TestFinished)
         case "output":
-            return e.OutputReceived(line.stream, line.text)
+            return e.OutputReceived(line.stream, line.text, line.label)
+        case "attachment":
+            return e.FileAttached(line.label, msgspec.convert(line.extra, e.File))
         case "suite":
             return e.SuiteStarted(line.name, line.build, line.count or 0)
         case "exit":
-            return e.ProcessExited(line.code or 0, line.signal)
+            return e.ProcessExited(line.code or 0, line.signal, line.label)
         case "final":
             return msgspec.convert(line.extra, e.RunFinished)
         case "note" if line.kind in _NOTE_TYPES:

@@ -6,8 +6,8 @@ whole changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
 
 import msgspec
 
@@ -18,7 +18,7 @@ _RESERVED = ("name", "status", "files", "partial", "testout")
 Body = dict[str, Any]
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much one test may send; each has its own clear error."""
 
     json: int = 16 << 20  # bytes of one result's JSON
@@ -55,6 +55,13 @@ class Finished(msgspec.Struct, frozen=True, gc=False):
     raw: bytes = b""
 
 
+class Plain(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """A result that is a name and a status and nothing else, in short form: some send very many."""
+
+    name: str
+    status: Literal["pass", "fail", "info", "warn", "skip", "error"]
+
+
 class Admission(msgspec.Struct, frozen=True):
     """A checked result whose files are still to come; `merged` is the final form if it closes."""
 
@@ -70,7 +77,7 @@ class Ledger:
         self.limits = limits or Limits()
         self.exit_code: int | None = None  # the `exitcode` word, which overrides what was observed
         # Raw, because most partials are only ever closed, and dicts cost ten times the memory.
-        self._open: dict[str | None, list[bytes]] = {}
+        self._open: dict[str | None, bytes | list[bytes]] = {}
         # But the newest is often the next to be closed: it is kept as it was decoded.
         self._newest: tuple[str | None, Body] | None = None
         self._taken: set[tuple[str | None, str]] = set()
@@ -109,6 +116,23 @@ class Ledger:
             return Admission(name, raw, body, merged, files)
         return self._count(name, raw, body, merged)
 
+    def admit_plain(self, plain: Plain) -> bool:
+        """Count it, if there is nothing more to look at than its own words."""
+        if plain.name in self._open or not plain.name or self._results >= self.limits.results:
+            return False
+        self._results += 1
+        return True
+
+    def admit_many(self, plain: list[Plain]) -> bool:
+        """All of them, or none."""
+        names = [result.name for result in plain]
+        if "" in names or not self._open.keys().isdisjoint(names):
+            return False
+        if self._results + len(plain) > self.limits.results:
+            return False
+        self._results += len(plain)
+        return True
+
     def commit(self, admitted: Admission) -> Partial | Finished:
         """The files are there: the result counts."""
         name = admitted.name
@@ -121,20 +145,24 @@ class Ledger:
             if name in self._open:
                 del self._open[name]
             return self._finish(name, merged, raw)
-        if name in self._open:
-            self._open[name].append(raw)
-            self._newest = None
-        else:
-            self._open[name] = [raw]
+        before = self._open.get(name)
+        if before is None:
+            self._open[name] = raw
             self._newest = None if b"null" in raw else (name, body)
+        else:
+            self._open[name] = [before, raw] if isinstance(before, bytes) else [*before, raw]
+            self._newest = None
         return Partial(name, body, raw)
 
-    def close(self, observed: int, error: str | None = None) -> list[Finished]:
-        """End of the test: partials in the order of their first appearance, then what we must add."""
+    def close(self, observed: int, note: str = "", error: str | None = None) -> Iterator[Finished]:
+        """End of the test: partials in the order of their first appearance, then what we must add.
+
+        `note` says how the process ended, if it is more than the exit code `observed`.
+        """
         own_partial: Body | None = None
-        last: list[Finished] = []
         for name in list(self._open):
             body = self._merge(name, {}, nulls=False)
+            del self._open[name]
             try:
                 self._check_testout(name, body, ())
             except Refused as refused:
@@ -143,15 +171,16 @@ class Ledger:
             if name is None and "status" not in body and error is None:
                 own_partial = body
             else:
-                last.append(self._finish(name, body))
-        self._open.clear()
+                yield self._finish(name, body)
         if error is not None:
-            last.append(self._finish(None, self._own_made({"status": "error"}, error)))
+            if own_partial is not None:
+                yield self._finish(None, own_partial)
+            yield self._finish(None, self._own_made({"status": "error"}, error))
         elif own_partial is not None or not self._own:
             code = observed if self.exit_code is None else self.exit_code
             own = {**(own_partial or {}), "status": "pass" if code == 0 else "fail"}
-            last.append(self._finish(None, self._own_made(own, f"exit code {code}")))
-        return last
+            said = note if note and self.exit_code is None else f"exit code {code}"
+            yield self._finish(None, self._own_made(own, said))
 
     def _own_made(self, body: Body, note: str) -> Body:
         name = OWN_OUTPUT
@@ -184,7 +213,8 @@ class Ledger:
             if replaced <= ("name" in last) + ("status" in first and "status" in last):
                 return merged  # the union itself: nothing is deleted, and what both say is a plain text
         merged = {}
-        for raw in self._open[name]:
+        parts = self._open[name]
+        for raw in [parts] if isinstance(parts, bytes) else parts:
             part = msgspec.json.decode(raw)
             part.pop("partial", None)
             if not merged and b"null" not in raw:

@@ -15,8 +15,10 @@ from proctor import events as e
 from proctor.fold import conclude
 from proctor.outcome import Outcome
 from proctor.wire.ledger import Body, Finished, Partial
+from proctor.wire.reported import Labels, amended, properties, reported
 
 KEY = "proctor"
+_KNOWN = frozenset({KEY, "name", "status", "files", "testout", "file", "line"})  # of a test's result
 
 
 class _CollectionError(msgspec.Struct):
@@ -66,7 +68,7 @@ class _SessionMessage(msgspec.Struct):
 
 
 class _TestMessage(msgspec.Struct):
-    proctor: _TestFacts = _TestFacts()
+    proctor: _TestFacts | None = None
 
 
 # From the bytes of a message, because that is twice as fast as from its values.
@@ -77,8 +79,8 @@ _test_facts = msgspec.json.Decoder(_TestMessage).decode
 class SessionReader:
     """Results in, events out. Holds what must wait: a suite begins when all its tests are known."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, output: str, labels: Labels) -> None:
+        self._name, self._output, self._labels = name, output, labels
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
         self._found: dict[str, e.Place] = {}
@@ -88,6 +90,12 @@ class SessionReader:
         self._places: dict[str, e.Place] = {}
         self._begun = False
 
+    def start(self) -> list[e.Event]:
+        return []
+
+    def full_name(self, name: str | None) -> str:
+        return self._name if name is None else name
+
     def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]:
         name = frame.name
         if name is None:
@@ -96,7 +104,9 @@ class SessionReader:
         name = self._strings.setdefault(name, name)
         if isinstance(frame, Partial):
             return self._test_started(name, frame.body)
-        return [self._test_finished(name, frame, files)]
+        if frame.raw or name not in self._places:
+            return [self._test_finished(name, frame, files)]
+        return []  # a test that the end of the process cut short: the fold knows more about that
 
     def close(self) -> list[e.Event]:
         """No more will come: let go of what was held back."""
@@ -105,11 +115,9 @@ class SessionReader:
         return held
 
     def _test_started(self, name: str, body: Body) -> list[e.Event]:
-        if name in self._places:
-            return []  # a partial that adds to a test which is under way
         file, line = body.get("file"), body.get("line")
-        if not isinstance(file, str):
-            return [e.TestStarted(name)]
+        if name in self._places or not isinstance(file, str):
+            return [amended(name, body)]  # of a test which is under way, or of a part of one
         place = self._found.get(name)
         if place is None or place.line != line or place.file != file:
             place = e.Place(file, line if isinstance(line, int) else 0)
@@ -118,17 +126,29 @@ class SessionReader:
 
     def _test_finished(self, name: str, frame: Finished, files: tuple[e.File, ...]) -> e.TestFinished:
         facts = _test_facts(frame.raw or b"{}").proctor
+        if facts is None and KEY not in frame.body:
+            test = next((test for test in self._places if name.startswith(f"{test}/")), name)
+            return reported(self._labels.label(name), test, frame.body, files, self._output)
         place = self._places.pop(name, None)
+        facts = facts or _TestFacts()
         keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))
         timed = facts.passed_in
         if timed is not None:  # nearly all
             seconds = timed[0] + timed[1] + timed[2]
+            custom = None if frame.body.keys() <= _KNOWN else properties(frame.body, _KNOWN)
             return e.TestFinished(
-                name, Outcome.PASSED, seconds, place=place, passed_in=timed, keywords=keywords, files=files
+                name,
+                Outcome.PASSED,
+                seconds,
+                place=place,
+                passed_in=timed,
+                keywords=keywords,
+                files=files,
+                properties=custom,
             )
         if not facts.phases:  # said in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
-        return concluded(name, facts.phases, place, keywords, files)
+        return concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
 
     def _session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []
@@ -193,8 +213,9 @@ def concluded(
     place: e.Place | None = None,
     keywords: tuple[str, ...] = (),
     files: tuple[e.File, ...] = (),
+    said: dict[str, Any] | None = None,
 ) -> e.TestFinished:
-    """The end of a test that is known by its phases."""
+    """The end of a test that is known by its phases; `said` is what its reporter had to add."""
     outcome = conclude(phases)
     return e.TestFinished(
         name,
@@ -207,6 +228,7 @@ def concluded(
         phases=phases,
         keywords=keywords,
         files=files,
+        properties=said,
     )
 
 

@@ -1,0 +1,108 @@
+"""How things are measured here: interleaved rounds of real commands, each in an environment of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+REPOSITORY = Path(__file__).parent.parent
+CACHE = REPOSITORY / ".cache" / "bench"
+
+
+class Spent(NamedTuple):
+    cpu: float
+    wall: float
+    peak: int = 0  # bytes of RSS, of the largest among the command, all it waited for, and us before it
+
+
+Run: TypeAlias = Callable[[], Spent]
+
+
+@dataclass
+class Cost:
+    cpu: list[float] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.cpu)
+
+    @property
+    def median_wall(self) -> float:
+        return statistics.median(self.wall)
+
+    @property
+    def least(self) -> float:
+        """For what is small beside the noise, which only ever adds."""
+        return min(self.cpu)
+
+
+def spend(command: Sequence[str], cwd: Path, **environ: str) -> Spent:
+    """What one run costs; a command that fails is an error of the benchmark."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env={**clean, **environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+    )
+    assert process.stdout is not None
+    while process.stdout.read(1 << 16):  # somebody reads: that is what output is for
+        time.sleep(0.02)
+    process.stdout.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} exited with {process.returncode}")
+    return Spent(usage.ru_utime + usage.ru_stime, time.perf_counter() - started, usage.ru_maxrss << 10)
+
+
+def spending(commands: dict[str, list[str]], cwd: Path) -> dict[str, Run]:
+    return {name: partial(spend, command, cwd) for name, command in commands.items()}
+
+
+def interleave(commands: dict[str, Run], rounds: int, what: str) -> dict[str, Cost]:
+    costs = {name: Cost() for name in commands}
+    for number in range(rounds + 1):
+        for name, run in commands.items():
+            print(f"{what}, round {number} of {rounds}: {name}", file=sys.stderr, flush=True)
+            spent = run()
+            if number:  # the first round only warms caches
+                costs[name].cpu.append(spent.cpu)
+                costs[name].wall.append(spent.wall)
+    return costs
+
+
+def environment(name: str, *packages: str) -> Path:
+    """A virtual environment of its own, made once; returns its bin directory."""
+    home = CACHE / "environments" / name
+    if not (home / ".ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
+        install = [str(home / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        constraints = ["-c", str(REPOSITORY / "constraints.txt")]
+        subprocess.run([*install, *constraints, *packages], check=True, stderr=subprocess.DEVNULL)
+        (home / ".ready").touch()
+    return home / "bin"
+
+
+def proctor_environment() -> Path:
+    """proctor as a user has it: installed from its wheel, without what only developers need."""
+    shutil.rmtree(CACHE / "environments" / "proctor", ignore_errors=True)
+    return environment("proctor", str(REPOSITORY))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

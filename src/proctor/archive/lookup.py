@@ -1,0 +1,105 @@
+"""Finds a run by what people call it, and a test in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import msgspec
+
+from proctor.archive.inside import read_inside
+from proctor.archive.recording import loader
+from proctor.archive.replay import replay
+from proctor.archive.store import EVENTS_FILE, RESULT_FILE, RUN_FILE, list_runs, read_head
+from proctor.errors import StreamError, UsageError
+from proctor.outcome import Outcome
+from proctor.wire.document_reader import RUNNING, KeptTest, kept_test, read, without_result
+
+LAST = "last"
+_NAMED = 5  # runs or tests that an error names
+_COMPARED = 5000  # ids that an unknown one is compared with: it takes a while
+
+
+class KeptRun(msgspec.Struct):
+    """What is on record of a run: every test of it by its id."""
+
+    path: Path
+    run_id: str
+    outcome: str
+    tests: dict[str, KeptTest]
+    notes: list[str] = []  # what the reader should know about the record itself
+
+    def test(self, test: str) -> KeptTest:
+        found = self.tests.get(test)
+        if found is None:
+            near = _nearest(test, self.tests)
+            hint = f"the nearest are {', '.join(near)}" if near else f"it has {len(self.tests)} tests"
+            raise UsageError(f"run {self.run_id} has no test {test!r}; {hint}")
+        return found
+
+    def below(self, test: str) -> list[KeptTest]:
+        """Results that a test reported about its parts."""
+        return [kept for name, kept in self.tests.items() if name.startswith(f"{test}/")]
+
+
+def find_run(name: str, root: Path, environ: Mapping[str, str]) -> Path:
+    """The directory of a run: by its id, the beginning of it, `last`, or its path."""
+    if os.sep in name or name in (os.curdir, os.pardir):
+        path = Path(name)
+        if not any((path / file).is_file() for file in (RUN_FILE, EVENTS_FILE)):
+            raise UsageError(f"{name} is not the directory of a run")
+        return path.absolute()
+    runs = list(list_runs(root, environ))
+    if not runs:
+        raise UsageError(f"no runs of {root} are kept")
+    if name == LAST:
+        return next((path for path in runs if _has_tests(path)), runs[0])
+    found = [path for path in runs if path.name.startswith(name)]
+    exact = [path for path in found if path.name == name]
+    if len(found) == 1 or exact:
+        return (exact or found)[0]
+    named = ", ".join(path.name for path in (found or runs)[:_NAMED])
+    if found:
+        raise UsageError(f"{len(found)} runs begin with {name!r}: {named}")
+    raise UsageError(f"no run begins with {name!r}; `{LAST}` is the newest, the newest are {named}")
+
+
+def _has_tests(path: Path) -> bool:
+    head = read_head(path)
+    return head is not None and not head.collect_only
+
+
+def read_run(path: Path) -> KeptRun:
+    """From the document of a run that finished, else from its log."""
+    try:
+        document = read(read_inside(path, RESULT_FILE))
+    except FileNotFoundError:
+        return _from_log(path)
+    except (StreamError, OSError) as error:
+        run = _from_log(path)
+        run.notes.insert(0, f"{RESULT_FILE} cannot be read, so this is from the log: {error}")
+        return run
+    tests = {test.node_id: test for test in document.tests}
+    tests |= {test: without_result(test, Outcome.NOT_RUN) for test in document.not_run}
+    return KeptRun(path, document.run_id, document.outcome, tests)
+
+
+def _from_log(path: Path) -> KeptRun:
+    replayed = replay(path)
+    result, load = replayed.result, loader(path)
+    tests = {test: kept_test(event, load) for test, event in result.tests.items()}
+    for test in result.running:
+        tests[test] = without_result(test, RUNNING, tuple(result.attached.get(test, ())))
+    for test in result.selected:
+        tests.setdefault(test, without_result(test, Outcome.NOT_RUN))
+    return KeptRun(path, result.run.run_id, str(result.outcome), tests, replayed.notes)
+
+
+def _nearest(test: str, known: Collection[str]) -> list[str]:
+    containing = [name for name in known if test in name]
+    if containing:
+        return containing[:_NAMED]
+    from difflib import get_close_matches  # only on the way out
+
+    return get_close_matches(test, list(known)[:_COMPARED], _NAMED)

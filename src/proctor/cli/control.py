@@ -1,0 +1,49 @@
+"""`proctor control check`: what a run would say to a recorded control stream. Writes no file."""
+
+from __future__ import annotations
+
+import sys
+from typing import IO
+
+import msgspec
+
+from proctor import config
+from proctor.cli import options
+from proctor.errors import UsageError
+from proctor.render.control_check import check_text
+from proctor.wire.control_check import Checked, ControlCheck
+
+_PIECE = 1 << 18  # bytes
+
+
+def main(arguments: list[str]) -> int:
+    parser = options.Parser("proctor control", description="Look at a recorded control stream.")
+    parser.add_argument("action", choices=("check",), help="check: say what is in it, or what broke it")
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="the stream; without it, stdin")
+    options.add_directory(parser)
+    parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")
+    parser.epilog = "Exit codes: 0 the stream is good, 1 it is broken."
+    parsed = parser.parse_args(arguments)
+    limits = config.load(options.project(parsed.directory)).limits
+    checked = _check(parsed.file, ControlCheck(limits))
+    if parsed.format == "json":
+        sys.stdout.buffer.write(msgspec.json.encode(checked.document()) + b"\n")
+    else:
+        sys.stdout.buffer.write(check_text(checked).encode())
+    return 0 if checked.error is None else 1
+
+
+def _check(name: str, check: ControlCheck) -> Checked:
+    if name == "-":
+        return _read(sys.stdin.buffer, check)
+    try:
+        with open(name, "rb") as file:
+            return _read(file, check)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}") from None
+
+
+def _read(file: IO[bytes], check: ControlCheck) -> Checked:
+    while not check.broken and (piece := file.read(_PIECE)):
+        check.feed(piece)
+    return check.close()

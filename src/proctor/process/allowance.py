@@ -1,0 +1,39 @@
+"""How long a test may take, which the test itself may change. Time is an argument, as in deadline."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from proctor.wire.control import Duration, DurationAction
+
+
+class Allowance:
+    """What the `duration` word acts on. Without a limit there is nothing to add to or to take from."""
+
+    def __init__(self, seconds: float | None, now: float) -> None:
+        self._end = None if seconds is None else now + seconds
+        self._saved: list[float | None] = []
+
+    def remaining(self, now: float) -> float | None:
+        """Seconds; not more than 0 when time is up, None when there is no limit."""
+        return None if self._end is None else self._end - now
+
+    def change(self, word: Duration, now: float) -> None:
+        match word.action:
+            case DurationAction.SET:
+                self._end = now + word.seconds
+            case DurationAction.ADD:
+                self._move(word.seconds)
+            case DurationAction.SUBTRACT:
+                self._move(-word.seconds)
+            case DurationAction.SAVE:
+                self._saved.append(self.remaining(now))
+            case DurationAction.RESTORE:
+                left = self._saved.pop()
+                self._end = None if left is None else now + left
+            case _:
+                assert_never(word.action)
+
+    def _move(self, seconds: float) -> None:
+        if self._end is not None:
+            self._end += seconds

@@ -1,0 +1,46 @@
+"""Waits for all processes of a run at once, and reads what they say in batches."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterable, Sequence
+
+from proctor.process.pace import Pace
+from proctor.process.stop import Stop
+from proctor.process.supervise import Chunk, Supervised
+
+
+class Watch:
+    def __init__(self, stop: Stop) -> None:
+        self._stop = stop
+        self._pace = Pace()
+
+    def wait(self, processes: Sequence[Supervised], seconds: float) -> list[tuple[Supervised, list[Chunk]]]:
+        """What each has said, after at most `seconds`."""
+        words = [self._stop.fileno(), *(process.socket for process in processes)]
+        ends = [end for process in processes for end in process.ends]
+        diverted = any(process.diversion for process in processes)  # straight to a file, at full speed
+        if (pause := self._pace.pause) and not diverted:
+            _ready(words, min(pause, seconds), hung_up=ends)
+        ready = _ready([*words, *ends], seconds)
+        if not ready:
+            for process in processes:
+                process.wake()
+        if self._stop.fileno() in ready:
+            self._stop.clear()
+        heard = [(process, process.gather(ready)) for process in processes]
+        self._pace.read(max((p.fullness(chunk) for p, chunks in heard for chunk in chunks), default=0.0))
+        return heard
+
+
+def _ready(descriptors: Iterable[int], seconds: float, hung_up: Iterable[int] = ()) -> set[int]:
+    """Like select, without its limit on how large a descriptor's number may be.
+
+    Those in `hung_up` count only when nobody is left who could write to them.
+    """
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    for descriptor in hung_up:
+        poll.register(descriptor, 0)
+    return {descriptor for descriptor, _ in poll.poll(max(0.0, seconds) * 1000)}

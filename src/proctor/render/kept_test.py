@@ -1,0 +1,67 @@
+"""One test of the archive, for a person: how it ended, why, and what it left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from proctor.render.neutral import neutral, neutral_block
+from proctor.wire.document_reader import KeptTest
+
+
+def test_text(test: KeptTest, below: Sequence[KeptTest], directory: str, notes: Sequence[str] = ()) -> str:
+    """`below` are results of its parts; `directory` is where the paths of files begin."""
+    traceback = neutral_block(test.traceback or "").rstrip()
+    parts = [
+        [*(f"note: {neutral(note)}" for note in notes), _headline(test), *_message(test, traceback)],
+        [traceback] if traceback else [],
+        _section("properties", _properties(test)),
+        _section("subtests", _subtests(test)),
+        _section("files", _files(test, directory)),
+        _section("results below", (f"{_headline(part)}{_first(part)}" for part in below)),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    indented = [f"  {line}" for line in lines]
+    return [title, *indented] if indented else []
+
+
+def _headline(test: KeptTest) -> str:
+    took = f" in {test.duration:.2f}s" if test.duration else ""
+    place = f" at {neutral(str(test.place))}" if test.place else ""
+    return f"{neutral(test.outcome).upper()} {neutral(test.node_id)}{took}{place}"
+
+
+def _message(test: KeptTest, traceback: str) -> Iterator[str]:
+    """It stands in most tracebacks already, and is not said twice."""
+    message = neutral_block(test.message or "").rstrip()
+    if message and message not in traceback:
+        yield message
+
+
+def _properties(test: KeptTest) -> Iterator[str]:
+    for key, value in (test.properties or {}).items():
+        if key != "note" or value != test.message:  # a note is the message
+            shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            yield f"{neutral(key)}: {neutral(shown)}"
+
+
+def _subtests(test: KeptTest) -> Iterator[str]:
+    for subtest in test.subtests:
+        yield f"{neutral(str(subtest.get('outcome')))} {neutral(str(subtest.get('name')))}"
+
+
+def _files(test: KeptTest, directory: str) -> Iterator[str]:
+    for file in test.files:
+        yield f"{neutral(file.name)}  {file.size} bytes  {neutral(f'{directory}/{file.path}')}"
+    if test.testout:
+        where = neutral(f"{directory}/{test.testout.path}")
+        yield f"{neutral(test.testout.name)}  its stdout and stderr  {where}"
+
+
+def _first(test: KeptTest) -> str:
+    lines = [line.strip() for line in (test.message or "").splitlines() if line.strip()]
+    return f": {neutral(lines[0])}" if lines else ""

@@ -1,0 +1,124 @@
+"""Plan a run of programs: each one is a test, whatever it is written in."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from proctor.errors import UsageError
+from proctor.launch import Launch, Voice
+from proctor.runners import matching
+from proctor.spec import RunSpec, TestProgram
+
+NAME = "command"
+DURATION_VARIABLE = "PROCTOR_DURATION"  # what a test reads to know how long it may take
+_NOT_LOOKED_INTO = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+class Plan(msgspec.Struct, frozen=True):
+    launches: tuple[Launch, ...]
+    deselected: tuple[str, ...] = ()
+
+
+def plan(spec: RunSpec, configured: tuple[TestProgram, ...], search_path: str) -> Plan:
+    """The programs named by the targets, or all that the project's settings list."""
+    root = Path(spec.root)
+    targets = spec.selection.targets
+    if not targets and not configured:
+        would = "name programs or a directory of them, or list them as [[tool.proctor.tests]]"
+        raise UsageError(f"no programs to run in {root}; {would}")
+    found: dict[str, TestProgram] = {} if targets else {test.name: test for test in configured}
+    for target in targets:
+        for test in _named(target, root, configured):
+            found.setdefault(test.name, test)
+    wanted = [test for test in found.values() if _is_wanted(test, spec)]
+    deselected = tuple(name for name in found if name not in {test.name for test in wanted})
+    return Plan(tuple(_launch(test, spec, search_path) for test in wanted), deselected)
+
+
+def _named(target: str, root: Path, configured: Iterable[TestProgram]) -> list[TestProgram]:
+    if not target or "\0" in target:
+        raise UsageError(
+            f"not a target: {target!r}; a program, a directory of programs or a test's name would do"
+        )
+    known = [test for test in configured if target == test.name or target.startswith(test.name + "/")]
+    if known:
+        return known
+    path = _path(target, root)
+    if path.is_dir():
+        inside = [_program(file, root) for file in _executables(path)]
+        if not inside:
+            raise UsageError(f"no executable file in {path}; `chmod +x` makes a program of a script")
+        return inside
+    if not path.is_file():
+        names = ", ".join(test.name for test in configured)
+        raise UsageError(f"no program and no test {target!r}" + (f"; known tests: {names}" if names else ""))
+    if not _is_executable(path):
+        raise UsageError(f"{path} is not executable; `chmod +x {path}` makes it a program")
+    return [_program(path, root)]
+
+
+def _path(target: str, root: Path) -> Path:
+    """A path, or the name of a test or of one of its parts, which is a path below the project."""
+    if target.startswith("/"):
+        below = root / target[1:]
+        for path in (below, *below.parents):
+            if path == root:
+                break
+            if path.is_file() and _is_executable(path):
+                return path
+    return root / target
+
+
+def _program(path: Path, root: Path) -> TestProgram:
+    path = path.absolute()
+    inside = path.is_relative_to(root)
+    return TestProgram(f"/{path.relative_to(root).as_posix()}" if inside else str(path), (str(path),))
+
+
+def _executables(directory: Path) -> Iterator[Path]:
+    for path in sorted(directory.iterdir()):
+        if path.name.startswith(".") or path.name in _NOT_LOOKED_INTO:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from _executables(path)
+        elif path.is_file() and _is_executable(path):
+            yield path
+
+
+def _is_executable(path: Path) -> bool:
+    return bool(path.stat().st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH))
+
+
+def _is_wanted(test: TestProgram, spec: RunSpec) -> bool:
+    keywords, markers = spec.selection.keywords, spec.selection.markers
+    name = test.name.lower()
+    if keywords and not matching.parse(keywords)(lambda word: word.lower() in name):
+        return False
+    return not markers or matching.parse(markers)(lambda word: word in test.tags)
+
+
+def _launch(test: TestProgram, spec: RunSpec, search_path: str) -> Launch:
+    cwd = Path(spec.root) / test.cwd
+    told = {} if test.duration is None else {DURATION_VARIABLE: f"{test.duration:g}"}
+    return Launch(
+        (_resolved(test.command[0], cwd, search_path), *test.command[1:], *spec.arguments),
+        str(cwd),
+        test.name,
+        Voice.PROGRAM,
+        {**test.environment, **told},
+        spec.memory,
+        test.duration,
+        test.tags,
+    )
+
+
+def _resolved(program: str, cwd: Path, search_path: str) -> str:
+    """As a shell finds it; what cannot be found is left as it is, and the start will say so."""
+    if "/" in program:
+        return str(cwd / program)
+    places = [Path(place or cwd) / program for place in search_path.split(":")]
+    return str(next((path for path in places if path.is_file() and _is_executable(path)), program))
