@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -112,6 +113,7 @@ def test_what_the_format_cannot_hold_is_said_once(tmp_path):
         (["unclear.log", "--from", "subunit", "--to", "tap"], "no format 'subunit' is read; known: junit"),
         (["unclear.log", "--to", "jest"], "invalid choice: 'jest'"),
         (["unclear.log"], "--to"),
+        (["a.tap", "--to", "junit", "-o", "./a.tap"], "./a.tap is the report itself; another file would do"),
         (["a.tap", "--to", "tap", "-o", "no/where"], "no/where: No such file or directory"),
     ],
 )
@@ -136,6 +138,15 @@ def test_a_wrong_request_leaves_the_output_alone(tmp_path):
 
     assert ran.code == 4
     assert (tmp_path / "out.xml").read_text() == "precious"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_output_that_cannot_be_written_is_never_a_success(target):
+    ran = convert("go/all.jsonl", target, "-o", "/dev/full")
+
+    assert ran.code == 4
+    assert ran.err == "proctor: /dev/full: No space left on device [usage]\n"
 
 
 def test_only_the_formats_in_use_are_imported():

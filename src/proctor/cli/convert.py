@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from typing import IO
 
 from proctor.cli.parser import Parser
 from proctor.errors import StreamError, UsageError
-from proctor.events import ChannelBroken, RunStarted
+from proctor.events import ChannelBroken, Entry, RunStarted
 from proctor.launch import Voice
-from proctor.relay import Relay, Sink
+from proctor.relay import Relay
 from proctor.result import Result
-from proctor.wire import document, formats
+from proctor.wire import document, formats, jsonl
 from proctor.wire.detect import HEAD, detect
 from proctor.wire.report import Reader
 
@@ -24,6 +25,8 @@ _INCOMPLETE = 2
 def main(arguments: list[str]) -> int:
     parsed = _parser().parse_args(arguments)
     try:
+        if parsed.output and os.path.exists(parsed.output) and _same(parsed.input, parsed.output):
+            raise UsageError(f"-o {parsed.output} is the report itself; another file would do")
         source = sys.stdin.buffer if parsed.input == "-" else open(parsed.input, "rb")  # noqa: SIM115
         with source:
             return _convert(source, parsed.input, parsed.source, parsed.target, parsed.output)
@@ -31,6 +34,10 @@ def main(arguments: list[str]) -> int:
         if isinstance(error, BrokenPipeError):
             raise
         raise UsageError(f"{error.filename or parsed.output or 'stdout'}: {error.strerror}") from None
+
+
+def _same(source: str, output: str) -> bool:
+    return source != "-" and os.path.samefile(source, output)
 
 
 def _parser() -> Parser:
@@ -47,36 +54,50 @@ def _parser() -> Parser:
     return parser
 
 
+class _Log:
+    """A sink that writes each event as it comes. Its fault is kept: the file is all that is asked for."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.fault: OSError | None = None
+
+    def handle(self, entry: Entry, so_far: Result) -> None:
+        try:
+            self._file.write(jsonl.encode(entry, so_far))
+        except OSError as error:
+            self.fault = error
+            raise
+
+    def tick(self, now: float, so_far: Result) -> None:
+        """There is no one to wait for a line."""
+
+
 def _convert(source: IO[bytes], name: str, form: str, target: str, output: str | None) -> int:
     head = source.read(HEAD)
     if form == "auto":
         form = _detected(head, name)
     reader = formats.reader(form)  # before the output is opened: a wrong name must not cost a file
     with _output(output) as file:
+        log = _Log(file)
         started = RunStarted("", form, (), "", "", "", source=Voice.REPORT)
-        relay = Relay(started, _sinks(target, file))
+        relay = Relay(started, [log] if target == "events" else [])
         gap = _read(head, source, reader, relay)
         finished = relay.result.finished
         result = relay.close(finished.duration if finished else 0.0)
         for chunk in _chunks(target, result):
             file.write(chunk)
-        file.flush()
-    lost = formats.left_out(target, result) if target in formats.WRITERS else []
+        if log.fault is not None:
+            raise log.fault
+    _remark(name, target, gap, formats.left_out(target, result) if target in formats.WRITERS else [])
+    return _INCOMPLETE if gap else 0
+
+
+def _remark(name: str, target: str, gap: str, lost: list[str]) -> None:
     remarks = [f"{name} is not complete: {gap}"] if gap else []
     if lost:
         remarks.append(f"{target} cannot hold {', '.join(lost)}: left out")
     if remarks:
         print(f"proctor: {'; '.join(remarks)}", file=sys.stderr)
-    return _INCOMPLETE if gap else 0
-
-
-def _sinks(target: str, file: IO[bytes]) -> list[Sink]:
-    """Events are written as they are read; everything else when all of them are known."""
-    if target != "events":
-        return []
-    from proctor.cli.output import Events
-
-    return [Events(file)]
 
 
 def _detected(head: bytes, name: str) -> str:
