@@ -108,6 +108,16 @@ EXPECTED = {
     "node/sums.xml": NODE
     | {"with subtests > inner passes": "passed", "with subtests > inner fails": "failed"},
     "jest/sums.json": named("/project/sums.test.js::", JEST),
+    "ctrf/sums.json": {
+        "sums.test.js > passes": "passed",
+        "sums.test.js > fails": "failed",
+        "sums.test.js > throws": "failed",
+        "sums.test.js > skipped": "skipped",
+        "sums.test.js > todo": "skipped",
+        "sums.test.js > fails as it should": "passed",
+        "sums.test.js > a group > a group adds <&>": "passed",
+        "sums.test.js > a group > deeper > a group deeper subtracts": "failed",
+    },
     "vitest/sums.json": named("/project/sums.test.js::", JEST),
     "vitest/sums.xml": named("sums.test.js::", JEST),
     "bats/sums.tap": BATS,
@@ -131,6 +141,7 @@ EXPECTED = {
     },
 }
 COMPLETE_AND_GREEN = [
+    "ctrf/fine.json",
     "cargo/doc.txt",
     "cargo/fine.jsonl",
     "go/fine.jsonl",
@@ -272,7 +283,7 @@ def test_a_report_that_is_cut_short_is_no_pass(name):
         assert read(body[:end], form).outcome is not RunOutcome.PASSED, body[:end]
 
 
-@pytest.mark.parametrize("name", ["jest/fine.json", "vitest/fine.json", "node/fine.xml", "vitest/fine.xml"])
+@pytest.mark.parametrize("name", ["ctrf/fine.json", "jest/fine.json", "node/fine.xml", "vitest/fine.xml"])
 def test_a_document_that_is_cut_anywhere_is_broken(name):
     data, form = REPORTS[name].rstrip(), detect(REPORTS[name], name)
 
@@ -290,6 +301,9 @@ def test_a_document_that_is_cut_anywhere_is_broken(name):
         ("jest/fine.json", b'"wasInterrupted":false', b'"wasInterrupted":true', "interrupted"),
         ("vitest/fine.xml", b'tests="1"', b'tests="2"', "has 1 of its 2 tests"),
         ("vitest/fine.xml", b'failures="0"', b'failures="1"', "says 1 failed; none of its tests did"),
+        ("ctrf/fine.json", b'"tests": 1', b'"tests": 2', "its summary has 2 tests, its list 1"),
+        ("ctrf/fine.json", b'"failed": 0', b'"failed": 1', "its summary has 1 failed, its list 0"),
+        ("ctrf/fine.json", b'"status": "passed"', b'"status": "other"', ""),
         ("cargo/doc.txt", b"2 passed", b"3 passed", "counted 3 tests"),
         ("cargo/fine.jsonl", b'"passed": 1', b'"passed": 2', "counted 3 tests"),
         ("tap-j/fine.jsonl", b'"count":1', b'"count":2', "1 of 2 tests"),

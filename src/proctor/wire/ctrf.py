@@ -19,6 +19,7 @@ from proctor.wire.report import COLLECTION_ERROR, Document, decode, finished, li
 SPEC_VERSION = "0.0.0"
 
 _STATUSES = {"passed": Outcome.PASSED, "failed": Outcome.FAILED, "skipped": Outcome.SKIPPED}
+_NOT_RUN = {"todo", "pending", "disabled", "ignored"}  # raw words of tools whose reporters write `other`
 _WORDS = {
     Outcome.PASSED: "passed",
     Outcome.XPASSED: "passed",
@@ -113,7 +114,7 @@ class CtrfReader(Document):
             name,
             refined(outcome, test.raw_status),
             max(0.0, test.duration / 1000),
-            message=test.message or unclear,
+            message=test.message or unclear or ("todo" if test.raw_status == "todo" else ""),
             traceback=test.trace or "",
             place=e.Place(test.file_path, max(0, test.line or 0)) if test.file_path else None,
             stdout=_joined(test.stdout),
@@ -123,8 +124,8 @@ class CtrfReader(Document):
 
 
 def _outcome(test: _Test) -> Outcome:
-    """`other` may be anything, so it is no pass."""
-    if test.status == "pending":
+    """`other` may be anything, so it is no pass, unless the tool's own word says what it is."""
+    if test.status == "pending" or (test.status == "other" and test.raw_status in _NOT_RUN):
         return Outcome.SKIPPED
     return _STATUSES.get(test.status, Outcome.ERROR)
 
