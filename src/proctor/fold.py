@@ -166,7 +166,7 @@ def _lost(result: Result) -> tuple[Outcome, str]:
         failure = result.interrupted.failure
         return Outcome.ERROR, failure.message or failure.type
     if result.channel_error is not None:
-        return Outcome.ERROR, "not heard of again: the control channel broke"
+        return Outcome.ERROR, f"not heard of again: {result.channel_error}"
     if result.exited is None or result.finished is not None:
         return Outcome.ERROR, "never finished"
     if result.exited.signal:
