@@ -20,6 +20,7 @@ class Replay:
         self._readers, self._done = readers, done
         self._relay: Relay | None = None
         self._at = 0.0
+        self.gaps: list[str] = []  # why runs were cut short
 
     def take(self, entries: Iterable[e.Entry]) -> None:
         for entry in entries:
@@ -54,6 +55,7 @@ class Replay:
 
     def _cut(self, relay: Relay, reason: str) -> None:
         result = relay.result
+        self.gaps.append(reason)
         for event in closing_events(result, self._at):
             if isinstance(event, e.RunFinished):
                 reason += _missing(result)

@@ -12,7 +12,7 @@ import pytest
 from proctor_testing import GUARD, clean_environment, command, proctor
 from report_testing import FOREIGN, REPORTS
 
-TARGETS = ("json", "events", "junit", "ctrf", "tap")
+TARGETS = ("json", "stream", "events", "junit", "ctrf", "tap")
 
 
 def convert(name: str, target: str, *more: str):
@@ -108,9 +108,15 @@ def test_what_the_format_cannot_hold_is_said_once(tmp_path):
     "arguments, words",
     [
         (["nowhere.xml", "--to", "tap"], "nowhere.xml: No such file or directory"),
-        (["unclear.log", "--to", "tap"], "cannot tell the format of unclear.log; --from: junit, tap"),
-        (["empty.json", "--to", "tap"], "empty.json is empty: the tool that should have written it ended"),
-        (["unclear.log", "--from", "subunit", "--to", "tap"], "no format 'subunit' is read; known: junit"),
+        (
+            ["unclear.log", "--to", "tap"],
+            "cannot tell the format of unclear.log; known: events, stream, json, junit, tap",
+        ),
+        (["empty.json", "--to", "tap"], "empty.json is empty: what should have written it ended"),
+        (
+            ["unclear.log", "--from", "subunit", "--to", "tap"],
+            "no format 'subunit' is read; known: events, stream, json, junit",
+        ),
         (["unclear.log", "--to", "jest"], "invalid choice: 'jest'"),
         (["unclear.log"], "--to"),
         (["a.tap", "--to", "junit", "-o", "./a.tap"], "./a.tap is the report itself; another file would do"),
@@ -161,3 +167,84 @@ def test_only_the_formats_in_use_are_imported():
     assert "proctor.wire.tap_writer" in done.stdout
     assert "proctor.wire.junit" not in done.stdout
     assert "proctor.wire.jest" not in done.stdout
+
+
+# Our own formats
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A run with every kind of outcome, in all the formats that we read back."""
+    root = tmp_path_factory.mktemp("own")
+    (root / "test_a.py").write_text(
+        "import pytest\n"
+        "def test_passes(proctor_report): proctor_report('warn', 'part', note='slow')\n"
+        "def test_fails(): assert 1 == 2\n"
+        "@pytest.mark.skip(reason='later')\ndef test_skips(): pass\n"
+        "@pytest.mark.xfail\ndef test_expected(): assert 0\n"
+        "@pytest.fixture\ndef broken(): raise RuntimeError('no')\n"
+        "def test_errs(broken): pass\n"
+    )
+    forms = ("json", "events", "stream", "results", "junit", "ctrf", "tap")
+    wishes = [f"-o{form}=out.{form}" for form in forms]
+    ran = proctor("run", "--python", sys.executable, *wishes, cwd=root)
+    assert ran.code == 1
+    return root
+
+
+def outcomes(root, name):
+    ran = proctor("convert", name, "--to", "json", cwd=root)
+    assert ran.code == 0, ran.err
+    found = ran.document
+    return found["outcome"], {test["node_id"]: test["outcome"] for test in found["tests"]}
+
+
+@pytest.mark.parametrize("form", ["json", "events"])
+def test_what_we_write_we_read_back(project, form):
+    said = json.loads((project / "out.json").read_text())
+
+    assert outcomes(project, f"out.{form}") == (
+        "failed",
+        {test["node_id"]: test["outcome"] for test in said["tests"]},
+    )
+
+
+def test_parts_that_no_suite_announced_are_a_suite_of_their_own_in_the_stream(project):
+    ran = proctor("convert", "out.stream", "--to", "names", cwd=project)
+
+    assert ran.code == 0
+    assert "FAILED  test_a.py::test_fails" in ran.out
+    assert "warn    test_a.py::test_passes/part" in ran.out
+
+
+@pytest.mark.parametrize("form", ["junit", "ctrf", "tap"])
+def test_what_a_run_writes_for_others_has_all_its_tests(project, form):
+    verdict, found = outcomes(project, f"out.{form}")
+
+    assert verdict == "failed"
+    assert len(found) == 6
+    assert sum(outcome in ("failed", "error") for outcome in found.values()) == 2
+
+
+def test_results_are_read_as_the_tests_and_parts_that_they_are(project):
+    _, found = outcomes(project, "out.results")
+
+    assert found["test_a.py::test_passes/part"] == "warn"
+    assert found["test_a.py::test_fails"] == "failed"
+
+
+def test_several_suites_do_not_fit_into_one_document(project):
+    (project / "two").write_bytes(2 * (project / "out.stream").read_bytes())
+
+    ran = proctor("convert", "two", "--to", "junit", cwd=project)
+
+    assert ran.code == 4
+    assert "runs, and junit holds one" in ran.err
+
+
+@pytest.mark.parametrize("form", ["human", "libtest", "dots", "names", "tree", "summary", "agent", "github"])
+def test_a_report_is_converted_to_text(project, form):
+    ran = proctor("convert", "out.ctrf", "--to", form, cwd=project)
+
+    assert ran.code == 0
+    assert "test_fails" in ran.out

@@ -109,7 +109,7 @@ def test_the_stream_of_a_process_that_leaves_in_the_middle_with_status_0(tmp_pat
 
 def test_the_stream_of_a_run_that_took_too_long(tmp_path):
     files = {"test_a.py": "import time\ndef test_slow(): time.sleep(600)\ndef test_never(): pass"}
-    code, lines = stream_of(write_project(tmp_path, files), "--timeout", "1")
+    code, lines = stream_of(write_project(tmp_path, files), "--timeout", "4")
 
     assert code == 2
     assert told(lines) == {"test_a.py::test_slow": "fail timeout", "test_a.py::test_never": "ignore not_run"}
@@ -302,14 +302,26 @@ def test_input_that_ends_early_is_said_to_be_incomplete(tmp_path):
     assert ran.out.startswith("INCOMPLETE 1 passed")
 
 
-@pytest.mark.parametrize("content", [b"", b"hello\n", b"<testsuites/>"])
-def test_input_without_a_suite_is_a_clear_error(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"", "x is empty"), (b"hello\n", "cannot tell the format of x")]
+)
+def test_input_that_tells_of_no_run_is_a_clear_error(tmp_path, content, said):
     (tmp_path / "x").write_bytes(content)
 
     ran = proctor("show", "x", cwd=tmp_path)
 
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "proctor: x has no suite; nothing to show [stream]\n"
+    assert (ran.code, ran.out) == (4, "")
+    assert said in ran.err
+
+
+def test_another_tool_s_report_is_shown_like_a_run_of_ours(tmp_path):
+    (tmp_path / "x.tap").write_text("1..2\nok 1 - first\nnot ok 2 - second\n")
+
+    ran = proctor("show", "x.tap", "--format", "names", cwd=tmp_path)
+
+    assert ran.code == 1
+    assert "passed  first" in ran.out
+    assert "FAILED  second" in ran.out
 
 
 def test_a_file_that_is_not_there_is_a_mistake_in_the_command(tmp_path):

@@ -1,4 +1,4 @@
-"""`proctor convert`: another tool's report in another form."""
+"""`proctor convert`: a report in another form."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import sys
 from collections.abc import Iterator
 from typing import IO
 
+from proctor.cli import readers
 from proctor.cli.parser import Parser
-from proctor.errors import StreamError, UsageError
-from proctor.events import ChannelBroken, Entry, RunStarted
-from proctor.launch import Voice
-from proctor.relay import Relay
+from proctor.cli.readers import AtTheEnd, Events, Stream
+from proctor.errors import UsageError
+from proctor.events import Entry
+from proctor.relay import Sink
+from proctor.replay import Replay
 from proctor.result import Result
-from proctor.wire import document, formats, jsonl
-from proctor.wire.detect import HEAD, detect
-from proctor.wire.report import Reader
+from proctor.wire import document, formats
+from proctor.wire.any_report import AnyReport
 
 _PIECE = 1 << 16
-_OWN = ("json", "events")  # what we write of every run; the others are written for other tools
+TARGETS = ("json", "stream", "events", *formats.WRITERS, *readers.TEXTS, "agent", "github")
+_SINGLE = ("json", *formats.WRITERS)  # one run is one document
 _INCOMPLETE = 2
 
 
@@ -41,55 +43,74 @@ def _same(source: str, output: str) -> bool:
 
 
 def _parser() -> Parser:
-    parser = Parser("proctor convert", description="Write another tool's report in another form.")
+    parser = Parser("proctor convert", description="Write a report in another form.")
     parser.add_argument("input", metavar="IN", help="a report, or - for stdin")
     parser.add_argument("-o", dest="output", metavar="OUT", help="a file (stdout)")
     parser.add_argument(
-        "--from", dest="source", metavar="FORMAT", default="auto", help=f"auto, {', '.join(formats.READERS)}"
+        "--from", dest="source", metavar="FORMAT", default="auto", help=f"auto, {', '.join(formats.READ)}"
     )
-    parser.add_argument(
-        "--to", dest="target", metavar="FORMAT", required=True, choices=(*_OWN, *formats.WRITERS)
-    )
+    parser.add_argument("--to", dest="target", metavar="FORMAT", required=True, choices=TARGETS)
     parser.epilog = "Exits with 0 when the whole report was read and is complete, whatever its outcomes."
     return parser
 
 
-class _Log:
-    """A sink that writes each event as it comes. Its fault is kept: the file is all that is asked for."""
+def _convert(source: IO[bytes], name: str, form: str, target: str, output: str | None) -> int:
+    report = AnyReport(name, form)
+    batches = _entries(report, source)
+    first: list[Entry] = []
+    while report.form == "auto":  # a wrong wish must not cost a file, so it is opened when that is known
+        first += next(batches)
+    results: list[Result] = []
+    faults: list[OSError] = []
+    with _output(output) as file:
+        replay = Replay(lambda: [_Kept(_writer(target, file), faults)], results.append)
+        replay.take(first)
+        for batch in batches:
+            replay.take(batch)
+        replay.close()
+        if faults:
+            raise faults[0]
+    if len(results) > 1 and target in _SINGLE:
+        raise UsageError(f"{name} has {len(results)} runs, and {target} holds one; stream or events would do")
+    gap = "; ".join([*replay.gaps, *([report.gap] if report.gap else [])])
+    lost = formats.left_out(target, results[0]) if results and target in formats.WRITERS else []
+    _remark(name, target, gap if results else "it has no suite", lost)
+    return 0 if results and not gap else _INCOMPLETE
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.fault: OSError | None = None
+
+def _entries(report: AnyReport, source: IO[bytes]) -> Iterator[list[Entry]]:
+    while piece := source.read(_PIECE):
+        yield report.feed(piece)
+    yield report.close()
+
+
+class _Kept:
+    """A reader whose fault is kept: the file is all that is asked for."""
+
+    def __init__(self, sink: Sink, faults: list[OSError]) -> None:
+        self._sink, self._faults = sink, faults
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         try:
-            self._file.write(jsonl.encode(entry, so_far))
+            self._sink.handle(entry, so_far)
         except OSError as error:
-            self.fault = error
+            self._faults.append(error)
             raise
 
     def tick(self, now: float, so_far: Result) -> None:
-        """There is no one to wait for a line."""
+        """There is nobody who waits for a line."""
 
 
-def _convert(source: IO[bytes], name: str, form: str, target: str, output: str | None) -> int:
-    head = source.read(HEAD)
-    if form == "auto":
-        form = _detected(head, name)
-    reader = formats.reader(form)  # before the output is opened: a wrong name must not cost a file
-    with _output(output) as file:
-        log = _Log(file)
-        started = RunStarted("", form, (), "", "", "", source=Voice.REPORT)
-        relay = Relay(started, [log] if target == "events" else [])
-        gap = _read(head, source, reader, relay)
-        finished = relay.result.finished
-        result = relay.close(finished.duration if finished else 0.0)
-        for chunk in _chunks(target, result):
-            file.write(chunk)
-        if log.fault is not None:
-            raise log.fault
-    _remark(name, target, gap, formats.left_out(target, result) if target in formats.WRITERS else [])
-    return _INCOMPLETE if gap else 0
+def _writer(target: str, file: IO[bytes]) -> Sink:
+    if target == "events":
+        return Events(file)
+    if target == "stream":
+        from proctor.wire.stream import StrictStream
+
+        return Stream(file, StrictStream())
+    if target in readers.TEXTS or target in ("agent", "github"):
+        return readers.text_reader(target, readers.speaker(file), {})
+    return AtTheEnd(lambda result: file.writelines(_chunks(target, result)))
 
 
 def _remark(name: str, target: str, gap: str, lost: list[str]) -> None:
@@ -100,38 +121,6 @@ def _remark(name: str, target: str, gap: str, lost: list[str]) -> None:
         print(f"proctor: {'; '.join(remarks)}", file=sys.stderr)
 
 
-def _detected(head: bytes, name: str) -> str:
-    form = detect(head, name)
-    if form is None and not head:
-        raise UsageError(f"{name} is empty: the tool that should have written it ended before it did")
-    if form is None:
-        raise UsageError(f"cannot tell the format of {name}; --from: {', '.join(formats.READERS)}")
-    return form
-
-
-def _read(head: bytes, source: IO[bytes], reader: Reader, relay: Relay) -> str:
-    """What keeps the report from being complete; what was read until then is kept."""
-    try:
-        for piece in _pieces(head, source):
-            for event in reader.feed(piece):
-                relay.publish(event, 0.0)
-        for event in reader.close():
-            relay.publish(event, 0.0)
-    except StreamError as error:
-        relay.publish(ChannelBroken(str(error)), 0.0)
-    result = relay.result
-    if result.finished is None:
-        return result.channel_error or "it has no end"
-    return ""
-
-
-def _pieces(head: bytes, source: IO[bytes]) -> Iterator[bytes]:
-    piece = head
-    while piece:
-        yield piece
-        piece = source.read(_PIECE)
-
-
 def _output(path: str | None) -> IO[bytes]:
     return open(path, "wb") if path else open(sys.stdout.fileno(), "wb", closefd=False)
 
@@ -139,7 +128,7 @@ def _output(path: str | None) -> IO[bytes]:
 def _chunks(target: str, result: Result) -> Iterator[bytes]:
     if target == "json":
         return document.chunks(result, load=_no_files)
-    return formats.writer(target)(result) if target in formats.WRITERS else iter(())
+    return formats.writer(target)(result)
 
 
 def _no_files(path: str) -> str:

@@ -15,7 +15,7 @@ from proctor.relay import Sink
 from proctor.render.agent import agent_text
 from proctor.wire import document
 
-FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github")
+FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github", "junit", "ctrf", "tap")
 
 
 class Outputs:
@@ -41,6 +41,11 @@ class Outputs:
             self.result_lines.append(lambda line: _line(file, line))
         elif form == "json":
             self._last.append(lambda answer: _document(answer, file))
+        elif form in ("junit", "ctrf", "tap"):
+            from proctor.wire import formats
+
+            write = formats.writer(form)
+            self._last.append(lambda answer: file.writelines(write(answer.result)))
         elif form == "agent":
             self._last.append(lambda answer: speaker(file)(agent_text(answer.result)))
         else:

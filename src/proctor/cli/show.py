@@ -24,8 +24,8 @@ from proctor.render.agent import agent_text
 from proctor.render.kept_test import test_text
 from proctor.render.neutral import neutral_block
 from proctor.wire import document
+from proctor.wire.any_report import AnyReport
 from proctor.wire.document_reader import KeptTest
-from proctor.wire.stream_reader import StreamReader
 
 # 1: first published form.
 SCHEMA = "proctor.test/1"
@@ -68,8 +68,9 @@ def _show_stream(parsed: argparse.Namespace, path: Path | None) -> int:
     with show_stream.opened(path) as source:
         if parsed.strict:
             return show_stream.check(source.pieces(lambda: False), parsed.what)
+        reader = AnyReport(parsed.what, "events" if path is not None and path.is_dir() else "auto")
         form = chosen(parsed.format, os.environ)
-        return show_stream.show(StreamReader(), source, parsed.what, form, parsed.follow, os.environ)
+        return show_stream.show(reader, source, parsed.what, form, parsed.follow, os.environ)
 
 
 def _show_run(path: Path, form: str) -> int:

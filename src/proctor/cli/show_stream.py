@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from proctor.archive.inside import open_inside
 from proctor.archive.recording import loader, whole_output
@@ -31,6 +30,7 @@ from proctor.relay import Sink
 from proctor.replay import Replay
 from proctor.result import Result
 from proctor.wire import document
+from proctor.wire.report_run import RunReader
 from proctor.wire.stream import StrictStream
 from proctor.wire.stream_rules import StreamRules
 
@@ -104,16 +104,8 @@ def check(pieces: Iterator[bytes], name: str) -> int:
     return int(bool(broken))
 
 
-class Reader(Protocol):
-    """Bytes in pieces, entries out; each run begins with its `RunStarted`."""
-
-    def feed(self, data: bytes) -> list[Entry]: ...
-
-    def close(self) -> list[Entry]: ...
-
-
 def show(
-    reader: Reader, source: Source, name: str, form: str, follow: bool, environ: Mapping[str, str]
+    reader: RunReader, source: Source, name: str, form: str, follow: bool, environ: Mapping[str, str]
 ) -> int:
     """Tell the runs that are in the source; the exit code of the worst of them."""
     results: list[Result] = []

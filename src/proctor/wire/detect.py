@@ -8,6 +8,7 @@ HEAD = 64 * 1024  # bytes that are enough to tell
 
 #: Keys of a JSON document, most telling first; all of a row must be there.
 _DOCUMENTS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
+    ("json", (b'"schema"', b'"proctor.result/')),
     ("jest", (b'"numTotalTests"', b'"numRuntimeErrorTestSuites"')),
     ("vitest", (b'"numTotalTests"', b'"numTotalTestSuites"')),
     ("json-report", (b'"exitcode"', b'"summary"')),
@@ -16,6 +17,9 @@ _DOCUMENTS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
 )
 #: What a line of JSON has, most telling first.
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("events", re.compile(rb'"type"\s*:\s*"[a-z]+"\s*,\s*"seq"\s*:\s*[0-9]+\s*,\s*"at"\s*:')),
+    ("stream", re.compile(rb'"type"\s*:\s*"suite"(?=.*"(?:rustc|build)"\s*:)(?!.*"event"\s*:)')),
+    ("results", re.compile(rb'^\{"test"\s*:\s*"')),
     ("reportlog", re.compile(rb'"\$report_type"\s*:')),
     ("go-json", re.compile(rb'"Action"\s*:\s*"')),
     ("libtest-json", re.compile(rb'"type"\s*:\s*"(?:suite|test)",.*"event"\s*:')),

@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 from proctor.errors import UsageError
 from proctor.result import Result
 from proctor.wire.report import Reader
+from proctor.wire.report_run import ReportRun, RunReader
 
 Writer: TypeAlias = Callable[[Result], Iterator[bytes]]
 
@@ -24,7 +25,15 @@ READERS = {
     "json-report": "json_report_reader:JsonReportReader",
     "vitest": "jest:VitestReader",
     "jest": "jest:JestReader",
+    "results": "results:ResultsReader",
 }
+#: Ours: they tell of whole runs, verdict and all.
+RUN_READERS = {
+    "events": "stream_reader:StreamReader",
+    "stream": "stream_reader:StreamReader",
+    "json": "document_run:DocumentRun",
+}
+READ = (*RUN_READERS, *READERS)
 WRITERS = {
     "junit": "junit_writer:write",
     "ctrf": "ctrf:write",
@@ -46,6 +55,13 @@ _KEPT = {
 
 def reader(name: str) -> Reader:
     return cast(Reader, _find(READERS, name, "read")())
+
+
+def run_reader(name: str) -> RunReader:
+    """One that tells of whole runs, whichever format it is."""
+    if name in RUN_READERS:
+        return cast(RunReader, _find(RUN_READERS, name, "read")())
+    return ReportRun(name, reader(name))
 
 
 def writer(name: str) -> Writer:
@@ -70,7 +86,8 @@ def left_out(name: str, result: Result) -> list[str]:
 
 def _find(table: dict[str, str], name: str, done: str) -> Callable[..., object]:
     if name not in table:
-        raise UsageError(f"no format {name!r} is {done}; known: {', '.join(table)}")
+        known = READ if table is READERS else table
+        raise UsageError(f"no format {name!r} is {done}; known: {', '.join(known)}")
     module, _, attribute = table[name].partition(":")
     found: Callable[..., object] = getattr(import_module(f"proctor.wire.{module}"), attribute)
     return found
