@@ -512,7 +512,7 @@ def test_a_name_decides_only_for_an_empty_report():
 
 
 def test_an_unknown_format_is_named_with_those_that_are_known():
-    with pytest.raises(UsageError, match="'subunit' is read; known: junit, tap"):
+    with pytest.raises(UsageError, match="'subunit' is read; known: events, stream, json, junit, tap"):
         formats.reader("subunit")
     with pytest.raises(UsageError, match="'jest' is written; known: junit, ctrf, tap"):
         formats.writer("jest")
