@@ -6,18 +6,33 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import IO
 
+import msgspec
+
 from proctor.agent_mode import agent_mode
 from proctor.archive.recording import loader, whole_output
 from proctor.errors import UsageError
 from proctor.events import Entry
 from proctor.execute import Answer
 from proctor.relay import Sink
-from proctor.render.agent import agent_text
+from proctor.render.agent import Detail, agent_text
+from proctor.render.budget import within
 from proctor.render.human import PlainLog, report
 from proctor.result import Result
 from proctor.wire import document, jsonl
 
 FORMATS = ("auto", "human", "agent", "json", "events", "results")
+
+
+class Telling(msgspec.Struct, frozen=True):
+    """How much an agent is told."""
+
+    budget: int = 0
+    mask_secrets: bool = True
+    kept: bool = True  # `proctor show` will find the run
+
+    def text(self, result: Result) -> str:
+        detail = Detail(mask=self.mask_secrets, kept=self.kept)
+        return within(result, self.budget, detail) if self.budget else agent_text(result, detail)
 
 
 class Events:
@@ -36,7 +51,8 @@ class Events:
 class Outputs:
     """All that was asked for: what follows the run live, and what is written when it is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, telling: Telling) -> None:
+        self._telling = telling
         self.sinks: list[Sink] = []
         self.result_lines: list[Callable[[bytes], None]] = []
         self._last: list[Callable[[Answer], None]] = []
@@ -50,7 +66,7 @@ class Outputs:
         elif form == "json":
             self._last.append(lambda answer: _document(answer, file))
         elif form == "agent":
-            self._last.append(lambda answer: _text(file, agent_text(answer.result)))
+            self._last.append(lambda answer: _text(file, self._telling.text(answer.result)))
         else:
             self._last.append(lambda answer: _text(file, report(answer.result)))
 
@@ -76,8 +92,8 @@ class Outputs:
             close()
 
 
-def build(form: str, files: list[str], environ: Mapping[str, str]) -> Outputs:
-    outputs = Outputs()
+def build(form: str, files: list[str], environ: Mapping[str, str], telling: Telling) -> Outputs:
+    outputs = Outputs(telling)
     if form == "auto":
         form = "agent" if agent_mode(environ, sys.stdout.isatty()).on else "human"
     for option in files:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor import config
 from proctor.archive.inside import open_inside
 from proctor.archive.lookup import LAST, KeptRun, find_run, read_run
 from proctor.archive.recording import loader, whole_output
@@ -17,7 +18,7 @@ from proctor.archive.replay import replay
 from proctor.archive.store import RESULT_FILE
 from proctor.cli import options
 from proctor.errors import UsageError
-from proctor.render.agent import agent_text
+from proctor.render.agent import Detail, agent_text
 from proctor.render.kept_test import test_text
 from proctor.render.neutral import neutral_block
 from proctor.wire import document
@@ -42,9 +43,10 @@ def main(arguments: list[str]) -> int:
     parsed = parser.parse_args(arguments)
     if parsed.file is not None and parsed.test is None:
         raise UsageError("--file names a file of a test; `--test ID` says of which")
-    path = find_run(parsed.run, options.project(parsed.directory), os.environ)
+    root = options.project(parsed.directory)
+    path = find_run(parsed.run, root, os.environ)
     if parsed.test is None:
-        _show_run(path, parsed.format)
+        _show_run(path, parsed.format, config.load(root).mask_secrets)
         return 0
     run = read_run(path)
     test = run.test(parsed.test)
@@ -55,7 +57,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _show_run(path: Path, form: str) -> None:
+def _show_run(path: Path, form: str, mask: bool) -> None:
     if form == "json" and _copy(path, RESULT_FILE):
         return
     replayed = replay(path)
@@ -65,7 +67,7 @@ def _show_run(path: Path, form: str) -> None:
             sys.stdout.buffer.write(chunk)
     else:
         result.notices += replayed.notes
-        _say(agent_text(result))
+        _say(agent_text(result, Detail(rows=0, mask=mask)))
 
 
 def _copy(path: Path, relative: str) -> bool:

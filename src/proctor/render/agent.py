@@ -12,7 +12,7 @@ from proctor.causes import COLLECT, Cause, Occurrence, causes
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.captured import telling
 from proctor.render.failure_text import Wording, Words, place_text, words
-from proctor.render.ids import Known, factored, file_of, function_of
+from proctor.render.ids import Known, factored, file_of, fitted, function_of
 from proctor.render.neutral import neutral
 from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
@@ -22,8 +22,8 @@ _ONE_LINE = 160  # characters of ids that still go before the message instead of
 _OUTPUT_WIDTH = 160  # characters of a line of captured output
 _MOST_REASONS = 3  # of skips, of warnings
 _REASON_WIDTH = 100
-_MOST_OF_ONE_CAUSE = 2000  # tokens for the rows of one cause, and for the ids after them
-_MOST_IDS = 600
+_CHEAPEST_ROW = 5  # tokens that a row costs at least
+_MOST_IDS = 600  # tokens for the names of tests that have no row of their own
 
 
 class Detail(msgspec.Struct, frozen=True):
@@ -34,6 +34,10 @@ class Detail(msgspec.Struct, frozen=True):
     calls: bool = True
     more: bool = True  # lines under the line of a failure
     width: int = 300  # characters of a message
+    rows: int = 2000  # tokens for the tests of one cause; 0: all of them
+    mask: bool = True  # values that look like credentials
+    kept: bool = True  # the run is in the archive, so that `proctor show` can tell the rest
+    cut: str = ""  # what a budget took away
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -45,19 +49,17 @@ class Line(msgspec.Struct, frozen=True):
     opens: bool = False  # lines of this test's parameters follow, so its file stands alone
 
 
-def agent_text(result: Result, detail: Detail = Detail(), kept: bool = True) -> str:  # noqa: B008  frozen
-    """`kept`: the run is in the archive, so that `proctor show` can tell the rest."""
-    return "\n".join(Composer(result, detail, kept).lines()) + "\n"
+def agent_text(result: Result, detail: Detail = Detail()) -> str:  # noqa: B008  frozen
+    return "\n".join(Composer(result, causes(result), detail).lines()) + "\n"
 
 
 class Composer:
     """Composes one answer and remembers whether it left something out."""
 
-    def __init__(self, result: Result, detail: Detail, kept: bool) -> None:
-        self._result, self._detail, self._kept = result, detail, kept
-        self._wording = Wording(result.run.cwd, detail.width, detail.more)
+    def __init__(self, result: Result, found: list[Cause], detail: Detail) -> None:
+        self._result, self._causes, self._detail = result, found, detail
+        self._wording = Wording(result.run.cwd, detail.width, detail.more, detail.mask)
         self._known = Known([*(t.test for t in result.tests.values() if not t.part_of), *result.not_run])
-        self._causes = causes(result)
         self._left_out: dict[str, None] = {}  # tests about which there is more to know
         self._signs_explained = False
 
@@ -68,9 +70,32 @@ class Composer:
         if self._detail.passing and self._result.outcome is not RunOutcome.PASSED:
             yield from self._passing()
         yield from (f"note: {neutral(notice)}" for notice in self._result.notices)
-        if self._left_out and self._kept:
+        if self._detail.cut:
+            yield self._cut_line()
+        elif self._left_out and self._detail.kept:
             test = shlex.quote(neutral(next(iter(self._left_out)))) if len(self._left_out) == 1 else "ID"
             yield f"more: proctor show {self._result.run.run_id} --test {test}"
+
+    def partly(self, count: int, room: int = 0) -> Iterator[str]:
+        """So many causes, and the names of other failing tests: all, or what `room` tokens can hold."""
+        head, last = verdict_line(self._result), self._cut_line()
+        yield head
+        yield from self._harness()
+        yield from _laid_out([line for cause in self._causes[:count] for line in self._cause(cause)])
+        tests = list(dict.fromkeys(test for cause in self._causes[count:] for test in cause.tests))
+        if not room:
+            yield "other failures:"
+            yield from factored(tests, self._known)
+        else:
+            taken = estimate(f"{head}\n{last}\nand {len(tests)} more failing\n")
+            lines, named = fitted(tests, self._known, room - taken)
+            yield from lines
+            yield f"and {len(tests) - named} more failing"
+        yield last
+
+    def _cut_line(self) -> str:
+        whole = f"; all: proctor show {self._result.run.run_id}" if self._detail.kept else ""
+        return f"{self._detail.cut}{whole}"
 
     def _harness(self) -> Iterator[str]:
         """Why there is no better verdict, unless a test says it as well."""
@@ -92,13 +117,12 @@ class Composer:
     # Causes
 
     def _cause(self, cause: Cause) -> Iterator[Line]:
-        told = [self._words(occurrence) for occurrence in cause.occurrences]
-        if len(told) == 1:
-            yield self._single(cause.first, told[0])
+        if len(cause.occurrences) == 1:
+            yield self._single(cause.first, self._words(cause.first))
         elif len({occurrence.failure.message for occurrence in cause.occurrences}) == 1:
-            yield from self._same_words(cause, told[0])
+            yield from self._same_words(cause, self._words(cause.first))
         else:
-            yield from self._different_words(cause, told)
+            yield from self._different_words(cause)
 
     def _words(self, occurrence: Occurrence) -> Words:
         found = words(occurrence.failure, self._wording)
@@ -123,7 +147,9 @@ class Composer:
         more = (*told.more, *self._output(first))
         if len({occurrence.failure.place for occurrence in cause.occurrences}) > 1:
             yield Line(f"x{len(cause.occurrences)}{_phase(first)} {told.said}", more=more)
-            yield from self._bounded([self._row(occurrence, "") for occurrence in cause.occurrences])
+            yield from self._bounded(
+                [self._row(occurrence, "") for occurrence in cause.occurrences], cause.tests
+            )
             return
         place = first.failure.place
         ids = factored(cause.tests, self._known)
@@ -133,18 +159,20 @@ class Composer:
             return
         where = f" > {neutral(str(place))}" if place else ""
         yield Line(f"x{len(cause.occurrences)}{where}{_phase(first)} {told.said}", more=more)
-        yield from self._bounded([Line(line) for line in ids])
+        yield from map(Line, self._ids(cause.tests, ids))
 
-    def _different_words(self, cause: Cause, told: list[Words]) -> Iterator[Line]:
+    def _different_words(self, cause: Cause) -> Iterator[Line]:
         """What the failures have in common once, then each test with its own words."""
         first, count = cause.first, len(cause.occurrences)
+        most = self._detail.rows // _CHEAPEST_ROW or count
+        told = [self._words(occurrence) for occurrence in cause.occurrences[:most]]
         kind = first.failure.type
         prefix = f"{kind}: " if kind and all(t.said.startswith(f"{kind}: ") for t in told) else ""
         shared = told[0].more if len({t.more for t in told}) == 1 else ()
         place = first.failure.place
         function = {function_of(test) for test in cause.tests}
         own = place is not None and place.file == file_of(first.test) and not _phase(first)
-        pairs = list(zip(cause.occurrences, told, strict=True))
+        pairs = list(zip(cause.occurrences[:most], told, strict=True))
         if own and len(function) == 1 and place and all(t.endswith("]") for t in cause.tests):
             name = function.pop()
             yield Line(f" :{place.line} x{count} {kind if prefix else ''}".rstrip(), name, shared, opens=True)
@@ -159,7 +187,7 @@ class Composer:
             where = f" > {neutral(str(place))}" if place else ""
             yield Line(f"x{count}{where}{_phase(first)} {kind if prefix else ''}".rstrip(), more=shared)
             rows = [self._row(o, t.said.removeprefix(prefix), () if shared else t.more) for o, t in pairs]
-        yield from self._bounded(rows, cause)
+        yield from self._bounded(rows, [occurrence.test for occurrence in cause.occurrences])
 
     def _row(self, occurrence: Occurrence, said: str, more: tuple[str, ...] = ()) -> Line:
         place = "" if said else place_text(file_of(occurrence.test), occurrence.failure, self._detail.calls)
@@ -175,24 +203,30 @@ class Composer:
             return file
         return f"{file}:{place.line}" if place.file == occurrence.test else f"{file} > {neutral(str(place))}"
 
-    def _bounded(self, rows: list[Line], cause: Cause | None = None) -> Iterator[Line]:
-        """As many rows as one cause may have; then the ids of the others, as many as that may take."""
+    def _bounded(self, rows: list[Line], tests: list[str]) -> Iterator[Line]:
+        """As many rows as one cause may have; the tests of the others are named as far as that may take."""
         spent = 0
-        for at, row in enumerate(rows):
-            spent += estimate(row.test + row.text)
-            if spent > _MOST_OF_ONE_CAUSE:
-                yield from self._beyond(rows[at:], cause.tests[at:] if cause else [])
-                return
-            yield row
-
-    def _beyond(self, rows: list[Line], tests: list[str]) -> Iterator[Line]:
-        spent = 0
-        for line in factored(tests, self._known) if tests else []:
-            spent += estimate(line)
-            if spent > _MOST_IDS:
+        named = 0
+        for row in rows:
+            spent += estimate("".join([row.test, row.text, *row.more]))
+            if self._detail.rows and spent > self._detail.rows:
                 break
-            yield Line(line)
-        yield Line(f"and {len(rows)} more: proctor show {self._result.run.run_id}")
+            yield row
+            named += 1
+        others = tests[named:]
+        if others:
+            yield Line(f"and {len(others)} more like these:")
+            room = min(_MOST_IDS, self._detail.rows)
+            yield from map(Line, self._ids(others, factored(others, self._known), room))
+
+    def _ids(self, tests: list[str], lines: list[str], room: int = 0) -> list[str]:
+        """`lines` name these tests; if that is too much, as many as there is room for, and the way to all."""
+        room = room or self._detail.rows
+        if not self._detail.rows or estimate("\n".join(lines)) <= room:
+            return lines
+        lines, named = fitted(tests, self._known, room)
+        whole = f": proctor show {self._result.run.run_id}" if self._detail.kept else ""
+        return [*lines, f"and {len(tests) - named} more{whole}"]
 
     def _output(self, occurrence: Occurrence) -> Iterator[str]:
         test = self._result.tests.get(occurrence.test)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from proctor.render.neutral import neutral
+from proctor.render.tokens import estimate
 
 _PLAIN = re.compile(r"\w+")
 
@@ -45,7 +46,9 @@ def factored(tests: Sequence[str], known: Known) -> list[str]:
     files, rest = _whole(tests, known.files, file_of)
     functions, rest = _whole(rest, known.functions, parametrized_of)
     whole = [neutral(name) for name in (*files, *functions)]
-    lines = ["all of " + " ".join(whole)] if whole else []
+    plain = [name for name in whole if " " not in name]
+    lines = ["all of " + " ".join(plain)] if plain else []
+    lines += [f"all of {name}" for name in whole if " " in name]
     groups: dict[str, list[str]] = {}
     for test in rest:
         scope, name = _split(test)
@@ -53,6 +56,18 @@ def factored(tests: Sequence[str], known: Known) -> list[str]:
     for scope, names in groups.items():
         lines += _braced(scope, names)
     return lines
+
+
+def fitted(tests: Sequence[str], known: Known, room: int) -> tuple[list[str], int]:
+    """As many of the first of these tests as `room` tokens can name, and how many that are."""
+    few, many = 0, len(tests)
+    while few < many:
+        middle = (few + many + 1) // 2
+        if estimate("\n".join(factored(tests[:middle], known))) <= room:
+            few = middle
+        else:
+            many = middle - 1
+    return factored(tests[:few], known), few
 
 
 def _whole(
