@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from proctor.events import CollectionFailed, Failure, Place, TestFinished
+from proctor.events import CollectionFailed, Failure, Phase, Place, TestFinished
 from proctor.outcome import BAD, Outcome
 from proctor.result import Result
 
@@ -21,6 +21,7 @@ CALL = "call"
 _HARNESS = (Outcome.CRASH, Outcome.TIMEOUT)
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
+_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _SHAPED = 2000  # characters of a line that make its shape
 
 #: Raised by a test about itself: the same words at another line have another reason.
@@ -75,12 +76,18 @@ def _not_collected(error: CollectionFailed) -> Occurrence:
 def _of_test(test: TestFinished) -> Iterator[Occurrence]:
     failed = [phase for phase in test.phases if phase.outcome == "failed"]
     if any(phase.subtest is not None for phase in failed):
-        failed = [p for p in failed if p.subtest is not None or p.failure is not None]
+        failed = [phase for phase in failed if not _only_counts(phase)]
     for phase in failed:
         failure = phase.failure or Failure("", phase.longrepr)
         yield Occurrence(test.test, phase.when, failure, phase.subtest or "")
     if not failed:
         yield Occurrence(test.test, CALL, test.failure or Failure("", test.message or ""))
+
+
+def _only_counts(phase: Phase) -> bool:
+    """A test that has failed because of its subtests, which speak for themselves."""
+    message = phase.failure.message if phase.failure else ""
+    return phase.subtest is None and (not message or _SUBTESTS.fullmatch(message) is not None)
 
 
 def shape(message: str) -> str:

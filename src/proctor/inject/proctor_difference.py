@@ -147,6 +147,8 @@ class Search:
             self.add("%s[%d]" % (path, min(ours, theirs)), "only on the %s: %s" % (name, listed(rest)))
 
     def objects(self, left, right, path, depth):
+        if "_pytest" in (_library(left), _library(right)):
+            return  # an approximation explains itself
         if type(left) is not type(right):
             self.unequal(left, right, path)
         elif _library(left) == "numpy" and hasattr(left, "shape"):

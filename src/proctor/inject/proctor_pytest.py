@@ -329,6 +329,8 @@ def _exception_facts(excinfo, frames):
             return facts
     try:
         shown = excinfo.exconly(tryshort=True)
+        if type(value).__name__ == "FixtureLookupError" and value.argname:
+            shown = "FixtureLookupError: %s" % (value.msg or "fixture %r not found" % value.argname)
     except Exception:
         shown = _shown(value)
     facts = frames.failure(value, value.__traceback__, shown.strip())

@@ -98,20 +98,30 @@ def _assertion(failure: Failure, lines: list[str], wording: Wording) -> tuple[st
     if failure.difference and ("..." in first or len(first) > wording.width):
         head, *rest = (wording.clean(line) for line in failure.difference)
         return f"assert == fails{' ' if head.startswith('at ') else ': '}{head}", rest
-    wheres = [line.strip().lstrip("+ ") for line in lines[1:] if _WHERE.match(line)]
+    wheres = [_WHERE.sub("", line).strip() for line in lines[1:] if _WHERE.match(line)]
     if _BARE.fullmatch(first) and wheres:
-        told = wheres[: 2 if "<" in wheres[0] else 1]
-        return " ".join([first, *told]), []
+        return f"{first} where {_joined(wheres)}", []
     if "..." in first:
-        return first, [line for line in lines[1:] if not _WHERE.match(line) and not _NOISE.match(line)]
+        return first, [line for line in lines[1:] if not _WHERE.match(line)]
     return first, []
 
 
+def _joined(wheres: list[str]) -> str:
+    """`False = <method startswith>('x')` and `<method startswith> = 'abc'.startswith` say one thing."""
+    told = wheres[0]
+    for where in wheres[1:]:
+        name, equals, value = where.partition(" = ")
+        if equals and name.startswith("<") and name in told:
+            told = told.replace(name, value)
+    return told
+
+
 def _rest(lines: list[str], wording: Wording) -> tuple[list[str], bool]:
+    lines = [line for line in lines if not _NOISE.match(line)]
     shown = [wording.shorten(line, _MORE_WIDTH) for line in lines[:_MORE_LINES]]
     cut = len(lines) - len(shown)
     if cut:
-        shown.append(f"({cut} more lines)")
+        shown.append(f"({cut} more {'line' if cut == 1 else 'lines'})")
     return shown, bool(cut) or any(len(line.strip()) > _MORE_WIDTH for line in lines)
 
 
