@@ -21,6 +21,10 @@ _WHERE = re.compile(r"\s*\+\s+where ")
 _NOISE = re.compile(r"\s*(?:\?[ ^+\-]*$|Use -v|Full diff:|\.\.\.Full output|Skipping \d+|Omitting \d+|~)")
 
 
+#: unittest gives both values, and then again piece by piece.
+_TOLD_WHOLE = re.compile(r"AssertionError: (?:\w+ differ: )?.+ != .+")
+
+
 class Words(msgspec.Struct, frozen=True):
     """`said` is the whole of the line; `more` comes under it, and `left_out` says that there is yet more."""
 
@@ -90,6 +94,8 @@ def _opening(lines: list[str]) -> tuple[str, list[str]]:
     """A first line that only announces is said with what it announces."""
     if lines[0].endswith(":") and len(lines) > 1:
         return f"{lines[0]} {lines[1].strip()}", lines[2:]
+    if _TOLD_WHOLE.fullmatch(lines[0]) and "chars]" not in lines[0]:
+        return lines[0], [line for line in lines[-1:] if " : " in line]  # a message of the test's own
     return lines[0], lines[1:]
 
 
