@@ -151,7 +151,7 @@ class Search:
             return  # an approximation explains itself
         if type(left) is not type(right):
             self.unequal(left, right, path)
-        elif _library(left) == "numpy" and hasattr(left, "shape"):
+        elif _library(left) == "numpy" and getattr(left, "shape", ()):
             self.arrays(left, right, path)
         elif _library(left) == "pandas" and hasattr(left, "columns"):
             self.frames(left, right, path)
@@ -201,14 +201,16 @@ class Search:
                 self.compare(mine, other, "%s.%s" % (path, what), DEEPEST - 1)
                 return
         for name in list(left.columns)[:MOST_COMPARED]:
-            if str(left[name].dtype) != str(right[name].dtype):
-                text = "dtype %s != %s" % (left[name].dtype, right[name].dtype)
-                self.add("%s[%s]" % (path, show(name)), text)
-            elif left[name].dtype != object:
-                self.arrays(left[name].to_numpy(), right[name].to_numpy(), "%s[%s]" % (path, show(name)))
+            place = "%s[%s]" % (path, show(name))
+            mine, other = left[name], right[name]
+            if str(mine.dtype) != str(other.dtype):
+                self.add(place, "dtype %s != %s" % (mine.dtype, other.dtype))
+            elif mine.to_numpy().dtype != object:
+                self.arrays(mine.to_numpy(), other.to_numpy(), place)
             else:
-                mine, other = (table[name].tolist()[:MOST_COMPARED] for table in (left, right))
-                self.compare(mine, other, "%s[%s]" % (path, show(name)), DEEPEST - 1)
+                self.compare(
+                    mine.tolist()[:MOST_COMPARED], other.tolist()[:MOST_COMPARED], place, DEEPEST - 1
+                )
 
 
 # What may be asked of a value ---------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 
 import msgspec
 
@@ -59,9 +60,13 @@ class Composer:
     def __init__(self, result: Result, found: list[Cause], detail: Detail) -> None:
         self._result, self._causes, self._detail = result, found, detail
         self._wording = Wording(result.run.cwd, detail.width, detail.more, detail.mask)
-        self._known = Known([*(t.test for t in result.tests.values() if not t.part_of), *result.not_run])
         self._left_out: dict[str, None] = {}  # tests about which there is more to know
         self._signs_explained = False
+
+    @cached_property
+    def _known(self) -> Known:
+        tests = self._result.tests.values()
+        return Known([*(test.test for test in tests if not test.part_of), *self._result.not_run])
 
     def lines(self) -> Iterator[str]:
         yield verdict_line(self._result)
