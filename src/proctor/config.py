@@ -28,6 +28,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     runner: str | None = None
     timeout: float | str = 0.0
     memory: int | str = 0
+    budget: int = 0  # tokens of the text for agents; 0: as many as it takes
+    mask_secrets: bool = True
     keep_runs: int = 50
     hide_environment: tuple[str, ...] = ()  # names (with * and ?) of variables that tests must not see
     limits: Limits = Limits()

@@ -344,3 +344,22 @@ def test_escape_sequences_of_a_test_are_made_harmless(tmp_path):
     proctor("run", "--runner", "command", cwd=root)
 
     assert "\x1b" not in show(root, "--test", "/t").out + show(root).out
+
+
+def test_what_a_test_wrote_is_shown_whole(tmp_path):
+    text = """
+        import logging
+
+        def test_talks():
+            for n in range(300):
+                print("line", n)
+            logging.getLogger("shop").warning("low on disk")
+            assert False
+        """
+    root = write_project(tmp_path, {"test_a.py": text})
+    run_suite(root, "--format", "agent")
+
+    shown = proctor("show", "--test", "test_a.py::test_talks", cwd=root).out
+
+    assert all(f"line {n}\n" in shown for n in range(300))
+    assert "log of call\nWARNING shop: low on disk" in shown

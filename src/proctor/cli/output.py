@@ -9,10 +9,10 @@ from typing import IO
 from proctor.agent_mode import agent_mode
 from proctor.archive.recording import loader, whole_output
 from proctor.cli.readers import Events, Stream, on_terminal, speaker, text_reader, wants_colours
+from proctor.cli.telling import Telling
 from proctor.errors import UsageError
 from proctor.execute import Answer
 from proctor.relay import Sink
-from proctor.render.agent import agent_text
 from proctor.wire import document
 
 FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github", "junit", "ctrf", "tap")
@@ -21,8 +21,8 @@ FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "git
 class Outputs:
     """All that was asked for: what follows the run live, and what is written when it is over."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = environ
+    def __init__(self, environ: Mapping[str, str], telling: Telling) -> None:
+        self._environ, self._telling = environ, telling
         self.sinks: list[Sink] = []
         self.result_lines: list[Callable[[bytes], None]] = []
         self._last: list[Callable[[Answer], None]] = []
@@ -47,7 +47,7 @@ class Outputs:
             write = formats.writer(form)
             self._last.append(lambda answer: file.writelines(write(answer.result)))
         elif form == "agent":
-            self._last.append(lambda answer: speaker(file)(agent_text(answer.result)))
+            self._last.append(lambda answer: speaker(file)(self._telling.text(answer.result)))
         else:
             from proctor.render.human import report_text
 
@@ -81,8 +81,8 @@ class Outputs:
             close()
 
 
-def build(form: str, files: list[str], environ: Mapping[str, str]) -> Outputs:
-    outputs = Outputs(environ)
+def build(form: str, files: list[str], environ: Mapping[str, str], telling: Telling) -> Outputs:
+    outputs = Outputs(environ, telling)
     for option in files:
         name, equals, path = option.partition("=")
         if not equals or not path or name not in FORMATS[1:]:

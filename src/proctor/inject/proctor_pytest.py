@@ -23,9 +23,14 @@ FD_VARIABLE = "PROCTOR_CONTROL_FD"
 VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
 LONG_TEXT = 64 * 1024  # a longer text travels as a file
+TAIL = 2000  # characters of such a text that travel with the facts as well
 CHUNK = 500  # collected tests in one message
 MOST_WORDS = 5000
 ATOMIC = 4096  # bytes that one write puts on a pipe whole
+MOST_FRAMES = 3000  # of a traceback that are looked at
+MOST_CALLS = 20  # of its places that are told, once recursion is folded
+LONGEST_CYCLE = 8  # places of a recursion that is folded
+MOST_CAUSES = 5  # exceptions behind an exception, in depth and in breadth
 OUR_FD = 200  # out of the way of tests that count descriptors, and of what they open
 
 _quote = json.encoder.encode_basestring_ascii
@@ -252,7 +257,41 @@ class Frames:
         facts = {"type": type(value).__name__, "message": cut(shown)}
         if place:
             facts["place"] = place
+        calls = self.calls(traceback)
+        if len(calls) > 1:
+            facts["calls"] = calls
         return facts
+
+    def calls(self, traceback):
+        """The way through user code to the raise, outermost first; what repeats itself is folded."""
+        places: "Any" = []
+        while traceback is not None and len(places) < MOST_FRAMES:
+            frame = traceback.tb_frame
+            if self.is_user(frame.f_code.co_filename) and not self._hidden(frame):
+                places.append((self.relative(frame.f_code.co_filename), traceback.tb_lineno))
+            traceback = traceback.tb_next
+        calls = [
+            {"places": [{"file": file, "line": line} for file, line in part], "times": times}
+            for part, times in _folded(places)
+        ]
+        return calls if len(calls) <= MOST_CALLS else calls[: MOST_CALLS // 2] + calls[-MOST_CALLS // 2 :]
+
+
+def _folded(places):
+    """(places, how often in a row): recursion is a short sequence that comes again and again."""
+    folded = []
+    at = 0
+    while at < len(places):
+        size, times = 1, 1
+        for width in range(1, LONGEST_CYCLE + 1):
+            part, count = places[at : at + width], 1
+            while places[at + count * width : at + (count + 1) * width] == part:
+                count += 1
+            if count > 2 and count * width > size * times:
+                size, times = width, count
+        folded.append((places[at : at + size], times))
+        at += size * times
+    return folded
 
 
 def _shown(value):
@@ -290,9 +329,101 @@ def _exception_facts(excinfo, frames):
             return facts
     try:
         shown = excinfo.exconly(tryshort=True)
+        if type(value).__name__ == "FixtureLookupError" and value.argname:
+            shown = "FixtureLookupError: %s" % (value.msg or "fixture %r not found" % value.argname)
     except Exception:
         shown = _shown(value)
-    return frames.failure(value, value.__traceback__, shown.strip())
+    facts = frames.failure(value, value.__traceback__, shown.strip())
+    causes = _causes(value, frames)
+    if causes:
+        facts["causes"] = causes
+    return facts
+
+
+def _causes(value, frames, depth=1):
+    """What is behind an exception: what it was raised from or while handling, or the members of its group."""
+    behind = getattr(value, "exceptions", None)
+    if not isinstance(behind, tuple):
+        cause = value.__cause__ or (None if value.__suppress_context__ else value.__context__)
+        behind = () if cause is None else (cause,)
+    facts = []
+    for cause in behind[:MOST_CAUSES]:
+        if not isinstance(cause, BaseException):
+            continue
+        found = frames.failure(cause, cause.__traceback__, _shown(cause))
+        found.pop("calls", None)
+        further = _causes(cause, frames, depth + 1) if depth < MOST_CAUSES else None
+        if further:
+            found["causes"] = further
+        facts.append(found)
+    return facts
+
+
+def _fixture(item, traceback):
+    """The fixture whose own code the exception passed through last."""
+    known = {}
+    for name, definitions in item._fixtureinfo.name2fixturedefs.items():
+        for definition in definitions:
+            function = getattr(definition.func, "__wrapped__", definition.func)
+            code = getattr(getattr(function, "__func__", function), "__code__", None)
+            if not name.startswith(("_", "xunit")):
+                known[code] = name
+    found = None
+    while traceback is not None:
+        found = known.get(traceback.tb_frame.f_code, found)
+        traceback = traceback.tb_next
+    return found
+
+
+class Comparisons:
+    """The last comparison that failed, told as a difference and remembered by the line it stands on."""
+
+    def __init__(self):
+        self.line = None
+        self.told = []
+        self.module = None
+
+    def failed(self, left, right):
+        line = self._line()
+        if line is None:
+            return
+        if line != self.line:
+            self.line, self.told = line, []
+        if self.module is None:
+            self.module = _beside("proctor_difference")
+        self.told.append([clean(text) for text in self.module.difference(left, right)])
+
+    @staticmethod
+    def _line():
+        """The assertion is in the first frame below us that is neither ours nor pytest's."""
+        frame: "Any" = sys._getframe(2)
+        while frame is not None:
+            name = frame.f_globals.get("__name__", "")
+            if frame.f_globals is not globals() and name.partition(".")[0] not in ("_pytest", "pluggy"):
+                return frame.f_code, frame.f_lineno
+            frame = frame.f_back
+        return None
+
+    def of(self, traceback):
+        """The difference behind the exception that has this traceback, if it is the one; then forget it."""
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        here = traceback is not None and (traceback.tb_frame.f_code, traceback.tb_lineno)
+        told = self.told if here == self.line else []
+        self.line, self.told = None, []
+        return told[0] if len(told) == 1 else []  # of several, nobody knows which one mattered
+
+
+def _beside(name):
+    """Another injected file. Loaded by its path: our directory is not on the path of the tests."""
+    import importlib.util
+
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    spec = importlib.util.spec_from_file_location("_" + name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _cause(value):
@@ -431,6 +562,7 @@ class Observer:
         # Not caplog's handler: a test may clear that one, and set its level.
         self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "report_handler", None)
         self.pinned = {}
+        self.comparisons = Comparisons()
         self.reported = []  # in a worker of xdist: what waits for the next report to travel with
 
     def report(self, text, sources):
@@ -449,12 +581,34 @@ class Observer:
             if excinfo is not None and not isinstance(
                 excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)
             ):
-                facts["failure"] = clean(_exception_facts(excinfo, self.frames))
+                facts["failure"] = clean(self._failure(item, excinfo, call.when))
             if records:
                 facts["log"] = [_log_record(record) for record in records]
             self.pinned[item.nodeid, call.when] = facts
         except Exception as error:
             _fall_silent(error)
+
+    def _failure(self, item, excinfo, when):
+        facts = _exception_facts(excinfo, self.frames)
+        traceback = excinfo.value.__traceback__
+        if isinstance(excinfo.value, AssertionError):
+            difference = self.comparisons.of(traceback)
+            if difference:
+                facts["difference"] = difference
+        if when != "call" and hasattr(item, "_fixtureinfo"):
+            fixture = _fixture(item, traceback)
+            if fixture:
+                facts["fixture"] = fixture
+        return facts
+
+    def pytest_assertrepr_compare(self, op, left, right):
+        """Look on; what the test prints stays pytest's business."""
+        if op == "==":
+            try:
+                self.comparisons.failed(left, right)
+            except Exception:
+                pass  # a difference that cannot be told costs nothing else
+        return None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
@@ -521,7 +675,7 @@ class UnderWay:
             self.status = "fail"
         elif facts["outcome"] == "skipped" and self.status == "pass":
             self.status = "skip"
-        moved = {}
+        moved, tails = {}, {}
         for field in ("longrepr", "stdout", "stderr", "log"):
             text = facts.get(field)
             if text and field == "log":
@@ -530,9 +684,11 @@ class UnderWay:
                 name = "%d-%s-%s.txt" % (len(self.files) + 1, report.when.strip("?") or "crash", field)
                 self.files.append((name, clean(text).encode("utf-8")))
                 moved[field] = name
+                tails[field] = text[-TAIL:]
                 del facts[field]
         if moved:
             facts["files"] = moved
+            facts["tails"] = tails
         properties = getattr(report, "user_properties", None)
         if report.when == "teardown" and properties:
             facts["user_properties"] = _properties(properties)
