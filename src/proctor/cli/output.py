@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO
+from typing import IO, NamedTuple
 
 from proctor.agent_mode import agent_mode
 from proctor.archive.recording import loader, whole_output
@@ -13,11 +13,13 @@ from proctor.events import Entry
 from proctor.execute import Answer
 from proctor.relay import Sink
 from proctor.render.agent import agent_text
+from proctor.render.failure_index import failure_index
 from proctor.render.human import PlainLog, report
 from proctor.result import Result
 from proctor.wire import document, jsonl
 
 FORMATS = ("auto", "human", "agent", "json", "events", "results")
+_TEXTS = ("human", "agent")  # something may follow them; the others are read to their last byte
 
 
 class Events:
@@ -67,6 +69,10 @@ class Outputs:
         else:
             self.sinks.append(PlainLog(_say))
 
+    def add_failure_index(self, rows: int, length: int) -> None:
+        """The last thing on stdout."""
+        self._last.append(lambda answer: _failure_index(answer.result, rows, length))
+
     def finish(self, answer: Answer) -> None:
         for write in self._last:
             write(answer)
@@ -76,10 +82,21 @@ class Outputs:
             close()
 
 
-def build(form: str, files: list[str], environ: Mapping[str, str]) -> Outputs:
+class Summary(NamedTuple):
+    """The failure index as it was asked for: `auto`, `on` or `off`."""
+
+    asked: str
+    rows: int
+    length: int
+
+
+def build(form: str, files: list[str], summary: Summary, environ: Mapping[str, str]) -> Outputs:
     outputs = Outputs()
+    is_terminal = sys.stdout.isatty()
     if form == "auto":
-        form = "agent" if agent_mode(environ, sys.stdout.isatty()).on else "human"
+        form = "agent" if agent_mode(environ, is_terminal).on else "human"
+    if summary.asked == "on" and form not in _TEXTS:
+        raise UsageError(f"--failure-summary on follows a text; --format {form} is none: human would do")
     for option in files:
         name, equals, path = option.partition("=")
         if not equals or not path or name not in FORMATS[1:]:
@@ -94,6 +111,9 @@ def build(form: str, files: list[str], environ: Mapping[str, str]) -> Outputs:
         outputs.add_terminal(environ)
     else:
         outputs.add(form, sys.stdout.buffer)
+    # The text for agents has a line for each failure already.
+    if summary.asked == "on" or (form == "human" and agent_mode(environ, is_terminal, summary.asked).on):
+        outputs.add_failure_index(summary.rows, summary.length)
     return outputs
 
 
@@ -110,6 +130,16 @@ def _line(file: IO[bytes], line: bytes) -> None:
 def _text(file: IO[bytes], text: str) -> None:
     file.write(text.encode("utf-8", "backslashreplace"))
     file.flush()
+
+
+def _failure_index(result: Result, rows: int, length: int) -> None:
+    try:
+        text = failure_index(result, rows, length)
+    except Exception as error:  # noqa: BLE001  a fault here must not cost the run
+        print(f"proctor: no failure index: {type(error).__name__}: {error}", file=sys.stderr)
+        return
+    sys.stdout.flush()
+    _text(sys.stdout.buffer, text)
 
 
 def _document(answer: Answer, file: IO[bytes]) -> None:

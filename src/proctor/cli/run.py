@@ -33,7 +33,8 @@ def main(arguments: list[str]) -> int:
     if parsed.last_failed:
         spec = _only_last_failed(spec, root)
     prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
-    outputs = output.build(parsed.format, parsed.outputs, os.environ)
+    summary = output.Summary(parsed.failure_summary, settings.failure_rows, settings.failure_length)
+    outputs = output.build(parsed.format, parsed.outputs, summary, os.environ)
     environ = options.visible(os.environ, settings.hide_environment)
     keeping = Keeping(not parsed.no_archive, settings.keep_runs)
     try:
@@ -65,6 +66,12 @@ def _parser() -> options.Parser:
         default=[],
         metavar="FORMAT=PATH",
         help="also write that; repeatable",
+    )
+    parser.add_argument(
+        "--failure-summary",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="list the failures at the end, each in one line (auto: with --format human, for agents)",
     )
     parser.add_argument("--no-archive", action="store_true", help="leave nothing in .proctor/")
     parser.epilog = "Arguments after -- go to the runner as they are."
