@@ -77,7 +77,7 @@ class FailureIndex:
         if excinfo is not None:
             of = self.exceptions.collect_facts if phase else self.exceptions.exception_facts
             facts = of(excinfo, self.frames)
-        message = facts.get("message") or report.longreprtext
+        message = facts.get("message") or _words(report.longrepr)
         place = facts.get("place") or self._definition(report)
         error = self.rows.error(message, phase or report.when, self.length)
         report.proctor_fields = [error, "%(file)s:%(line)d" % place if place else ""]
@@ -182,6 +182,12 @@ class FailureIndex:
                 action(*args)
             except Exception as error:
                 self.fault = error
+
+
+def _words(longrepr):
+    """What is said about a failure without an exception."""
+    crash = getattr(longrepr, "reprcrash", None)
+    return crash.message if crash is not None else str(longrepr or "")
 
 
 def complain(error):

@@ -548,10 +548,13 @@ class Observer:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
-        if self.pinned:
-            facts = self.pinned.pop((report.nodeid, report.when), None)
-            if facts:
-                report.proctor_facts = facts
+        facts = self.pinned.pop((report.nodeid, report.when), None) if self.pinned else None
+        if (
+            getattr(report, "context", None) is not None
+        ):  # its values do not survive the way to xdist's controller
+            facts = dict(facts or (), subtest=subtest_name(report))
+        if facts:
+            report.proctor_facts = facts
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector):
