@@ -50,37 +50,54 @@ class FailureIndex:
         self.items: "Any" = ()
         self.ids = None  # of all tests, in the order of the collection
         self.order = None  # the same as id -> position, once something has failed
+        self.raised = {}  # (node id, phase) -> facts, until the report comes by
         self.uncollected = set()
         self.fault = None
 
     # Where the live exception is
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
-        outcome = yield
-        if call.excinfo is not None or call.when == "call":  # a test that passes may fail for that
-            report = None if outcome.excinfo else outcome.get_result()
-            if report is not None and report.outcome == "failed":
-                self._try(self._explain, report, call.excinfo)
+        # Not the first: pytest's unittest part puts the exception there first. And no wrapper, for which
+        # every test that passes would pay.
+        if call.excinfo is not None:
+            self._try(self._raised, item, call)
+
+    def _raised(self, item, call):
+        if not isinstance(call.excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)):
+            facts = self.exceptions.exception_facts(call.excinfo, self.frames)
+            self.raised[item.nodeid, call.when] = facts
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector):
         outcome = yield
         report = None if outcome.excinfo else outcome.get_result()
         if report is not None and report.outcome == "failed":
-            call = getattr(report, "call", None)
-            self._try(self._explain, report, call and call.excinfo, "collect")
+            self._try(self._not_collected, report)
 
-    def _explain(self, report, excinfo, phase=""):
-        """Pin the two fields to the report that only the exception knows."""
-        facts = {}
-        if excinfo is not None:
-            of = self.exceptions.collect_facts if phase else self.exceptions.exception_facts
-            facts = of(excinfo, self.frames)
-        message = facts.get("message") or _words(report.longrepr)
+    def _not_collected(self, report):
+        call = getattr(report, "call", None)
+        if call is not None and call.excinfo is not None:
+            facts = self.exceptions.collect_facts(call.excinfo, self.frames)
+            report.proctor_row = self._row(report, "collect", facts)
+
+    def _row(self, report, phase, facts):
+        facts = facts or self._words(report.longrepr)
+        name = self._from_here(report.nodeid)
+        if getattr(report, "context", None) is not None:
+            name += " " + self.exceptions.subtest_name(report)
         place = facts.get("place") or self._definition(report)
-        error = self.rows.error(message, phase or report.when, self.length)
-        report.proctor_fields = [error, "%(file)s:%(line)d" % place if place else ""]
+        error = self.rows.error(facts["message"], phase, self.length)
+        return self.rows.encode(self.rows.Row(name, error, "%(file)s:%(line)d" % place if place else ""))
+
+    def _words(self, longrepr):
+        """Of a failure without an exception, or with one in a process that is gone."""
+        crash = getattr(longrepr, "reprcrash", None)
+        if crash is None:
+            return {"message": str(longrepr or "")}
+        facts: "dict[str, Any]" = {"message": str(crash.message)}
+        if self.frames.is_user(crash.path):
+            facts["place"] = {"file": self.frames.relative(crash.path), "line": crash.lineno}
+        return facts
 
     def _definition(self, report):
         file, line = (report.location or (None, None))[:2]
@@ -97,42 +114,37 @@ class FailureIndex:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
-        if report.outcome == "failed" and not self._is_of_subtests(report):
-            self._try(self._add, report, report.when)
+        facts = self.raised.pop((report.nodeid, report.when), None) if self.raised else None
+        if report.outcome == "failed":
+            self._try(self._failed, report, facts)
             if self.is_worker and self.fault is not None:
                 report.proctor_fault = shown(self.fault)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collectreport(self, report):
-        if report.outcome == "failed":
-            self._try(self._add, report, "collect")
-
-    @staticmethod
-    def _is_of_subtests(report):
-        return isinstance(report.longrepr, str) and _OF_SUBTESTS.fullmatch(report.longrepr)
-
-    def _add(self, report, phase):
-        fault = getattr(report, "proctor_fault", None)
-        if fault is not None:
-            raise RuntimeError("in a worker: %s" % fault)
-        line = getattr(report, "proctor_row", None)
-        if line is None:
-            line = report.proctor_row = self._row(report, phase)
-        if self.is_worker:
+    def _failed(self, report, facts):
+        if isinstance(report.longrepr, str) and _OF_SUBTESTS.fullmatch(report.longrepr):
             return
-        if phase != "collect":
+        line = self._line(report, report.when, facts)
+        if not self.is_worker:
             self.first.add(self._position(report.nodeid), line)
-        elif hash(line) not in self.uncollected:  # each worker says it, and doctest says it again
+
+    def pytest_collectreport(self, report):
+        if report.outcome == "failed" and not self.is_worker:
+            self._try(self._uncollected, report)
+
+    def _uncollected(self, report):
+        line = self._line(report, "collect")
+        if hash(line) not in self.uncollected:  # each worker says it, and doctest says it again
             self.uncollected.add(hash(line))
             self.first.add(-1, line)
 
-    def _row(self, report, phase):
-        if not hasattr(report, "proctor_fields"):  # nobody made it: xdist says that a worker has died
-            self._explain(report, None, "collect" if phase == "collect" else "")
-        name = self._from_here(report.nodeid)
-        if getattr(report, "context", None) is not None:
-            name += " " + self.exceptions.subtest_name(report)
-        return self.rows.encode(self.rows.Row(name, *report.__dict__.pop("proctor_fields")))
+    def _line(self, report, phase, facts=None):
+        """The row that came with the report, or the one that goes with it from here."""
+        fault = getattr(report, "proctor_fault", None)
+        if fault is not None:
+            raise RuntimeError("in a worker: %s" % fault)
+        if not hasattr(report, "proctor_row"):
+            report.proctor_row = self._row(report, phase, facts)
+        return report.proctor_row
 
     # The order
 
@@ -182,12 +194,6 @@ class FailureIndex:
                 action(*args)
             except Exception as error:
                 self.fault = error
-
-
-def _words(longrepr):
-    """What is said about a failure without an exception."""
-    crash = getattr(longrepr, "reprcrash", None)
-    return crash.message if crash is not None else str(longrepr or "")
 
 
 def complain(error):

@@ -215,6 +215,9 @@ class Frames:
             self.foreign.append(prefix)
         self.known = {}
 
+    def is_user(self, path):
+        return self._look(path)[0]
+
     def _look(self, path):
         """Is it a file of the user, and if so, is it one of the tests?"""
         if path not in self.known:
