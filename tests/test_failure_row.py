@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.failure_row import CLOSE, OPEN, Row, block, decode, encode, error, printable, truncation
+from proctor.failure_row import (
+    CLOSE,
+    OPEN,
+    Row,
+    block,
+    decode,
+    encode,
+    error,
+    printable,
+    truncation,
+    unescaped,
+)
 
 # Any text, lone surrogates too; often one of the characters that matter.
 TEXT = st.text(
@@ -50,6 +61,16 @@ def test_a_row_survives_a_narrow_encoding(row, encoding):
 def test_what_an_encoded_row_looks_like(row, line):
     assert encode(row) == line
     assert decode(line) == row
+
+
+@given(ROWS)
+def test_a_test_copied_from_a_row_is_the_test(row):
+    assert unescaped(encode(row).split(" | ")[0]) == row.test
+
+
+def test_a_test_that_is_no_copy_stays_what_it_is():
+    assert unescaped(r"t.py::a[\d+]") == "t.py::a[\\d+]"
+    assert unescaped("C:\\") == "C:\\"
 
 
 def test_a_row_whose_end_somebody_has_stripped_is_still_read():

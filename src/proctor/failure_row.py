@@ -54,6 +54,14 @@ def decode(line: str) -> Row:
     return Row(*[_ESCAPE.sub(_unescape, field) for field in fields])
 
 
+def unescaped(test: str) -> str:
+    """A test as somebody may have copied it from a row; what is none is the test as it is."""
+    try:
+        return _ESCAPE.sub(_unescape, test)
+    except ValueError:
+        return test
+
+
 def _escape(found: re.Match[str]) -> str:
     character = found[0]
     return _ESCAPES.get(character) or "\\u%04x" % ord(character)
