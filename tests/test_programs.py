@@ -531,11 +531,8 @@ def test_who_lost_the_descriptor_finds_the_channel_by_its_path(tmp_path):
         "t",
         """
         import os, subprocess, sys
-        code = "import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY), sys.argv[2].encode())"
-        number = os.environ["PROCTOR_CONTROL"].rpartition("/")[2]
-        channel = f"/proc/{os.getpid()}/fd/{number}"
-        said = 'result 17\\n{"status":"warn"}'
-        subprocess.run([sys.executable, "-c", code, channel, said], check=True, close_fds=True)
+        code = "from proctor.client import report; report('warn')"
+        subprocess.run([sys.executable, "-c", code], check=True, close_fds=True)
         """,
     )
 
@@ -546,6 +543,39 @@ def test_old_tests_find_the_channel_under_the_old_name(tmp_path):
     program(tmp_path, "t", """printf 'result 17\\n{"status":"warn"}' >&$ATEX_TEST_CONTROL""", python=False)
 
     assert outcomes(document(tmp_path, "t")) == {"/t": "warn"}
+
+
+def test_a_shell_script_reports_with_the_verbs(tmp_path):
+    (tmp_path / "log.txt").write_text("what happened\n")
+    program(
+        tmp_path,
+        "t",
+        """
+        proctor begin
+        proctor report --name first --status pass --set 'speed=3'
+        proctor report --name second --status fail --file log.txt --note 'see log.txt'
+        proctor duration +60
+        proctor noop
+        proctor report --status warn
+        """,
+        python=False,
+    )
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    found = document(tmp_path, "t", PATH=path)
+    tests = {test["node_id"]: test for test in found["tests"]}
+
+    assert outcomes(found) == {"/t/first": "passed", "/t/second": "failed", "/t": "warn"}
+    assert tests["/t/first"]["properties"] == {"speed": 3}
+    assert tests["/t/second"]["message"] == "see log.txt"
+    shown = proctor("show", "last", "--test", "/t/second", "--file", "log.txt", cwd=tmp_path)
+    assert shown.out == "what happened\n"
+
+
+def test_a_guard_speaks_for_who_ends_too_soon(tmp_path):
+    program(tmp_path, "t", "from proctor.client import begin\nbegin()\nraise SystemExit(0)")
+
+    assert outcomes(document(tmp_path, "t")) == {"/t": "error"}
 
 
 # While it runs, and after a kill

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the verbs that tests call do without the cost of `typing`
+    from typing import ClassVar
 
 
 class ProctorError(Exception):
@@ -35,6 +37,13 @@ class LaunchError(UsageError):
     """The test process could not be started."""
 
     slug = "launch"
+
+
+class ChannelError(ProctorError):
+    """A message could not be sent on the control channel, or not as it was meant."""
+
+    slug = "channel"
+    exit_code = 2
 
 
 class StreamError(ProctorError):

@@ -52,6 +52,7 @@ def fold(result: Result, entry: e.Entry) -> None:
         case e.SuiteStarted():
             result.count = event.count
             result.build = event.build
+            result.filtered_out = event.filtered_out
         case e.CollectionFailed():
             result.collection_errors.append(event)
         case e.WarningRecorded():
@@ -80,6 +81,12 @@ def fold(result: Result, entry: e.Entry) -> None:
             result.not_run = event.not_run
         case _:
             assert_never(event)
+
+
+def fold_parts(result: Result, parts: Sequence[e.TestFinished]) -> None:
+    """What `fold` comes to for parts of tests whose labels are new, in fewer steps."""
+    result.tests.update({part.test: part for part in parts})
+    result.counts.update([part.outcome for part in parts])
 
 
 def _settle(result: Result, event: e.TestFinished) -> None:
@@ -159,7 +166,7 @@ def _lost(result: Result) -> tuple[Outcome, str]:
         failure = result.interrupted.failure
         return Outcome.ERROR, failure.message or failure.type
     if result.channel_error is not None:
-        return Outcome.ERROR, "not heard of again: the control channel broke"
+        return Outcome.ERROR, f"not heard of again: {result.channel_error}"
     if result.exited is None or result.finished is not None:
         return Outcome.ERROR, "never finished"
     if result.exited.signal:

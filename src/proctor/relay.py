@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
 
-from proctor.events import Entry, Event, Noticed, RunStarted
-from proctor.fold import begin, closing_events, fold
+from proctor.events import Entry, Event, Noticed, RunStarted, TestFinished
+from proctor.fold import begin, closing_events, fold, fold_parts
 from proctor.result import Result
 
 
@@ -17,6 +17,15 @@ class Sink(Protocol):
 
     def tick(self, now: float, so_far: Result) -> None:
         """Called after each batch of entries, and now and then in silence; `now` counts from the start."""
+        ...
+
+
+@runtime_checkable
+class PartsSink(Sink, Protocol):
+    """A reader for whom many entries in one piece are less work than one by one."""
+
+    def handle_parts(self, first: int, at: float, parts: Sequence[TestFinished], so_far: Result) -> None:
+        """`first` is the number of the first entry."""
         ...
 
 
@@ -42,6 +51,21 @@ class Relay:
                     sink.handle(entry, result)
                 except Exception as error:  # noqa: BLE001  the one place: a reader must not cost the run
                     self._drop(sink, error, at)
+
+    def publish_parts(self, parts: Sequence[TestFinished], at: float) -> None:
+        """Parts of a test that became known together: a reader may take them in one piece."""
+        first = self._seq
+        self._seq += len(parts)
+        fold_parts(self.result, parts)
+        for sink in self._sinks:
+            try:
+                if isinstance(sink, PartsSink):
+                    sink.handle_parts(first, at, parts, self.result)
+                else:
+                    for seq, part in enumerate(parts, first):
+                        sink.handle(Entry(seq, at, part), self.result)
+            except Exception as error:  # noqa: BLE001
+                self._drop(sink, error, at)
 
     def tick(self, now: float) -> None:
         for sink in self._sinks:

@@ -18,6 +18,7 @@ from proctor.outcome import RunOutcome
 from proctor.process.attachments import FileStore
 from proctor.relay import Relay, Sink
 from proctor.result import Result
+from proctor.wire.reported import Labels
 
 #: Takes each finished result of the control channel, as one line of its normal form.
 ResultLine: TypeAlias = Callable[[bytes], None]
@@ -156,6 +157,7 @@ class Running:
         if shelf.recording is not None:
             self._result_lines.append(shelf.recording.result)
         self.keeps_results = bool(self._result_lines)
+        self.labels = Labels()
         self._relay = Relay(started, [*sinks, *shelf.sinks])
         for notice in shelf.notices:
             self.publish(e.Noticed(notice))
@@ -183,6 +185,9 @@ class Running:
 
     def publish_all(self, events: Sequence[e.Event]) -> None:
         self._relay.publish_all(events, self.now())
+
+    def publish_parts(self, parts: list[e.TestFinished]) -> None:
+        self._relay.publish_parts(parts, self.now())
 
     def write_result(self, line: bytes) -> None:
         for write in self._result_lines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,7 +19,7 @@ from proctor.archive.store import (
     RunDirectory,
     RunHead,
 )
-from proctor.events import Entry, OutputReceived, RunFinished
+from proctor.events import Entry, OutputReceived, RunFinished, TestFinished
 from proctor.launch import Voice
 from proctor.result import KEPT, Result
 from proctor.wire import document, jsonl
@@ -56,6 +56,10 @@ class Recording:
         if isinstance(event, RunFinished):
             self._flush(so_far)
 
+    def handle_parts(self, first: int, at: float, parts: Sequence[TestFinished], so_far: Result) -> None:
+        self._encode(so_far)
+        self._pending[EVENTS_FILE].append(jsonl.encode_parts(first, at, parts))
+
     def _clipped(self, entry: Entry, event: OutputReceived) -> Entry:
         """The whole output is in output.txt; the log keeps its beginning."""
         room = max(0, KEPT - self._logged_output)
@@ -76,9 +80,12 @@ class Recording:
     def tick(self, now: float, so_far: Result) -> None:
         self._flush(so_far)
 
-    def _flush(self, so_far: Result) -> None:
+    def _encode(self, so_far: Result) -> None:
         self._pending[EVENTS_FILE].append(jsonl.encode_lines(self._entries, so_far))
         self._entries.clear()
+
+    def _flush(self, so_far: Result) -> None:
+        self._encode(so_far)
         for name, pending in self._pending.items():
             if pending:
                 if name not in self._files:

@@ -25,8 +25,13 @@ def main(arguments: list[str]) -> int:
     print(f"proctor {__version__}, project {root}")
     try:
         settings = config.load(root)
-        for line in _interpreter(root, options.python(parsed, settings)):
-            print(line)
+        runner = options.usual_runner(settings)
+        print(f"runner: {runner}")
+        if settings.tests:
+            print(f"programs: {', '.join(test.name for test in config.programs(settings))}")
+        if runner == "pytest":
+            for line in _interpreter(root, options.python(parsed, settings)):
+                print(line)
         exit_code = 0
     except ProctorError as error:
         print(f"problem: {error} [{error.slug}]")

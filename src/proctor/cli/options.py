@@ -6,28 +6,14 @@ import argparse
 import os
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from proctor import config
+from proctor.cli.parser import Parser as Parser
 from proctor.errors import UsageError
 from proctor.spec import RunSpec, Selection
 
 RUNNERS = ("pytest", "command")
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse with our exit code and one line instead of a page."""
-
-    def __init__(self, prog: str, description: str) -> None:
-        # A width of our own: asking for the terminal's costs an import, and even parsing asks.
-        super().__init__(
-            prog, description=description, formatter_class=partial(argparse.HelpFormatter, width=100)
-        )
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; `{self.prog} --help` says what there is")
 
 
 def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -76,8 +62,7 @@ def project(directory: str) -> Path:
 
 
 def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: object) -> RunSpec:
-    usual = "command" if settings.tests else "pytest"
-    runner = parsed.runner or settings.runner or usual
+    runner = parsed.runner or usual_runner(settings)
     if runner not in RUNNERS:
         raise UsageError(f"no runner for {runner!r}; known: {', '.join(RUNNERS)}")
     timeout = parsed.timeout if parsed.timeout is not None else settings.timeout
@@ -91,6 +76,11 @@ def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **mo
         memory=config.size(memory, "memory"),
         **more,  # type: ignore[arg-type]
     )
+
+
+def usual_runner(settings: config.Settings) -> str:
+    """Unless the command line says otherwise."""
+    return settings.runner or ("command" if settings.tests else "pytest")
 
 
 def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, str]:

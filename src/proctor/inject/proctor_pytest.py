@@ -263,7 +263,7 @@ class Frames:
         return {"file": self.relative(found[0]), "line": found[1]} if found else None
 
     @staticmethod
-    def _hidden(frame, excinfo):
+    def _hidden(frame, excinfo=None):
         hide = frame.f_locals.get("__tracebackhide__", frame.f_globals.get("__tracebackhide__", False))
         if not callable(hide):
             return bool(hide)
@@ -344,7 +344,7 @@ def exception_facts(excinfo, frames):
 def _as_pytest_shows(excinfo):
     value = excinfo.value
     if type(value).__name__ == "FixtureLookupError":  # its own words are the repr of a request
-        return value.formatrepr().errorstring
+        return "FixtureLookupError: %s" % (value.msg or "fixture %r not found" % value.argname)
     return excinfo.exconly(tryshort=True)
 
 

@@ -123,6 +123,16 @@ class Ledger:
         self._results += 1
         return True
 
+    def admit_many(self, plain: list[Plain]) -> bool:
+        """All of them, or none."""
+        names = [result.name for result in plain]
+        if "" in names or not self._open.keys().isdisjoint(names):
+            return False
+        if self._results + len(plain) > self.limits.results:
+            return False
+        self._results += len(plain)
+        return True
+
     def commit(self, admitted: Admission) -> Partial | Finished:
         """The files are there: the result counts."""
         name = admitted.name

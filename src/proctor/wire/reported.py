@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -28,8 +28,6 @@ _TELLING = (
     Outcome.INFO,
     Outcome.SKIPPED,
 )
-# What can be said about a failure that says nothing.
-_BARE = {status: e.Failure("", outcome) if outcome in BAD else None for status, outcome in OUTCOMES.items()}
 _RESERVED = frozenset({"name", "status", "files", "testout"})
 
 
@@ -39,6 +37,13 @@ class Labels:
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
 
+    def labels(self, names: list[str]) -> list[str]:
+        fresh = dict.fromkeys(names, 1)
+        if len(fresh) == len(names) and self._seen.keys().isdisjoint(fresh):  # nearly always
+            self._seen |= fresh
+            return names
+        return [self.label(name) for name in names]
+
     def label(self, name: str) -> str:
         seen = self._seen
         if name not in seen:
@@ -46,6 +51,14 @@ class Labels:
             return name
         seen[name] += 1
         return self.label(f"{name}#{seen[name]}")  # which may be a name itself
+
+
+def _plain(outcome: Outcome) -> Callable[[str, str], e.TestFinished]:
+    failure = e.Failure("", outcome) if outcome in BAD else None  # all that can be said about it
+    return lambda label, test: e.TestFinished(label, outcome, failure=failure, part_of=test)
+
+
+_PLAIN = {status: _plain(outcome) for status, outcome in OUTCOMES.items()}
 
 
 def reported(label: str, part_of: str, body: Body, files: tuple[e.File, ...], output: str) -> e.TestFinished:
@@ -92,9 +105,8 @@ class ProgramEnd(msgspec.Struct, frozen=True):
 class ProgramReader:
     """The results of one program. Its own result is told when it has ended: a crash may yet come after it."""
 
-    def __init__(self, test: str, output: str) -> None:
-        self._test, self._output = test, output
-        self._labels = Labels()
+    def __init__(self, test: str, output: str, labels: Labels) -> None:
+        self._test, self._output, self._labels = test, output, labels
         self._own: list[Finished] = []
         self._own_files: list[e.File] = []
 
@@ -114,17 +126,10 @@ class ProgramReader:
             return [amended(full, frame.body)] if frame.raw else []
         return [reported(self._labels.label(full), self._test, frame.body, files, self._output)]
 
-    def read_plain(self, frames: Iterable[Plain]) -> list[e.TestFinished]:
-        test, label = self._test, self._labels.label
-        return [
-            e.TestFinished(
-                label(f"{test}/{frame.name}"),
-                OUTCOMES[frame.status],
-                part_of=test,
-                failure=_BARE[frame.status],
-            )
-            for frame in frames
-        ]
+    def read_plain(self, names: list[str], frames: list[Plain]) -> list[e.TestFinished]:
+        """`names` are the full ones."""
+        labels = self._labels.labels(names)
+        return [_PLAIN[frame.status](label, self._test) for label, frame in zip(labels, frames, strict=True)]
 
     def end(self, end: ProgramEnd) -> list[e.Event]:
         """The program's own result, after everything else."""

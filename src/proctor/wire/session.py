@@ -79,9 +79,8 @@ _test_facts = msgspec.json.Decoder(_TestMessage).decode
 class SessionReader:
     """Results in, events out. Holds what must wait: a suite begins when all its tests are known."""
 
-    def __init__(self, name: str, output: str) -> None:
-        self._name, self._output = name, output
-        self._labels = Labels()
+    def __init__(self, name: str, output: str, labels: Labels) -> None:
+        self._name, self._output, self._labels = name, output, labels
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
         self._found: dict[str, e.Place] = {}
@@ -149,21 +148,7 @@ class SessionReader:
             )
         if not facts.phases:  # said in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
-        phases = facts.phases
-        outcome = conclude(phases)
-        return e.TestFinished(
-            name,
-            outcome,
-            sum([phase.duration for phase in phases]),
-            message=_message(phases),
-            traceback=_traceback(phases, outcome),
-            place=place,
-            failure=_failure(phases),
-            phases=phases,
-            keywords=keywords,
-            files=files,
-            properties=properties(frame.body, _KNOWN),
-        )
+        return concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
 
     def _session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []
@@ -220,6 +205,31 @@ class SessionReader:
         build = datetime.fromtimestamp(ended, UTC).isoformat()
         count = len(self._selected) + len(self._errors)
         return [e.SuiteStarted(self._name, build, count), *self._errors]
+
+
+def concluded(
+    name: str,
+    phases: tuple[e.Phase, ...],
+    place: e.Place | None = None,
+    keywords: tuple[str, ...] = (),
+    files: tuple[e.File, ...] = (),
+    said: dict[str, Any] | None = None,
+) -> e.TestFinished:
+    """The end of a test that is known by its phases; `said` is what its reporter had to add."""
+    outcome = conclude(phases)
+    return e.TestFinished(
+        name,
+        outcome,
+        sum([phase.duration for phase in phases]),
+        message=_message(phases),
+        traceback=_traceback(phases, outcome),
+        place=place,
+        failure=_failure(phases),
+        phases=phases,
+        keywords=keywords,
+        files=files,
+        properties=said,
+    )
 
 
 def _telling(phases: tuple[e.Phase, ...]) -> list[e.Phase]:

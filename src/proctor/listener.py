@@ -47,7 +47,7 @@ class _Reader(Protocol):
     def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]: ...
 
 
-class Program:
+class Listener:
     """Bytes in, events out, in the order in which they were read."""
 
     def __init__(self, run: Running, launch: Launch, limits: Limits) -> None:
@@ -72,9 +72,9 @@ class Program:
         self._program: ProgramReader | None = None
         self._reader: _Reader
         if self._test:
-            self._reader = self._program = ProgramReader(self._test, self._output.path)
+            self._reader = self._program = ProgramReader(self._test, self._output.path, run.labels)
         else:
-            self._reader = self._session = SessionReader(launch.name, self._output.path)
+            self._reader = self._session = SessionReader(launch.name, self._output.path, run.labels)
         run.publish_all(self._reader.start())
 
     @property
@@ -196,11 +196,13 @@ class Program:
     def _finish_plain(self, frames: list[Plain]) -> None:
         """Many results at once, in as few steps as can be: all that each has is a name and a status."""
         assert self._program is not None
+        names = [f"{self._test}/{frame.name}" for frame in frames]
         if self._run.keeps_results:
-            test = self._test
-            lines = [_PlainLine(f"{test}/{frame.name}", frame.name, frame.status) for frame in frames]
+            lines = [
+                _PlainLine(full, frame.name, frame.status) for full, frame in zip(names, frames, strict=True)
+            ]
             self._run.write_result(_encoder.encode_lines(lines))
-        self._run.publish_all(self._program.read_plain(frames))
+        self._run.publish_parts(self._program.read_plain(names, frames))
 
     def _tell(self, frame: Partial | Finished, files: tuple[e.File, ...]) -> None:
         try:
