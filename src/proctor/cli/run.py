@@ -36,7 +36,8 @@ def main(arguments: list[str]) -> int:
         spec = _only_last_failed(spec, root)
     prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
     telling = Telling(_budget(parsed.budget, settings), settings.mask_secrets, not parsed.no_archive)
-    outputs = output.build(parsed.format, parsed.outputs, os.environ, telling)
+    summary = output.Summary(parsed.failure_summary, settings.failure_rows, settings.failure_length)
+    outputs = output.build(parsed.format, parsed.outputs, summary, os.environ, telling)
     environ = options.visible(os.environ, settings.hide_environment)
     keeping = Keeping(not parsed.no_archive, settings.keep_runs)
     try:
@@ -70,6 +71,12 @@ def _parser() -> options.Parser:
         help="also write that; repeatable",
     )
     parser.add_argument("--budget", type=int, metavar="TOKENS", help="most that the text for agents may cost")
+    parser.add_argument(
+        "--failure-summary",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="list the failures at the end, each in one line (auto: with --format human, for agents)",
+    )
     parser.add_argument("--no-archive", action="store_true", help="leave nothing in .proctor/")
     parser.epilog = "Arguments after -- go to the runner as they are."
     return parser

@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
     from typing import Any, Dict
 
+INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this loaded
 FD_VARIABLE = "PROCTOR_CONTROL_FD"
 VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
@@ -186,7 +187,7 @@ def _take_channel():
         return None
 
 
-CHANNEL = _take_channel()
+CHANNEL = _take_channel() if __name__ == INJECTED else None  # to anybody else it is a library
 
 
 def _fall_silent(error):
@@ -205,55 +206,83 @@ def _fall_silent(error):
 
 
 class Frames:
-    """Finds the line of user code nearest to a raise: not the library's, not the interpreter's."""
+    """Finds the line of user code nearest to a raise: not the library's, not the interpreter's, not ours."""
 
-    def __init__(self, root, here):
-        self.here = here
-        self.foreign = [os.path.dirname(os.path.abspath(os.__file__)) + os.sep]
+    def __init__(self, root, here, test_files=()):
+        self.root, self.here = root, here
+        self.test_files = ("conftest.py", "test_*.py", "*_test.py", *test_files)
+        self.foreign = [
+            os.path.dirname(os.path.abspath(os.__file__)) + os.sep,
+            os.path.dirname(os.path.abspath(__file__)) + os.sep,
+        ]
         prefix = os.path.abspath(sys.prefix) + os.sep
         if sys.prefix != getattr(sys, "base_prefix", sys.prefix) and not root.startswith(prefix):
             self.foreign.append(prefix)
         self.known = {}
 
     def is_user(self, path):
+        return self._look(path)[0]
+
+    def _look(self, path):
+        """Is it a file of the user, and if so, is it one of the tests?"""
         if path not in self.known:
             full = os.path.abspath(path)
             parts = full.replace("\\", "/").split("/")
-            self.known[path] = (
+            is_user = (
                 os.path.isfile(full)
                 and "site-packages" not in parts
                 and "dist-packages" not in parts
                 and not any(full.startswith(place) for place in self.foreign)
             )
+            self.known[path] = is_user, is_user and self._is_test(full)
         return self.known[path]
 
-    def relative(self, path):
-        try:
-            path = os.path.relpath(path, self.here)
-        except ValueError:
-            pass
-        return path.replace(os.sep, "/")
+    def _is_test(self, full):
+        from fnmatch import fnmatch
 
-    def innermost(self, traceback):
-        found = None
+        path = _relative(full, self.root)
+        folders = path.split("/")[:-1]
+        return (
+            "tests" in folders
+            or "test" in folders
+            or any(fnmatch("/" + path, "*/" + name) for name in self.test_files)
+        )
+
+    def relative(self, path):
+        return _relative(path, self.here)
+
+    def innermost(self, traceback, excinfo=None):
+        """Product code goes before test code: a test often raises far from where the fault is."""
+        product = test = None
         while traceback is not None:
             frame = traceback.tb_frame
             path = frame.f_code.co_filename
-            if self.is_user(path) and not self._hidden(frame):
-                found = {"file": self.relative(path), "line": traceback.tb_lineno}
+            is_user, is_test = self._look(path)
+            if is_user and not self._hidden(frame, excinfo):
+                if is_test:
+                    test = path, traceback.tb_lineno
+                else:
+                    product = path, traceback.tb_lineno
             traceback = traceback.tb_next
-        return found
+        found = product or test
+        return {"file": self.relative(found[0]), "line": found[1]} if found else None
 
     @staticmethod
-    def _hidden(frame):
+    def _hidden(frame, excinfo=None):
         hide = frame.f_locals.get("__tracebackhide__", frame.f_globals.get("__tracebackhide__", False))
-        return bool(hide) and not callable(hide)
+        if not callable(hide):
+            return bool(hide)
+        try:
+            return excinfo is not None and bool(hide(excinfo))
+        except Exception:
+            return False
 
-    def failure(self, value, traceback, shown):
-        place = self.innermost(traceback)
-        if isinstance(value, SyntaxError) and value.filename and os.path.isfile(value.filename):
-            place = {"file": self.relative(value.filename), "line": value.lineno or 0}
+    def failure(self, value, traceback, shown, excinfo=None):
+        place = self.innermost(traceback, excinfo)
+        if isinstance(value, SyntaxError):
             shown = "%s: %s" % (type(value).__name__, value.msg)
+            if value.filename and os.path.isfile(value.filename):
+                place = {"file": self.relative(value.filename), "line": value.lineno or 0}
         facts = {"type": type(value).__name__, "message": cut(shown)}
         if place:
             facts["place"] = place
@@ -294,6 +323,14 @@ def _folded(places):
     return folded
 
 
+def _relative(path, start):
+    try:
+        path = os.path.relpath(path, start)
+    except ValueError:
+        pass
+    return path.replace(os.sep, "/")
+
+
 def _shown(value):
     """An exception in its own words, even when it has none that can be had."""
     try:
@@ -310,34 +347,60 @@ def _doctest_failure(value, frames):
     example, test = getattr(failure, "example", None), getattr(failure, "test", None)
     if example is None or test is None:
         return None
+    source, rest = example.source.strip(), ""
     if hasattr(failure, "got"):
-        shown = "expected %s, got %s" % (example.want.strip() or "nothing", failure.got.strip() or "nothing")
+        want, got = example.want.strip() or "nothing", failure.got.strip() or "nothing"
+        shown = "expected %s, got %s" % (_first_line(want), _first_line(got))
+        if "\n" in want + got:
+            rest = "\nexpected:\n%s\ngot:\n%s" % (want, got)
     else:
         shown = _shown(failure.exc_info[1])
-    message = "%s: %s" % (example.source.strip(), shown)
+    message = "%s: %s%s" % (_first_line(source), shown, rest)
     facts: "Dict[str, Any]" = {"type": type(failure).__name__, "message": cut(message)}
     if test.filename and os.path.isfile(test.filename) and test.lineno is not None:
         facts["place"] = {"file": frames.relative(test.filename), "line": test.lineno + example.lineno + 1}
     return facts
 
 
-def _exception_facts(excinfo, frames):
+def _first_line(text):
+    first, more, _ = text.partition("\n")
+    return first + "..." if more else first
+
+
+def exception_facts(excinfo, frames):
     value = excinfo.value
     if type(value).__module__ in ("doctest", "_pytest.doctest"):
         facts = _doctest_failure(value, frames)
         if facts:
             return facts
     try:
-        shown = excinfo.exconly(tryshort=True)
-        if type(value).__name__ == "FixtureLookupError" and value.argname:
-            shown = "FixtureLookupError: %s" % (value.msg or "fixture %r not found" % value.argname)
+        shown = _with_first_leaf(value, _as_pytest_shows(excinfo).strip())
     except Exception:
         shown = _shown(value)
-    facts = frames.failure(value, value.__traceback__, shown.strip())
+    facts = frames.failure(value, value.__traceback__, shown, excinfo)
     causes = _causes(value, frames)
     if causes:
         facts["causes"] = causes
     return facts
+
+
+def _as_pytest_shows(excinfo):
+    value = excinfo.value
+    if type(value).__name__ == "FixtureLookupError":  # its own words are the repr of a request
+        return "FixtureLookupError: %s" % (value.msg or "fixture %r not found" % value.argname)
+    return excinfo.exconly(tryshort=True)
+
+
+def _with_first_leaf(value, shown):
+    """pytest names a group and not what is in it, unless that is a single exception."""
+    leaf = value
+    while hasattr(leaf, "derive") and getattr(leaf, "exceptions", None):
+        leaf = leaf.exceptions[0]
+    if leaf is value or "[single exception in " in shown:
+        return shown
+    first, more, rest = shown.partition("\n")
+    inside = next((line for line in _shown(leaf).split("\n") if line.strip()), type(leaf).__name__)
+    return "%s > %s%s%s" % (first, inside.strip(), more, rest)
 
 
 def _causes(value, frames, depth=1):
@@ -435,7 +498,7 @@ def _cause(value):
     return value
 
 
-def _collect_facts(excinfo, frames):
+def collect_facts(excinfo, frames):
     value = _cause(excinfo.value)
     shown = str(value) if type(value).__module__.startswith("_pytest") else _shown(value)
     return frames.failure(value, value.__traceback__, shown)
@@ -542,6 +605,7 @@ def pytest_load_initial_conftests(early_config):
 def pytest_configure(config):
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(Observer(config), "_proctor_observer")
+        config.pluginmanager.register(Carrier(), "_proctor_carrier")
     elif CHANNEL is not None:
         config.pluginmanager.register(Reporter(config, CHANNEL), "_proctor_reporter")
 
@@ -553,12 +617,39 @@ def pytest_unconfigure(config):
         CHANNEL.session({"finished": {"exit_status": None}}, status="info", partial=False)
 
 
+def frames_of(config):
+    root = str(getattr(config, "rootpath", None) or config.rootdir)
+    return Frames(root, str(config.invocation_params.dir), config.getini("python_files"))
+
+
+class Carrier:
+    """In a worker of xdist: a lone surrogate in a report has no UTF-8, and would cost the whole session."""
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_report_to_serializable(self, report):
+        outcome = yield
+        if report.outcome == "passed" and not report.sections:  # nearly all
+            return
+        data = outcome.get_result()
+        if data is not None:
+            outcome.force_result(_encodable(data))
+
+
+def _encodable(value):
+    if isinstance(value, str):
+        return value if value.isascii() else clean(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([_encodable(item) for item in value])
+    return value
+
+
 class Observer:
     """Stands where the live exceptions are, in xdist's workers too, and pins plain facts to the reports."""
 
     def __init__(self, config):
-        root = str(getattr(config, "rootpath", None) or config.rootdir)
-        self.frames = Frames(root, str(config.invocation_params.dir))
+        self.frames = frames_of(config)
         # Not caplog's handler: a test may clear that one, and set its level.
         self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "report_handler", None)
         self.pinned = {}
@@ -589,7 +680,7 @@ class Observer:
             _fall_silent(error)
 
     def _failure(self, item, excinfo, when):
-        facts = _exception_facts(excinfo, self.frames)
+        facts = exception_facts(excinfo, self.frames)
         traceback = excinfo.value.__traceback__
         if isinstance(excinfo.value, AssertionError):
             difference = self.comparisons.of(traceback)
@@ -612,10 +703,13 @@ class Observer:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
-        if self.pinned:
-            facts = self.pinned.pop((report.nodeid, report.when), None)
-            if facts:
-                report.proctor_facts = facts
+        facts = self.pinned.pop((report.nodeid, report.when), None) if self.pinned else None
+        if (
+            getattr(report, "context", None) is not None
+        ):  # its values do not survive the way to xdist's controller
+            facts = dict(facts or (), subtest=subtest_name(report))
+        if facts:
+            report.proctor_facts = facts
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector):
@@ -624,7 +718,7 @@ class Observer:
             report = outcome.get_result()
             call = getattr(report, "call", None)
             if report.failed and call is not None and call.excinfo is not None:
-                report.proctor_facts = clean(_collect_facts(call.excinfo, self.frames))
+                report.proctor_facts = clean(collect_facts(call.excinfo, self.frames))
         except Exception as error:
             _fall_silent(error)
 
@@ -933,7 +1027,7 @@ class Reporter(Observer):
         self._try(self.channel.session, {"warnings": [facts]})
 
     def pytest_internalerror(self, excrepr, excinfo):
-        facts = self._try(_exception_facts, excinfo, self.frames)
+        facts = self._try(exception_facts, excinfo, self.frames)
         self._try(self.channel.session, {"internal_error": {"failure": facts, "traceback": str(excrepr)}})
 
     def pytest_keyboard_interrupt(self, excinfo):
@@ -1001,7 +1095,7 @@ def _phase_facts(report):
     if hasattr(report, "wasxfail"):
         facts["wasxfail"] = str(report.wasxfail)
     if getattr(report, "context", None) is not None:
-        facts["subtest"] = _subtest_name(report)
+        facts["subtest"] = subtest_name(report)
     longrepr = report.longrepr
     text = report.longreprtext
     if text:
@@ -1033,7 +1127,7 @@ def _location(place):
     return {"path": str(place.path), "lineno": place.lineno, "message": cut(str(place.message))}
 
 
-def _subtest_name(report):
+def subtest_name(report):
     describe = getattr(report, "_sub_test_description", None) or getattr(report, "sub_test_description", None)
     return str(describe()) if callable(describe) else str(report.context)
 
