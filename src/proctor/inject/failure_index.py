@@ -44,6 +44,7 @@ class FailureIndex:
     def __init__(self, config, rows, exceptions, most, length):
         self.rows, self.exceptions, self.length = rows, exceptions, length
         self.frames = exceptions.frames_of(config)
+        self.frames.calls = lambda *_: ()  # a row has no room for the way to the raise
         self.is_worker = hasattr(config, "workerinput")
         self.first = First(most)
         self.most = most

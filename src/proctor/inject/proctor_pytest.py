@@ -268,7 +268,7 @@ class Frames:
         return {"file": self.relative(found[0]), "line": found[1]} if found else None
 
     @staticmethod
-    def _hidden(frame, excinfo=None):
+    def _hidden(frame, excinfo):
         hide = frame.f_locals.get("__tracebackhide__", frame.f_globals.get("__tracebackhide__", False))
         if not callable(hide):
             return bool(hide)
@@ -286,17 +286,17 @@ class Frames:
         facts = {"type": type(value).__name__, "message": cut(shown)}
         if place:
             facts["place"] = place
-        calls = self.calls(traceback)
+        calls = self.calls(traceback, excinfo)
         if len(calls) > 1:
             facts["calls"] = calls
         return facts
 
-    def calls(self, traceback):
+    def calls(self, traceback, excinfo):
         """The way through user code to the raise, outermost first; what repeats itself is folded."""
         places: "Any" = []
         while traceback is not None and len(places) < MOST_FRAMES:
             frame = traceback.tb_frame
-            if self.is_user(frame.f_code.co_filename) and not self._hidden(frame):
+            if self.is_user(frame.f_code.co_filename) and not self._hidden(frame, excinfo):
                 places.append((self.relative(frame.f_code.co_filename), traceback.tb_lineno))
             traceback = traceback.tb_next
         calls = [
