@@ -460,3 +460,17 @@ def test_the_lines_of_events_can_be_read_again(tmp_path):
 
     assert [json.loads(line)["seq"] for line in events.splitlines()] == list(range(len(events.splitlines())))
     assert proctor("show", "e.jsonl", "--format", "agent", cwd=tmp_path).out == "1 passed\n"
+
+
+def test_the_failure_index_follows_any_stream(tmp_path):
+    (tmp_path / "x.tap").write_text("1..2\nok 1 - first\nnot ok 2 - second\n")
+
+    shown = proctor("show", "x.tap", "--format", "names", "--failure-summary", "on", cwd=tmp_path).out
+
+    assert shown.endswith("##[failures]\nsecond | failed | \n##[/failures]\n")
+    (tmp_path / "log.txt").write_text(shown)
+    back = proctor("convert", "log.txt", "--from", "failures", "--to", "json", cwd=tmp_path)
+    assert back.code == 0
+    assert [(test["node_id"], test["outcome"]) for test in back.document["tests"]] == [("second", "failed")]
+    again = proctor("convert", "log.txt", "--from", "failures", "--to", "failures", cwd=tmp_path)
+    assert again.out == "##[failures]\nsecond | failed | \n##[/failures]\n"

@@ -19,7 +19,7 @@ from proctor.wire import document, formats
 from proctor.wire.any_report import AnyReport
 
 _PIECE = 1 << 16
-TARGETS = ("json", "stream", "events", *formats.WRITERS, *readers.TEXTS, "agent", "github")
+TARGETS = ("json", "stream", "events", *formats.WRITERS, *readers.TEXTS, "agent", "github", "failures")
 _SINGLE = ("json", *formats.WRITERS)  # one run is one document
 _INCOMPLETE = 2
 
@@ -108,7 +108,7 @@ def _writer(target: str, file: IO[bytes]) -> Sink:
         from proctor.wire.stream import StrictStream
 
         return Stream(file, StrictStream())
-    if target in readers.TEXTS or target in ("agent", "github"):
+    if target in readers.TEXTS or target in ("agent", "github", "failures"):
         return readers.text_reader(target, readers.speaker(file), {})
     return AtTheEnd(lambda result: file.writelines(_chunks(target, result)))
 

@@ -70,6 +70,10 @@ def text_reader(form: str, say: Say, environ: Mapping[str, str]) -> Sink:
         return PlainLog(say)
     if form == "agent":
         return AtTheEnd(lambda result: say(agent_text(result)))
+    if form == "failures":
+        from proctor.render.failure_index import failure_index
+
+        return AtTheEnd(lambda result: say(failure_index(result)))
     if form == "libtest":
         from proctor.render.libtest import Libtest
 

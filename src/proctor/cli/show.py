@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from proctor import config
+from proctor.agent_mode import agent_mode
 from proctor.archive.inside import open_inside
 from proctor.archive.lookup import LAST, KeptRun, find_run, read_run
 from proctor.archive.recording import loader, whole_output
@@ -48,7 +49,8 @@ def main(arguments: list[str]) -> int:
     path = find_run(parsed.what, root, os.environ)
     if parsed.test is not None:
         return _show_test_of(read_run(path), parsed)
-    if parsed.strict or parsed.follow or parsed.format not in ("auto", "json"):
+    plain = not (parsed.strict or parsed.follow or parsed.failure_summary == "on")
+    if not plain or parsed.format not in ("auto", "json"):
         return _show_stream(parsed, path)
     return _show_run(path, parsed.format, config.load(root).mask_secrets)
 
@@ -62,6 +64,12 @@ def _parser() -> options.Parser:
     parser.add_argument("--file", metavar="NAME", help="the bytes of this file of the test")
     parser.add_argument("--format", choices=show_stream.FORMATS, default="auto", help="what stdout shows")
     parser.add_argument("--follow", action="store_true", help="wait for more until the final line is there")
+    parser.add_argument(
+        "--failure-summary",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="list the failures at the end, each in one line (auto: with --format human, for agents)",
+    )
     parser.add_argument("--strict", action="store_true", help="check the rules of the stream instead")
     return parser
 
@@ -72,7 +80,13 @@ def _show_stream(parsed: argparse.Namespace, path: Path | None) -> int:
             return show_stream.check(source.pieces(lambda: False), parsed.what)
         reader = AnyReport(parsed.what, "events" if path is not None and path.is_dir() else "auto")
         form = chosen(parsed.format, os.environ)
-        return show_stream.show(reader, source, parsed.what, form, parsed.follow, os.environ)
+        asked = parsed.failure_summary
+        if asked == "on" and form in ("json", "stream", "events", "failures"):
+            raise UsageError(f"--failure-summary on follows a text; --format {form} is none: human would do")
+        agent = form == "human" and agent_mode(os.environ, sys.stdout.isatty(), asked).on
+        return show_stream.show(
+            reader, source, parsed.what, form, parsed.follow, os.environ, asked == "on" or agent
+        )
 
 
 def _show_run(path: Path, form: str, mask: bool) -> int:

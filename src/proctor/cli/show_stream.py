@@ -34,7 +34,7 @@ from proctor.wire.report_run import RunReader
 from proctor.wire.stream import StrictStream
 from proctor.wire.stream_rules import StreamRules
 
-FORMATS = ("auto", *TEXTS, "agent", "github", "json", "stream", "events")
+FORMATS = ("auto", *TEXTS, "agent", "github", "failures", "json", "stream", "events")
 
 _WORST = (3, 4, 2, 1, 5, 0)  # exit codes of several runs: the first of these that occurs
 _PIECE = 1 << 16
@@ -105,9 +105,15 @@ def check(pieces: Iterator[bytes], name: str) -> int:
 
 
 def show(
-    reader: RunReader, source: Source, name: str, form: str, follow: bool, environ: Mapping[str, str]
+    reader: RunReader,
+    source: Source,
+    name: str,
+    form: str,
+    follow: bool,
+    environ: Mapping[str, str],
+    indexed: bool = False,
 ) -> int:
-    """Tell the runs that are in the source; the exit code of the worst of them."""
+    """Tell the runs that are in the source, and their failures last if `indexed`; the worst one's exit code."""
     results: list[Result] = []
     closers: list[Callable[[], None]] = []
     make = _reader(form, source.directory, environ, closers)
@@ -126,6 +132,10 @@ def show(
                 replay.tick(clock.now())
         replay.take(reader.close())
         replay.close()
+        if indexed:
+            from proctor.render.failure_index import failure_index
+
+            speaker(sys.stdout.buffer)("".join(failure_index(result) for result in results))
     finally:
         for close in closers:
             close()

@@ -76,6 +76,23 @@ class FailuresReader:
             self.rows = []
 
 
+class FailuresReport:
+    """The block as a report: a run with these failures; without a block, nothing is known to have failed."""
+
+    def __init__(self) -> None:
+        self._reader = FailuresReader()
+
+    def feed(self, data: bytes) -> list[e.Event]:
+        self._reader.feed(data)
+        return []
+
+    def close(self) -> list[e.Event]:
+        rows = self._reader.close()
+        if not rows and not self._reader.more:
+            return [e.ChannelBroken(f"there is no {OPEN} block, and nothing else says how the run ended")]
+        return [*events(rows, self._reader.more), e.SessionFinished(1)]
+
+
 def events(rows: list[Row], more: int = 0) -> list[e.Event]:
     """What the rows say: how each test failed. Nobody says which tests passed."""
     labels = Labels()

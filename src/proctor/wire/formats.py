@@ -26,6 +26,7 @@ READERS = {
     "vitest": "jest:VitestReader",
     "jest": "jest:JestReader",
     "results": "results:ResultsReader",
+    "failures": "failures:FailuresReport",
 }
 #: Ours: they tell of whole runs, verdict and all.
 RUN_READERS = {
