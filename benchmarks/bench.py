@@ -1,6 +1,6 @@
 """What proctor costs, as ratios to what was measured beside it in the same minutes.
 
-    python benchmarks/bench.py [--quick] [--only run,plugin,channel,start]
+    python benchmarks/bench.py [--quick] [--only run,plugin,channel,start,tokens]
 
 Everything is interleaved: one round runs each command once, and the median over the rounds counts. CPU is
 user plus system time of the command and of everything it waited for; wall time is given for completeness,
@@ -32,6 +32,7 @@ from measure import (
     spending,
     table,
 )
+from tokens import bench_tokens
 
 SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
 PER_FILE = 100
@@ -171,6 +172,7 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "plugin": ("The plugin", bench_plugin),
     "channel": ("The control channel", bench_channel),
     "start": ("Start-up", bench_start),
+    "tokens": ("Tokens", bench_tokens),
 }
 
 
