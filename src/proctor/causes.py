@@ -58,7 +58,7 @@ def causes(result: Result) -> list[Cause]:
 
 
 def _occurrences(result: Result) -> Iterator[Occurrence]:
-    bad = [test for test in result.tests.values() if test.outcome in BAD]
+    bad = _in_order(result, [test for test in result.tests.values() if test.outcome in BAD])
     for test in bad:
         if test.outcome in _HARNESS:
             yield Occurrence(test.test, test.outcome, test.failure or Failure("", test.message or ""))
@@ -67,6 +67,14 @@ def _occurrences(result: Result) -> Iterator[Occurrence]:
     for test in bad:
         if test.outcome not in _HARNESS:
             yield from _of_test(test)
+
+
+def _in_order(result: Result, bad: list[TestFinished]) -> list[TestFinished]:
+    """As the tests were selected, not as they happened to end: workers do not change an answer."""
+    if not bad:
+        return bad
+    order = {test: at for at, test in enumerate(result.selected)}
+    return sorted(bad, key=lambda test: order.get(test.part_of or test.test, len(order)))
 
 
 def _not_collected(error: CollectionFailed) -> Occurrence:

@@ -113,7 +113,7 @@ def show(
     environ: Mapping[str, str],
     indexed: bool = False,
 ) -> int:
-    """Tell the runs that are in the source, and their failures last if `indexed`; the worst one's exit code."""
+    """Tell the runs in the source, their failures last if `indexed`; returns the worst exit code."""
     results: list[Result] = []
     closers: list[Callable[[], None]] = []
     make = _reader(form, source.directory, environ, closers)

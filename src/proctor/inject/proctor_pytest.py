@@ -31,7 +31,7 @@ ATOMIC = 4096  # bytes that one write puts on a pipe whole
 MOST_FRAMES = 3000  # of a traceback that are looked at
 MOST_CALLS = 20  # of its places that are told, once recursion is folded
 LONGEST_CYCLE = 8  # places of a recursion that is folded
-MOST_CAUSES = 5  # exceptions behind an exception, in depth and in breadth
+MOST_CAUSES = 10  # exceptions behind an exception
 OUR_FD = 200  # out of the way of tests that count descriptors, and of what they open
 
 _quote = json.encoder.encode_basestring_ascii
@@ -378,7 +378,7 @@ def exception_facts(excinfo, frames):
     except Exception:
         shown = _shown(value)
     facts = frames.failure(value, value.__traceback__, shown, excinfo)
-    causes = _causes(value, frames)
+    causes = _causes(value, frames, [value])
     if causes:
         facts["causes"] = causes
     return facts
@@ -403,31 +403,36 @@ def _with_first_leaf(value, shown):
     return "%s > %s%s%s" % (first, inside.strip(), more, rest)
 
 
-def _causes(value, frames, depth=1):
+def _causes(value, frames, seen):
     """What is behind an exception: what it was raised from or while handling, or the members of its group."""
-    behind = getattr(value, "exceptions", None)
-    if not isinstance(behind, tuple):
-        cause = value.__cause__ or (None if value.__suppress_context__ else value.__context__)
-        behind = () if cause is None else (cause,)
     facts = []
-    for cause in behind[:MOST_CAUSES]:
-        if not isinstance(cause, BaseException):
-            continue
+    for cause in _behind(value):
+        if len(seen) > MOST_CAUSES or any(cause is known for known in seen):
+            break
+        seen.append(cause)
         found = frames.failure(cause, cause.__traceback__, _shown(cause))
         found.pop("calls", None)
-        further = _causes(cause, frames, depth + 1) if depth < MOST_CAUSES else None
+        further = _causes(cause, frames, seen)
         if further:
             found["causes"] = further
         facts.append(found)
     return facts
 
 
+def _behind(value):
+    if "BaseExceptionGroup" in [kind.__name__ for kind in type(value).__mro__]:
+        return value.exceptions
+    cause = value.__cause__ or (None if value.__suppress_context__ else value.__context__)
+    return () if cause is None else (cause,)
+
+
 def _fixture(item, traceback):
     """The fixture whose own code the exception passed through last."""
     known = {}
-    for name, definitions in item._fixtureinfo.name2fixturedefs.items():
+    for name, definitions in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).items():
         for definition in definitions:
-            function = getattr(definition.func, "__wrapped__", definition.func)
+            function = getattr(definition, "func", None)
+            function = getattr(function, "__wrapped__", function)
             code = getattr(getattr(function, "__func__", function), "__code__", None)
             if not name.startswith(("_", "xunit")):
                 known[code] = name
@@ -686,7 +691,7 @@ class Observer:
             difference = self.comparisons.of(traceback)
             if difference:
                 facts["difference"] = difference
-        if when != "call" and hasattr(item, "_fixtureinfo"):
+        if when != "call":
             fixture = _fixture(item, traceback)
             if fixture:
                 facts["fixture"] = fixture

@@ -116,15 +116,15 @@ class Composer:
     def _is_said(self, reason: str) -> bool:
         if self._result.outcome is RunOutcome.CRASHED and self._result.current_test is not None:
             return True
-        said = (occurrence.failure.message for cause in self._causes for occurrence in cause.occurrences)
-        return any(message and message in reason for message in said)
+        said = {occurrence.failure.message for cause in self._causes for occurrence in cause.occurrences}
+        return reason in said or reason.partition(" at ")[0] in said
 
     # Causes
 
     def _cause(self, cause: Cause) -> Iterator[Line]:
         if len(cause.occurrences) == 1:
             yield self._single(cause.first, self._words(cause.first))
-        elif len({occurrence.failure.message for occurrence in cause.occurrences}) == 1:
+        elif all(_says_the_same(occurrence, cause.first) for occurrence in cause.occurrences):
             yield from self._same_words(cause, self._words(cause.first))
         else:
             yield from self._different_words(cause)
@@ -261,6 +261,11 @@ class Composer:
     def _reason(self, text: str | None) -> str:
         first = next(iter(self._wording.clean(text or "no reason").splitlines()), "no reason")
         return self._wording.shorten(first, _REASON_WIDTH)
+
+
+def _says_the_same(one: Occurrence, other: Occurrence) -> bool:
+    a, b = one.failure, other.failure
+    return (a.message, a.difference, a.causes) == (b.message, b.difference, b.causes)
 
 
 def _phase(occurrence: Occurrence) -> str:

