@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -10,6 +12,8 @@ import msgspec
 from proctor.errors import ConfigError
 from proctor.spec import TestProgram
 from proctor.wire.ledger import Limits
+
+RUNNERS = ("pytest", "command")
 
 
 class TestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,6 +80,18 @@ def _check(section: object, path: Path) -> Settings:
     if settings.keep_runs < 1:
         raise ConfigError(f"{path}: keep_runs is {settings.keep_runs}; it must be at least 1")
     return settings
+
+
+def usual_runner(settings: Settings) -> str:
+    """Unless somebody asks for another."""
+    return settings.runner or ("command" if settings.tests else "pytest")
+
+
+def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, str]:
+    """The environment that tests may see."""
+    return {
+        name: value for name, value in environ.items() if not any(fnmatchcase(name, glob) for glob in hidden)
+    }
 
 
 def programs(settings: Settings) -> tuple[TestProgram, ...]:
