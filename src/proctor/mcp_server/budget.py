@@ -27,13 +27,16 @@ def cut(text: str, size: int) -> str:
 
 
 def lines_within(text: str, budget: int, rest: str) -> str:
-    """The first lines, each shortened before any is left out; `rest` is the call that gives the others."""
+    """The first line, and of the others as much as fits: they are shortened before any is left out.
+
+    `rest` is the call that gives the whole.
+    """
     if tokens(text) <= budget:
         return text
-    lines = text.splitlines()
+    verdict, *lines = text.splitlines()
     note = f"more: {rest}"
     for size in (300, 200, 120, 80, 0):
-        short = [_shortened(line, size) for line in lines]
+        short = [verdict, *(_shortened(line, size) for line in lines)]
         if tokens("\n".join([*short, note])) <= budget:
             return "\n".join([*short, note]) + "\n"
     kept: list[str] = []
@@ -43,7 +46,7 @@ def lines_within(text: str, budget: int, rest: str) -> str:
         if left < 0:
             break
         kept.append(line)
-    return "\n".join([*kept, f"… and {len(lines) - len(kept)} more lines", note]) + "\n"
+    return "\n".join([*kept, f"… and {len(short) - len(kept)} more lines", note]) + "\n"
 
 
 def _shortened(line: str, size: int) -> str:

@@ -99,7 +99,10 @@ def _text(
         for name, text in texts.items()
     ]
     text = "\n".join(parts)
-    while tokens(text) > budget:
-        note = f"\nwhole: {where}\n"
-        text = cut(text, min(len(text) - 1, len(text) * (budget - tokens(note)) // tokens(text))) + note
-    return text
+    if tokens(text) <= budget:
+        return text
+    note = f"\nwhole: {where}\n"
+    room = budget - tokens(note)
+    while tokens(text) > room:
+        text = cut(text, min(len(text) - 1, len(text) * room // tokens(text)))
+    return text + note
