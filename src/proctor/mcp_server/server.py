@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn, TypeAlias
@@ -36,10 +37,10 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 Serve: TypeAlias = "Callable[[Server[Any]], Awaitable[None]]"
 
 
-def run(places: Places, at_once: int, serve: Serve | None = None) -> NoReturn:
+def run(places: Places, at_once: int, serve: Serve) -> NoReturn:
     """Serve until the client goes or a signal comes; nothing that was started outlives this process."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    asyncio.run(_serve(places, at_once, serve or over_stdio))
+    asyncio.run(_serve(places, at_once, serve))
     raise AssertionError("unreachable: the server ends the process")
 
 
@@ -58,6 +59,17 @@ async def _serve(places: Places, at_once: int, serve: Serve) -> None:
         logging.exception("the server failed")
         leave(3)
     leave(0)
+
+
+def over_http(listening: socket.socket, token: str) -> Serve:
+    from proctor.mcp_server import over_http as http  # costs what stdio need not pay
+
+    def serve(server: Server[Any]) -> Awaitable[None]:
+        # Host and Origin are checked by our own guard; the SDK's knows the loopback only.
+        app = server.streamable_http_app(streamable_http_path=http.PATH, host="")
+        return http.serve(app, listening, token)
+
+    return serve
 
 
 async def over_stdio(server: Server[Any]) -> None:
