@@ -27,7 +27,7 @@ FILES = {
     """,
     "pytest.ini": """
         [pytest]
-        testpaths = .
+        testpaths = test_a.py
         markers =
             slow: takes its time
     """,
@@ -103,6 +103,9 @@ def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era):
         ("execute_tests", {"workers": "many"}, ["workers: "]),
         ("execute_tests", {"keywords": "x" * 5000}, ["keywords: ", "4096"]),
         ("execute_tests", {"targets": ["test_a.py"] * 10_001}, ["targets: ", "10000"]),
+        ("execute_tests", {"keywords": "a\0--pdb"}, ["keywords: has a NUL"]),
+        ("execute_tests", {"project": "a\0b"}, ["project: has a NUL"]),
+        ("get_test", {"run_id": "last", "node_id": "a\0b"}, ["node_id: has a NUL"]),
         ("execute_tests", {"runner": "ruby"}, ["runner: ", "'pytest'"]),
         ("execute_tests", {"project": ".."}, ["project: ", "outside"]),
         ("execute_tests", {"project": "nowhere"}, ["project: ", "no such directory"]),
@@ -199,6 +202,16 @@ def test_what_failed_last_can_be_run_again(server):
     document = server.document("execute_tests", last_failed=True)
 
     assert document["summary"]["failed"] == document["summary"]["total"] == 2
+    assert document["notices"] == []
+
+
+def test_with_no_failures_on_record_everything_runs_and_that_is_said(server, project):
+    write_project(project / "clean", {"test_clean.py": "def test_clean(): pass"})
+    result = server.call("execute_tests", project="clean", last_failed=True)
+
+    assert result.structured_content["outcome"] == "passed"
+    assert "no failures on record" in text_of(result)
+    assert result.structured_content["notices"] == ["no failures on record: everything was run"]
 
 
 def test_tests_are_listed_a_page_at_a_time(server):
@@ -245,7 +258,7 @@ def test_a_project_is_described(server):
 
     assert about["runner"] == "pytest"
     assert about["markers"] == ["slow"]
-    assert about["test_paths"] == ["."]
+    assert about["test_paths"] == ["test_a.py"]
     assert about["pytest"] == pytest.__version__
     assert about["problem"] is None
 

@@ -351,3 +351,14 @@ def test_two_projects_at_once_do_not_mix(server):
         "crashed",
         "failed",
     ]
+
+
+def test_a_run_that_cannot_be_kept_is_answered_all_the_same(tmp_path):
+    root = write_project(tmp_path, {**PROJECTS["kinds"], ".proctor": "in the way"})
+    with talk(root, HOME="", XDG_CACHE_HOME="") as server:
+        document = server.document("execute_tests")
+        again = server.document("get_run", run_id=document["run_id"])
+
+    assert document["outcome"] == again["outcome"] == "failed"
+    assert [test["node_id"] for test in again["tests"]] == [test["node_id"] for test in document["tests"]]
+    assert any("not kept" in notice for notice in document["notices"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from proctor.mcp_server.budget import cut, weight
+from proctor.mcp_server.budget import BYTES_PER_TOKEN, cut, weight
 from proctor.outcome import BAD, Outcome, RunOutcome
 
 Document = dict[str, Any]
@@ -53,10 +53,21 @@ def call(run_id: str, select: str, offset: int = 0) -> str:
 def failures(document: Document, budget: int) -> Document:
     """All fields of the document, as long as there is room for them; of the tests those that did not pass."""
     for room in _ROOMS:
+        if _least(document, room) > budget:
+            continue
         brief = _brief(document, room)
         if weight(brief) <= budget:
             return brief
     return summary(document, budget)
+
+
+def _least(document: Document, room: Room) -> int:
+    """Tokens that it takes in any case: a quick look, because there may be very many tests."""
+    bad = (test for test in document["tests"] if test["outcome"] in BAD)
+    return (
+        sum(len(test["node_id"]) + min(room.text, len(test["traceback"] or "")) for test in bad)
+        // BYTES_PER_TOKEN
+    )
 
 
 def summary(document: Document, budget: int) -> Document:

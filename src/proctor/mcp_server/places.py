@@ -16,7 +16,7 @@ from proctor.errors import UsageError
 from proctor.process import interpreter as interpreters
 from proctor.runners import command
 
-_TARGET_BYTES = 1 << 20  # of all targets together; Linux takes twice that on a command line
+TARGET_BYTES = 1 << 20  # of all targets together; Linux takes twice that on a command line
 
 
 class Places:
@@ -29,8 +29,6 @@ class Places:
         """A root, or a directory below one. A relative name starts at the first root."""
         if not named:
             return self.roots[0]
-        if "\0" in named:
-            raise UsageError("project: has a NUL in it; a directory would do")
         path = Path(os.path.realpath(self.roots[0] / os.path.expanduser(named)))
         if not any(path.is_relative_to(root) for root in self.roots):
             served = ", ".join(map(str, self.roots))
@@ -59,8 +57,8 @@ class Places:
         raise UsageError(f"python: {named!r} is no interpreter of this project; known: {known}")
 
     def targets(self, named: Sequence[str], root: Path, runner: str, settings: Settings) -> tuple[str, ...]:
-        if sum(len(os.fsencode(target)) + 1 for target in named) > _TARGET_BYTES:
-            raise UsageError(f"targets: more than {_TARGET_BYTES} bytes of them; their directory would do")
+        if sum(len(os.fsencode(target)) + 1 for target in named) > TARGET_BYTES:
+            raise UsageError(f"targets: more than {TARGET_BYTES} bytes of them; their directory would do")
         programs = [test.name for test in config.programs(settings)] if runner == command.NAME else []
         for number, target in enumerate(named):
             fault = _fault(target, root, runner, programs)
@@ -71,7 +69,7 @@ class Places:
 
 def _fault(target: str, root: Path, runner: str, programs: Sequence[str]) -> str:
     shown = repr(target if len(target) <= 200 else target[:200] + "…")
-    if not target or target.startswith(("-", "@")) or "\0" in target:
+    if not target or target.startswith(("-", "@")):
         return f"{shown} is not a target; a path or a test's id, such as tests/test_a.py::test_b, would do"
     if runner == command.NAME:
         if any(target == name or target.startswith(f"{name}/") for name in programs):

@@ -57,6 +57,7 @@ class SoFar(msgspec.Struct, frozen=True):
     total: int | None
     current: str | None
     summary: dict[str, Any]
+    collects_only: bool
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -66,6 +67,7 @@ class Plan(msgspec.Struct, frozen=True):
     prepared: Prepared
     environ: Mapping[str, str]
     keeping: Keeping
+    notices: tuple[str, ...] = ()  # what the caller should know about it
 
 
 class Run:
@@ -83,6 +85,7 @@ class Run:
         self.directory: Path | None = None  # where it can be read, if it is kept
         self.record: Record | None = None  # if it is not
         self.error: Exception | None = None
+        self.notices: tuple[str, ...] = ()
         self.on_change: Callable[[Run], None] = lambda _: None
 
     def start(self) -> None:
@@ -127,11 +130,14 @@ class Run:
     def tick(self, now: float, so_far: Result) -> None:
         current = next(iter(so_far.running), None)
         summary = {**so_far.summary(), "duration": round(now, 3)}
-        self.so_far = SoFar(so_far.run.run_id, len(so_far.tests), so_far.count, current, summary)
+        self.so_far = SoFar(
+            so_far.run.run_id, len(so_far.tests), so_far.count, current, summary, so_far.run.collect_only
+        )
 
     def _work(self) -> None:
         try:
             plan = self._make_plan()
+            self.notices = plan.notices
             answer = execute(
                 plan.spec,
                 plan.prepared,
@@ -211,7 +217,7 @@ class Runs:
             await progress.tell(0, None, f"waiting: {self._at_once} runs are under way")
 
     def _changed(self, run: Run) -> None:
-        if run.so_far is not None:
+        if run.so_far is not None and not run.so_far.collects_only:
             self.by_id[run.so_far.run_id] = run
         if run.over:
             self._alive.discard(run)

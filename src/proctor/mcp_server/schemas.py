@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from proctor.errors import UsageError
 
@@ -15,7 +15,15 @@ USUAL_BUDGET = 6000  # tokens of each half of an answer
 _SHOWN = 80  # characters of a value that an error repeats
 _ERRORS = 5  # named at once
 
-Text = Annotated[str, Field(max_length=4096)]
+
+def _writable(text: str) -> str:
+    """As a word of a command line."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("has a NUL or half a character in it")
+    return text
+
+
+Text = Annotated[str, Field(max_length=4096), AfterValidator(_writable)]
 RunId = Annotated[str, Field(pattern=r"^(last|[0-9a-z-]{1,22})$")]
 Seconds = Annotated[float, Field(ge=0, le=600)]
 Offset = Annotated[int, Field(ge=0, le=10**12)]
@@ -236,7 +244,8 @@ def _fault(model: type[Arguments], fault: dict[str, Any]) -> str:
         return f"no such argument; known: {', '.join(model.model_fields)}"
     if fault["type"] == "missing":
         return "is needed"
-    return f"{fault['msg'][:1].lower()}{fault['msg'][1:]}, not {_short(repr(fault['input']))}"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{message[:1].lower()}{message[1:]}, not {_short(repr(fault['input']))}"
 
 
 def _short(text: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +19,7 @@ from proctor.errors import ProctorError, UsageError
 from proctor.mcp_server import answers, describe, records
 from proctor.mcp_server.answers import Reply
 from proctor.mcp_server.one_test import one_test
-from proctor.mcp_server.places import Places
+from proctor.mcp_server.places import TARGET_BYTES, Places
 from proctor.mcp_server.records import Record
 from proctor.mcp_server.runs import Plan, Progress, Run, Runs
 from proctor.mcp_server.schemas import (
@@ -64,6 +66,11 @@ class Tools:
             raise UsageError(f"no tool {name[:80]!r}; known: {known}")
         except ProctorError as error:
             return answers.refusal(error)
+        except Exception as error:  # where a tool ends: whatever it is, it is ours
+            logging.exception("%s failed", name[:80])
+            return answers.refusal(
+                ProctorError(f"this is a fault of proctor: {type(error).__name__}: {error}")
+            )
 
     async def _execute_tests(self, wish: ExecuteTests, progress: Progress) -> Reply:
         run = await self._runs.start(lambda: self._plan(wish), wish.wait, progress)
@@ -142,22 +149,26 @@ class Tools:
             memory=config.size(settings.memory, "memory"),
             collect_only=isinstance(wish, DiscoverTests),
         )
+        notices: tuple[str, ...] = ()
         if isinstance(wish, ExecuteTests):
-            spec = _as_wished(spec, wish, places.environ)
+            spec = _as_wished(spec, wish)
+            if wish.last_failed:
+                spec, notices = _only_last_failed(spec, places.environ)
         prepared = prepare(spec, settings, places.python(wish.python, root, settings), places.environ)
         environ = config.visible(places.environ, settings.hide_environment)
-        return Plan(spec, prepared, environ, Keeping(not spec.collect_only, settings.keep_runs))
+        return Plan(spec, prepared, environ, Keeping(not spec.collect_only, settings.keep_runs), notices)
 
     def _known(self, name: str) -> Run | None:
-        """A run of this server, by its id."""
+        """A run of this server, by its id or the beginning of it."""
         if name == LAST:
             alive = self._runs.under_way
             return self._runs.by_id[alive[-1]] if alive else None
-        return self._runs.by_id.get(name)
+        found = [run for run_id, run in self._runs.by_id.items() if run_id.startswith(name)]
+        return found[0] if len(found) == 1 else None
 
     def directory(self, name: str) -> Path:
         """Of a run that is kept: of this server, or of any of its roots."""
-        run = self._runs.by_id.get(name)
+        run = self._known(name)
         if run is not None and run.directory is not None:
             return run.directory
         faults: list[str] = []
@@ -179,18 +190,25 @@ class Tools:
         return sorted(known, reverse=True)[:count]
 
 
-def _as_wished(spec: RunSpec, wish: ExecuteTests, environ: Mapping[str, str]) -> RunSpec:
-    selection = spec.selection
-    if wish.last_failed:
-        failed = tuple(last_failed(Path(spec.root), environ))
-        selection = Selection(failed, wish.keywords, wish.markers)
+def _as_wished(spec: RunSpec, wish: ExecuteTests) -> RunSpec:
     return msgspec.structs.replace(
         spec,
-        selection=selection,
         maxfail=1 if wish.failfast else wish.maxfail,
         workers=str(wish.workers),
         timeout=wish.timeout or spec.timeout,
     )
+
+
+def _only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec, tuple[str, ...]]:
+    failed = last_failed(Path(spec.root), environ)
+    if not failed:
+        return spec, ("no failures on record: everything was run",)
+    notices: tuple[str, ...] = ()
+    if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
+        failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
+        notices = (f"too many failures to name: their {len(failed)} files were run",)
+    chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
+    return msgspec.structs.replace(spec, selection=chosen), notices
 
 
 def _record(run: Run) -> Record:
@@ -199,7 +217,10 @@ def _record(run: Run) -> Record:
     if run.record is not None:
         return run.record
     assert run.directory is not None
-    return records.read(run.directory)
+    record = records.read(run.directory)
+    record.result.notices += run.notices
+    record.document["notices"] += run.notices
+    return record
 
 
 async def _aside(work: Callable[..., Value], *arguments: Any) -> Value:
