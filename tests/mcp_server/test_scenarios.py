@@ -299,8 +299,10 @@ def runs_of(project):
     return sorted(path.name for path in project.glob(".proctor/runs/*"))
 
 
-@pytest.mark.parametrize("target", ["/bin/true", "../green", "/../green", "nowhere"])
-def test_a_program_outside_of_the_project_is_refused(server, target):
+@pytest.mark.parametrize("target", ["/bin/true", "../green", "/../green", "/../tool/tool.sh", "nowhere"])
+def test_a_program_outside_of_the_project_is_refused(server, home, target):
+    write_project(home, {"tool/tool.sh": "#!/bin/sh\n"})
+    (home / "tool" / "tool.sh").chmod(0o755)
     said = server.refusal("execute_tests", project="kinds", runner="command", targets=[target])
 
     assert said.startswith("targets[0]: ")
@@ -362,3 +364,13 @@ def test_a_run_that_cannot_be_kept_is_answered_all_the_same(tmp_path):
     assert document["outcome"] == again["outcome"] == "failed"
     assert [test["node_id"] for test in again["tests"]] == [test["node_id"] for test in document["tests"]]
     assert any("not kept" in notice for notice in document["notices"])
+
+
+def test_programs_of_the_project_run_by_path_and_by_name(server, home):
+    root = write_project(home / "programs", {"checks/good.sh": "#!/bin/sh\nexit 0\n"})
+    (root / "checks" / "good.sh").chmod(0o755)
+    for target in ("checks/good.sh", "/checks/good.sh", "checks", str(root / "checks")):
+        document = server.document("execute_tests", project="programs", runner="command", targets=[target])
+
+        assert document["outcome"] == "passed"
+        assert document["summary"]["total"] == 1

@@ -17,6 +17,7 @@ from proctor.process import interpreter as interpreters
 from proctor.runners import command
 
 TARGET_BYTES = 1 << 20  # of all targets together; Linux takes twice that on a command line
+_SHOWN = 200  # characters of a target that an error repeats
 
 
 class Places:
@@ -68,26 +69,25 @@ class Places:
 
 
 def _fault(target: str, root: Path, runner: str, programs: Sequence[str]) -> str:
-    shown = repr(target if len(target) <= 200 else target[:200] + "…")
+    """Why it cannot be meant, or nothing."""
+    shown = repr(target if len(target) <= _SHOWN else target[:_SHOWN] + "…")
     if not target or target.startswith(("-", "@")):
         return f"{shown} is not a target; a path or a test's id, such as tests/test_a.py::test_b, would do"
-    if runner == command.NAME:
-        if any(target == name or target.startswith(f"{name}/") for name in programs):
-            return ""
-        if target.startswith("/") and not _is_inside(target, root):
-            return "" if _part_of_program(target, root) else f"no program or test {shown} in the project"
-        path = target
-    else:
-        path = target.partition("::")[0].partition("[")[0] or target
-        if not _is_inside(target.partition("::")[0], root):
-            return f"{shown} leads out of the project"
-    if not _is_inside(path, root):
+    if runner == command.NAME and target.startswith("/") and not _is_inside(target, root):
+        known = any(target == name or target.startswith(f"{name}/") for name in programs)
+        return "" if known or _is_of_program(target, root) else f"no program or test {shown} in the project"
+    paths = _paths(target) if runner != command.NAME else [target]
+    if not all(_is_inside(path, root) for path in paths):
         return f"{shown} leads out of the project"
-    if not os.path.exists(os.path.join(root, path)) and not os.path.exists(
-        os.path.join(root, target.partition("::")[0])
-    ):
+    if not any(os.path.exists(os.path.join(root, path)) for path in paths):
         return f"no such file or directory in the project: {shown}"
     return ""
+
+
+def _paths(target: str) -> list[str]:
+    """What pytest may take for the path in a test's id: versions differ about brackets."""
+    path = target.partition("::")[0]
+    return [path, path.partition("[")[0] or path]
 
 
 def _is_inside(path: str, root: Path) -> bool:
@@ -95,10 +95,10 @@ def _is_inside(path: str, root: Path) -> bool:
     return Path(os.path.realpath(os.path.join(root, path))).is_relative_to(os.path.realpath(root))
 
 
-def _part_of_program(name: str, root: Path) -> bool:
-    """`/tools/check/part` names a part of the program tools/check."""
+def _is_of_program(name: str, root: Path) -> bool:
+    """Names of tests look like paths: `/tools/check/part` is a part of the program tools/check."""
     below = root / name[1:]
-    return any(
+    return os.pardir not in below.parts and any(
         path.is_file() and os.access(path, os.X_OK) and _is_inside(str(path), root)
         for path in (below, *below.parents)
         if path != root and path.is_relative_to(root)

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from proctor.errors import UsageError
 
 USUAL_WAIT = 50.0  # seconds: many clients give up after 60
+NO_LIMIT = 10**9  # items: the budget alone decides
 USUAL_BUDGET = 6000  # tokens of each half of an answer
 _SHOWN = 80  # characters of a value that an error repeats
 _ERRORS = 5  # named at once
@@ -27,7 +28,7 @@ Text = Annotated[str, Field(max_length=4096), AfterValidator(_writable)]
 RunId = Annotated[str, Field(pattern=r"^(last|[0-9a-z-]{1,22})$")]
 Seconds = Annotated[float, Field(ge=0, le=600)]
 Offset = Annotated[int, Field(ge=0, le=10**12)]
-Limit = Annotated[int, Field(ge=1, le=10**9)]
+Limit = Annotated[int, Field(ge=1, le=NO_LIMIT)]
 Budget = Annotated[int, Field(ge=200, le=100_000)]
 
 
@@ -85,7 +86,7 @@ class ExecuteTests(Where, Selecting):
 
 class DiscoverTests(Where, Selecting):
     offset: Annotated[Offset, Field(description="Tests to leave out")] = 0
-    limit: Limit = 10**9
+    limit: Limit = NO_LIMIT
     budget: Budget = USUAL_BUDGET
 
 
@@ -94,7 +95,7 @@ class GetRun(Arguments):
     wait: Annotated[Seconds, Field(description="Seconds for a running run to end")] = 0.0
     select: Literal["failures", "tests", "output", "json_report", "files"] = "failures"
     offset: Annotated[Offset, Field(description="Items, or bytes of output")] = 0
-    limit: Limit = 10**9
+    limit: Limit = NO_LIMIT
     budget: Budget = USUAL_BUDGET
 
 
@@ -206,12 +207,19 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value if item != ""]
     if not isinstance(value, dict):
         return value
-    dropped = {"title"} | ({"default"} if not value.get("default") or value["default"] == 10**9 else set())
-    return {
-        name: _plain(item)
-        for name, item in value.items()
-        if name not in dropped and not (name == "maximum" and item >= 10**6) and name != "maxLength"
-    }
+    return {name: _plain(item) for name, item in value.items() if not _goes_without_saying(name, item)}
+
+
+def _goes_without_saying(name: str, item: Any) -> bool:
+    """Names for programs, what is empty anyway, and bounds that nobody reaches without meaning harm."""
+    match name:
+        case "title" | "maxLength":
+            return True
+        case "default":
+            return not item or item == NO_LIMIT
+        case "maximum":
+            return bool(item >= 10**6)
+    return False
 
 
 Checked = TypeVar("Checked", bound=Arguments)
