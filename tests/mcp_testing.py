@@ -71,8 +71,9 @@ def text_of(result: CallToolResult) -> str:
 
 
 def stdio(root: Path, *options: str, **environ: str) -> StdioServerParameters:
-    """`proctor mcp` for that project, with this interpreter's pytest."""
-    first, *rest = command("mcp", "--root", str(root), "--python", sys.executable, *options)
+    """`proctor mcp` for that project, with this interpreter's pytest unless the options name another."""
+    python = () if "--python" in options else ("--python", sys.executable)
+    first, *rest = command("mcp", "--root", str(root), *python, *options)
     return StdioServerParameters(command=first, args=rest, env=clean_environment(**environ), cwd=str(root))
 
 

@@ -191,6 +191,9 @@ def test_a_crash_names_its_test_and_what_never_ran(server, project, test):
     assert document["current_test"] == f"test_a.py::{test}"
     assert document["not_run"] == ["test_a.py::test_after"]
     assert text_of(result).startswith("CRASH")
+    page = server.document("get_run", run_id=document["run_id"], select="tests", offset=1)
+    assert [test["outcome"] for test in page["tests"]] == ["crash"]
+    assert page["not_run"] == ["test_a.py::test_after"]
 
 
 def test_much_output_stays_within_the_budget_and_is_there_page_by_page(server):
@@ -228,16 +231,17 @@ def test_a_budget_is_kept_and_failing_ids_survive_longest(server, budget):
 
 def test_every_id_can_be_had_within_a_small_budget(server):
     run_id = server.document("execute_tests", project="failing", detail="summary", budget=300)["run_id"]
-    ids, offset = [], 0
-    while True:
-        page = server.document("get_run", run_id=run_id, select="tests", offset=offset, budget=1500)
-        ids += [test["node_id"] for test in page["tests"]]
-        assert weight(page) <= 1500
-        offset = len(ids)
-        if not page["tests"]:
-            break
 
-    assert ids == [f"test_many.py::test_number[{number}]" for number in range(500)]
+    def all_ids(select):
+        ids = []
+        while page := server.document("get_run", run_id=run_id, select=select, offset=len(ids), budget=800):
+            assert weight(page) <= 800
+            ids += [test["node_id"] for test in page["tests"]]
+            if not page["omitted"]:
+                return ids
+
+    assert all_ids("tests") == [f"test_many.py::test_number[{number}]" for number in range(500)]
+    assert all_ids("failures") == [f"test_many.py::test_number[{number}]" for number in range(0, 500, 10)]
 
 
 def test_a_limit_of_time_is_kept(server):
@@ -259,6 +263,18 @@ def test_a_project_without_pytest_is_told_how_to_get_it(server, home):
     assert "no pytest in" in said
     assert "install" in said
     assert ".venv" in " ".join(server.document("describe_project", project="kinds")["others"])
+
+
+def test_a_project_runs_in_the_environment_that_was_named(tmp_path):
+    root = write_project(tmp_path, PASSES)
+    venv.create(root / "own")
+    (package,) = (root / "own" / "lib").glob("python*/site-packages")
+    (package / "this.pth").write_text(os.path.dirname(os.path.dirname(pytest.__file__)))
+    with talk(root, "--python", "own/bin/python") as server:
+        document = server.document("execute_tests")
+
+    assert document["outcome"] == "passed"
+    assert document["interpreter"] == str(root / "own" / "bin" / "python")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,9 @@ def _unusable(result: Result) -> Reply:
 
 def part(record: Record, select: str, offset: int, limit: int, budget: int) -> Reply:
     if select == "failures" and not offset and limit >= len(record.document["tests"]):
-        return Reply(_text(record, budget), brief.failures(record.document, budget))
+        short = brief.failures(record.document, budget)
+        if "tests" in short:  # otherwise they come page by page
+            return Reply(_text(record, budget), short)
     found = page(record, select, offset, limit, budget)
     return Reply(found.text, found.document)
 

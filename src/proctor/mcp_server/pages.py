@@ -11,7 +11,7 @@ import msgspec
 from proctor.archive.inside import open_inside
 from proctor.archive.store import OUTPUT_FILE
 from proctor.errors import UsageError
-from proctor.mcp_server.brief import Document, call, entry, fill, head
+from proctor.mcp_server.brief import Document, call, entry, fill, head, uri
 from proctor.mcp_server.budget import BYTES_PER_TOKEN, tokens, weight
 from proctor.mcp_server.records import Record
 from proctor.outcome import Outcome
@@ -52,8 +52,20 @@ def _list_of_tests(
     _must_advance(wanted, taken, weight(document) + 50)
     document["tests"] = taken
     _say_more(document, record.run_id, select, "tests", len(tests), offset + len(taken))
+    if not document["omitted"]:
+        _add_not_run(document, record, left - weight(taken))
     lines = [_line(test) for test in taken]
+    lines += [f"not_run {test}" for test in document.get("not_run", ())]
     return Page(document, _text(record, lines, document, budget))
+
+
+def _add_not_run(document: Document, record: Record, budget: int) -> None:
+    """Behind the last of the tests, as many as fit."""
+    ids = record.document["not_run"]
+    document["not_run"] = fill(ids, budget)
+    left = len(ids) - len(document["not_run"])
+    if left:
+        document["omitted"] = {"not_run": left, "whole": uri(record.run_id)}
 
 
 def _line(test: dict[str, Any]) -> str:
