@@ -254,7 +254,7 @@ def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place, bo
         def test_later(): pass
         """
     )
-    document = place.document("--timeout", "1.5")
+    document = place.document("--timeout", "4")
 
     assert document["outcome"] == "timeout"
     assert outcomes(document) == {"test_a.py::test_first": "passed", "test_a.py::test_culprit": "timeout"}
@@ -587,7 +587,7 @@ def test_a_test_that_kills_its_supervisor_ends_the_run_unpassed(place):
 def test_a_test_that_stops_its_supervisor_and_hangs_reaches_the_time_limit(place):
     place.write(helper=DAEMON, test_a=AGAINST.format(name="SIGSTOP"))
 
-    document = place.document("--timeout", "1.5")
+    document = place.document("--timeout", "4")
 
     assert document["outcome"] == "timeout"
     assert outcomes(document) == {"test_a.py::test_first": "passed", "test_a.py::test_culprit": "timeout"}

@@ -531,11 +531,8 @@ def test_who_lost_the_descriptor_finds_the_channel_by_its_path(tmp_path):
         "t",
         """
         import os, subprocess, sys
-        code = "import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY), sys.argv[2].encode())"
-        number = os.environ["PROCTOR_CONTROL"].rpartition("/")[2]
-        channel = f"/proc/{os.getpid()}/fd/{number}"
-        said = 'result 17\\n{"status":"warn"}'
-        subprocess.run([sys.executable, "-c", code, channel, said], check=True, close_fds=True)
+        code = "from proctor.client import report; report('warn')"
+        subprocess.run([sys.executable, "-c", code], check=True, close_fds=True)
         """,
     )
 

@@ -245,6 +245,8 @@ def test_the_suite_ends_in_every_way_there_is(reference):
         "errors": 2,
         "xfailed": 2,
         "xpassed": 1,
+        "info": 0,
+        "warn": 0,
         "deselected": 1,
         "not_run": 0,
     }

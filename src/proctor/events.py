@@ -32,6 +32,8 @@ class Failure(Fact, frozen=True):
     type: str = ""
     message: str = ""
     place: Place | None = None
+    expected: str | None = None  # both as text, where the reporter compared two values and says so
+    actual: str | None = None
 
 
 class CrashSite(Fact, frozen=True):
@@ -132,6 +134,7 @@ class SuiteStarted(Fact, frozen=True):
     name: str
     build: str  # RFC 3339: when collection ended
     count: int
+    filtered_out: int = 0  # tests left out that nobody names; those with names are deselected
 
 
 class CollectionFailed(Fact, frozen=True):
@@ -160,6 +163,8 @@ class TestFinished(Fact, frozen=True):
     testout: OutputLink | None = None
     properties: dict[str, Any] | None = None  # what its reporter said about it in keys of its own
     part_of: str = ""  # the test that reported this beside its own result
+    subtype: str = ""  # bench, should_panic; nothing for a test like any other
+    throughput: float | None = None  # of a benchmark, whose seconds are those of one iteration: MB/s
 
 
 class ResultAmended(Fact, frozen=True):

@@ -16,13 +16,13 @@ import msgspec
 from proctor import events as e
 from proctor.errors import LaunchError
 from proctor.launch import Launch, Voice
+from proctor.listener import Listener
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.prepare import Prepared
 from proctor.process.deadline import Ending
 from proctor.process.stop import Stop
 from proctor.process.supervise import Chunk, Supervised
 from proctor.process.watch import Watch
-from proctor.program import Program
 from proctor.relay import Sink
 from proctor.result import Result
 from proctor.running import Keeping, ResultLine, Running, Shelf
@@ -103,23 +103,23 @@ def _started(spec: RunSpec, prepared: Prepared, run_id: str) -> e.RunStarted:
 class _Job:
     """A process that is running, and what is understood of it."""
 
-    def __init__(self, process: Supervised, program: Program) -> None:
-        self.process, self.program = process, program
+    def __init__(self, process: Supervised, listener: Listener) -> None:
+        self.process, self.listener = process, listener
         self.ending: Ending | None = None
 
     def take(self, chunks: list[Chunk], now: float, interrupted: bool) -> None:
         for chunk in sorted(chunks, key=lambda chunk: chunk.stream == "control"):
-            self.program.take(chunk)
-        if self.program.deaf:
+            self.listener.take(chunk)
+        if self.listener.deaf:
             self.process.stop_hearing()
-        self.process.diversion = self.program.diversion
+        self.process.diversion = self.listener.diversion
         if self.ending is not None and interrupted:
             self.ending.heard(now)
 
     def stop(self, reason: RunOutcome, now: float) -> None:
         """What ended by itself cannot be stopped."""
         if self.ending is None and self.process.exit_status is None:
-            self.program.stopped = reason
+            self.listener.stopped = reason
             self.ending = Ending(now)
 
     def push(self, now: float, hurried: bool) -> None:
@@ -131,7 +131,7 @@ class _Job:
 
     def wait(self, now: float) -> float | None:
         """Seconds until something has to happen."""
-        return self.ending.wait(now) if self.ending else self.program.allowance.remaining(now)
+        return self.ending.wait(now) if self.ending else self.listener.allowance.remaining(now)
 
 
 class _Crew:
@@ -160,7 +160,7 @@ class _Crew:
             job.process.close()
 
     def adopt(self, launch: Launch, process: Supervised) -> None:
-        self._jobs.append(_Job(process, Program(self._run, launch, self._prepared.limits)))
+        self._jobs.append(_Job(process, Listener(self._run, launch, self._prepared.limits)))
 
     def announce(self) -> None:
         """Programs are known before they run; the parts that they report on are not."""
@@ -221,7 +221,7 @@ class _Crew:
 
     def _end_some(self, now: float) -> None:
         for job in self._jobs:
-            left = job.program.allowance.remaining(now)
+            left = job.listener.allowance.remaining(now)
             if self._run.result.stopped is not None:
                 job.stop(self._run.result.stopped, now)
             elif left is not None and left <= 0:
@@ -236,7 +236,7 @@ class _Crew:
 
     def _bury(self, job: _Job) -> None:
         if job.process.cut_off:
-            job.program.lose_channel()
+            job.listener.lose_channel()
         job.process.close()
-        job.program.end(job.process.exit_status)
+        job.listener.end(job.process.exit_status)
         self._jobs.remove(job)

@@ -52,6 +52,7 @@ def fold(result: Result, entry: e.Entry) -> None:
         case e.SuiteStarted():
             result.count = event.count
             result.build = event.build
+            result.filtered_out = event.filtered_out
         case e.CollectionFailed():
             result.collection_errors.append(event)
         case e.WarningRecorded():
@@ -165,7 +166,7 @@ def _lost(result: Result) -> tuple[Outcome, str]:
         failure = result.interrupted.failure
         return Outcome.ERROR, failure.message or failure.type
     if result.channel_error is not None:
-        return Outcome.ERROR, "not heard of again: the control channel broke"
+        return Outcome.ERROR, f"not heard of again: {result.channel_error}"
     if result.exited is None or result.finished is not None:
         return Outcome.ERROR, "never finished"
     if result.exited.signal:

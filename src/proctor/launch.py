@@ -13,6 +13,7 @@ class Voice(StrEnum):
     CONTROL = "control"  # on the control channel: a session of many tests
     PROGRAM = "program"  # on the control channel: it is a test itself
     TEXT = "text"  # in the words of its terminal output
+    REPORT = "report"  # in a report that was read when it was long gone
 
 
 class Launch(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from proctor.config import Settings
 from proctor.errors import UsageError
 from proctor.launch import Launch, Voice
 from proctor.process import interpreter as interpreters
-from proctor.runners import command, pytest_suite
+from proctor.runners import pytest_suite
 from proctor.spec import RunSpec
 from proctor.wire.ledger import Limits
 
@@ -32,7 +32,9 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
     """Raises what keeps the tests from running, before anything runs."""
     if not Path(spec.root).is_dir():
         raise UsageError(f"no such directory: {spec.root}")
-    if spec.runner == command.NAME:
+    if spec.runner == "command":
+        from proctor.runners import command  # most runs are of pytest
+
         plan = command.plan(spec, config.programs(settings), environ.get("PATH", ""))
         return Prepared(plan.launches, Voice.PROGRAM, settings.limits, deselected=plan.deselected)
     return _pytest(spec, settings, python, environ)

@@ -73,6 +73,7 @@ class Result(msgspec.Struct):
     suite: SuiteDescribed | None = None
     count: int | None = None  # tests that are to run, once that is known
     build: str = ""
+    filtered_out: int = 0
     selected: dict[str, None] = {}  # in the order in which they run; each once
     places: dict[str, Place] = {}
     markers: dict[str, tuple[str, ...]] = {}

@@ -18,6 +18,8 @@ def verdict(result: Result) -> tuple[RunOutcome, str]:
         return result.stopped, ""
     if result.run.source == Voice.PROGRAM:
         return _programs(result)
+    if result.run.source == Voice.REPORT:
+        return _reported(result)
     if result.exited is None:
         return RunOutcome.INCOMPLETE, "the end of the process was not seen"
     if result.exited.signal == "SIGINT":
@@ -45,6 +47,15 @@ def _programs(result: Result) -> tuple[RunOutcome, str]:
     if missing and not result.run.collect_only:
         return RunOutcome.INCOMPLETE, f"{missing} of {len(result.selected)} tests have no result"
     return RunOutcome.PASSED, ""
+
+
+def _reported(result: Result) -> tuple[RunOutcome, str]:
+    """Another tool's report. No process was seen: it must have its own end and hold together by itself."""
+    if result.channel_error is not None:
+        return RunOutcome.INCOMPLETE, result.channel_error
+    if result.finished is None:
+        return RunOutcome.INCOMPLETE, "the report has no end"
+    return _told(result, result.finished.exit_status or 0)
 
 
 def _cut_short(result: Result, code: int) -> tuple[RunOutcome, str]:

@@ -85,7 +85,7 @@ def test_an_agent_gets_a_verdict_and_a_line_a_failure(tmp_path):
 def test_a_person_gets_the_trace_and_the_verdict_at_the_end(tmp_path):
     ran = run_suite(write_project(tmp_path, SUITE))
 
-    assert ran.out.startswith("FAILED test_a.py::test_fail: assert [1, 2] == [1, 3]\n")
+    assert ran.out.startswith("FAILED test_a.py::test_fail at test_a.py:5: assert [1, 2] == [1, 3]\n")
     assert "At index 1 diff: 2 != 3" in ran.out
     assert "1 failed 1 passed in " in ran.out.splitlines()[-1]
     assert "\x1b" not in ran.out

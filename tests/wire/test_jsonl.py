@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from proctor_streams import EVENTS as EVENTS_OF_A_RUN
 
 from proctor import events as e
 from proctor.errors import StreamError
@@ -120,3 +121,17 @@ def test_any_text_survives(name, message, seconds):
     event = e.TestFinished(name, Outcome.FAILED, seconds, message=message)
 
     assert jsonl.decode(jsonl.encode(e.Entry(0, 0.0, event), begin(STARTED))) == e.Entry(0, 0.0, event)
+
+
+@given(EVENTS_OF_A_RUN)
+def test_any_events_survive_and_what_cannot_be_encoded_is_written_out(events):
+    for number, event in enumerate(events):
+        entry = e.Entry(number, 0.5, event)
+        line = jsonl.encode(entry, begin(STARTED))
+        again = jsonl.decode(line)
+
+        assert line.count(b"\n") == 1
+        if "\\udc80" not in line.decode():
+            assert again == entry
+        else:
+            assert jsonl.encode(again, begin(STARTED)) == line

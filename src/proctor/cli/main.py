@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 VERBS = {
     "run": "run tests and say what happened",
     "discover": "list the tests there are, without running them",
-    "show": "show a run that is kept, or one test of it",
+    "show": "show a run, one test of it, a stream or a log",
+    "convert": "write a report, ours or another tool's, in another form",
     "control": "check a recorded control stream",
     "runs": "list the runs that are kept, newest first",
     "doctor": "say what would be used, and why",

@@ -1,7 +1,8 @@
-"""`proctor show`: a run that is kept, or one test of it, or one file of that test."""
+"""`proctor show`: a run that is kept, one test of it, one file of that test; or a stream, or a log."""
 
 from __future__ import annotations
 
+import argparse
 import codecs
 import os
 import shutil
@@ -14,50 +15,68 @@ from proctor.archive.inside import open_inside
 from proctor.archive.lookup import LAST, KeptRun, find_run, read_run
 from proctor.archive.recording import loader, whole_output
 from proctor.archive.replay import replay
-from proctor.archive.store import RESULT_FILE
-from proctor.cli import options
+from proctor.archive.store import RESULT_FILE, read_head
+from proctor.cli import options, show_stream
+from proctor.cli.output import chosen
 from proctor.errors import UsageError
+from proctor.outcome import RunOutcome
 from proctor.render.agent import agent_text
 from proctor.render.kept_test import test_text
 from proctor.render.neutral import neutral_block
 from proctor.wire import document
+from proctor.wire.any_report import AnyReport
 from proctor.wire.document_reader import KeptTest
 
 # 1: first published form.
 SCHEMA = "proctor.test/1"
 
+STDIN = "-"
 _LOOKED_AT = 1 << 13  # bytes by which a file is judged to be text
 _PIECE = 1 << 18  # bytes
 
 
 def main(arguments: list[str]) -> int:
-    parser = options.Parser("proctor show", description="Show a run that is kept, or one test of it.")
-    parser.add_argument(
-        "run", nargs="?", default=LAST, metavar="RUN", help=f"id, its beginning, {LAST}, or path"
-    )
-    options.add_directory(parser)
-    parser.add_argument("--test", metavar="ID", help="all that is known about this test")
-    parser.add_argument("--file", metavar="NAME", help="the bytes of this file of the test")
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")
-    parsed = parser.parse_args(arguments)
+    parsed = _parser().parse_args(arguments)
     if parsed.file is not None and parsed.test is None:
         raise UsageError("--file names a file of a test; `--test ID` says of which")
-    path = find_run(parsed.run, options.project(parsed.directory), os.environ)
-    if parsed.test is None:
-        _show_run(path, parsed.format)
-        return 0
-    run = read_run(path)
-    test = run.test(parsed.test)
-    if parsed.file is not None:
-        _show_file(run, test, parsed.file)
-    else:
-        _show_test(run, test, parsed.format)
-    return 0
+    if parsed.what == STDIN or os.path.isfile(parsed.what):
+        if parsed.test is not None:
+            raise UsageError(f"--test names a test of a run that is kept; {parsed.what} is not one")
+        return _show_stream(parsed, None if parsed.what == STDIN else Path(parsed.what))
+    path = find_run(parsed.what, options.project(parsed.directory), os.environ)
+    if parsed.test is not None:
+        return _show_test_of(read_run(path), parsed)
+    if parsed.strict or parsed.follow or parsed.format not in ("auto", "json"):
+        return _show_stream(parsed, path)
+    return _show_run(path, parsed.format)
 
 
-def _show_run(path: Path, form: str) -> None:
+def _parser() -> options.Parser:
+    parser = options.Parser("proctor show", description="Show a run, one test of it, a stream or a log.")
+    what = f"a run by its id, its beginning, {LAST} or its path; a file; {STDIN} for stdin"
+    parser.add_argument("what", nargs="?", default=LAST, metavar="RUN|FILE|-", help=what)
+    options.add_directory(parser)
+    parser.add_argument("--test", metavar="ID", help="all that is known about this test of the run")
+    parser.add_argument("--file", metavar="NAME", help="the bytes of this file of the test")
+    parser.add_argument("--format", choices=show_stream.FORMATS, default="auto", help="what stdout shows")
+    parser.add_argument("--follow", action="store_true", help="wait for more until the final line is there")
+    parser.add_argument("--strict", action="store_true", help="check the rules of the stream instead")
+    return parser
+
+
+def _show_stream(parsed: argparse.Namespace, path: Path | None) -> int:
+    with show_stream.opened(path) as source:
+        if parsed.strict:
+            return show_stream.check(source.pieces(lambda: False), parsed.what)
+        reader = AnyReport(parsed.what, "events" if path is not None and path.is_dir() else "auto")
+        form = chosen(parsed.format, os.environ)
+        return show_stream.show(reader, source, parsed.what, form, parsed.follow, os.environ)
+
+
+def _show_run(path: Path, form: str) -> int:
     if form == "json" and _copy(path, RESULT_FILE):
-        return
+        head = read_head(path)
+        return show_stream.conclude(RunOutcome(head.outcome) if head else RunOutcome.INCOMPLETE, path.name)
     replayed = replay(path)
     result = replayed.result
     if form == "json":
@@ -66,6 +85,18 @@ def _show_run(path: Path, form: str) -> None:
     else:
         result.notices += replayed.notes
         _say(agent_text(result))
+    return show_stream.conclude(result.outcome, path.name)
+
+
+def _show_test_of(run: KeptRun, parsed: argparse.Namespace) -> int:
+    if parsed.format not in ("auto", "human", "json"):
+        raise UsageError(f"--format is {parsed.format!r}; for one test human or json would do")
+    test = run.test(parsed.test)
+    if parsed.file is not None:
+        _show_file(run, test, parsed.file)
+    else:
+        _show_test(run, test, parsed.format)
+    return 0
 
 
 def _copy(path: Path, relative: str) -> bool:
@@ -81,7 +112,7 @@ def _copy(path: Path, relative: str) -> bool:
 
 def _show_test(run: KeptRun, test: KeptTest, form: str) -> None:
     below = run.below(test.node_id)
-    if form == "human":
+    if form != "json":
         _say(test_text(test, below, str(run.path), run.notes))
         return
     answer = {

@@ -25,6 +25,7 @@ STREAMS = ("control", "stdout", "stderr")
 USUAL_CAPACITY = 1 << 16  # of a pipe
 CAPACITY = 1 << 18  # asked for the channel, so that it can be read in few large batches
 FILE_CAPACITY = 1 << 20  # while a large file arrives
+AT_ONCE = 1 << 23  # bytes of a file that are taken before others have their turn
 READ = CAPACITY
 HEAD_READ = 1 << 14  # after a file, where the head of another may come: the rest of that can be diverted too
 LAST_READS = 64  # of each pipe when all is over: more than a pipe holds
@@ -190,10 +191,16 @@ class Supervised:
         self.diversion = None  # it holds for one read: only who reads the stream knows what comes next
         if diversion.left > FILE_CAPACITY > self._capacity["control"]:
             self._capacity["control"] = _resize(end, self._capacity["control"], FILE_CAPACITY)
+        moved, most = 0, min(diversion.left, AT_ONCE)
         try:
-            return os.splice(end, diversion.descriptor, min(diversion.left, FILE_CAPACITY))
+            while moved < most:
+                count = os.splice(end, diversion.descriptor, most - moved)
+                if count == 0:
+                    break
+                moved += count
         except (AttributeError, OSError):
-            return 0
+            pass  # the pipe is empty, or this cannot be done: then it is read
+        return moved
 
     def _forget(self, end: int) -> None:
         del self._ends[end]

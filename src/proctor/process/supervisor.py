@@ -98,6 +98,8 @@ def start(fields: list[bytes], control: int) -> tuple[int, bytes]:
             os.chdir(cwd)
             step = b"program"
             place_control(control)
+            if os.path.isdir("/proc/self/fd"):  # there for whoever loses the descriptor, as under sudo
+                environ[b"PROCTOR_CONTROL"] = b"/proc/%d/fd/%d" % (os.getpid(), CONTROL_FD)
             os.execve(argv[0], argv, environ)
         except (OSError, ValueError, OverflowError) as error:
             os.write(report, b"%b %d" % (step, getattr(error, "errno", None) or EINVAL))

@@ -2,105 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-from proctor.events import CollectionFailed, Entry, Phase, RunFinished, TestFinished
+from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.render.neutral import neutral, neutral_block
+from proctor.render.failure import blocks, collection_headline, first_line, headline
+from proctor.render.neutral import neutral
+from proctor.render.say import Listener, Say, Tone
 from proctor.render.verdict_line import verdict_line
 from proctor.result import Result
 
 HEARTBEAT = 30.0  # seconds of silence after which a log says that we are still there
-_OUTPUT_LINES = 30  # of a failed test's captured output; the rest is in the run's directory
-
-Write = Callable[[str], None]
 
 
 class PlainLog:
     """Failures as they happen, a sign of life in long silence, and the report at the end."""
 
-    def __init__(self, write: Write) -> None:
-        self._write = write
+    def __init__(self, say: Say) -> None:
+        self._say = say
         self._spoke = 0.0
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         event = entry.event
         if isinstance(event, TestFinished) and event.outcome in BAD:
-            self._say(entry.at, headline(event) + "\n")
+            self._speak(entry.at, headline(event), "bad")
         elif isinstance(event, CollectionFailed):
-            self._say(entry.at, f"ERROR {neutral(event.file)}: {_first(event.failure.message)}\n")
+            self._speak(entry.at, collection_headline(event), "bad")
         elif isinstance(event, RunFinished):
-            self._say(entry.at, report(so_far))
+            report(so_far, self._say)
 
     def tick(self, now: float, so_far: Result) -> None:
         if now - self._spoke >= HEARTBEAT and so_far.outcome is RunOutcome.RUNNING:
-            self._say(now, f"... {progress(so_far)} after {now:.0f} s\n")
+            self._speak(now, f"... {progress(so_far)} after {now:.0f} s", "quiet")
 
-    def _say(self, now: float, text: str) -> None:
+    def _speak(self, now: float, line: str, tone: Tone) -> None:
         self._spoke = now
-        self._write(text)
-
-
-def headline(test: TestFinished) -> str:
-    return f"{str(test.outcome).upper()} {neutral(test.test)}: {_first(test.message or '')}"
+        self._say(f"{line}\n", tone)
 
 
 def progress(result: Result) -> str:
-    done = f"{len(result.tests)}/{result.count}" if result.count is not None else "collecting"
+    done = f"{tests_done(result)}/{result.count}" if result.count is not None else "collecting"
     running = ", ".join(neutral(test) for test in list(result.running)[:3])
     return f"{done}: {running}" if running else done
 
 
-def report(result: Result) -> str:
+def tests_done(result: Result) -> int:
+    """Of those that the suite counts: the parts that tests report on are not among them."""
+    return sum(not test.part_of for test in result.tests.values()) + len(result.collection_errors)
+
+
+def report(result: Result, say: Say) -> None:
     """Everything a person wants at the end: each failure with its trace and output, then the verdict."""
-    parts = [*_harness(result), *(_failure(test) for test in result.tests.values() if test.outcome in BAD)]
-    parts += _skips(result)
-    parts += [f"note: {neutral(notice)}" for notice in result.notices]
-    verdict = f"{verdict_line(result) or result.outcome} in {result.seconds:.2f}s"
-    if result.reason:
-        verdict += f" ({neutral(result.reason)})"
-    return "\n".join([*parts, verdict]) + "\n"
+    found = list(blocks(result))
+    for block in found:
+        say(f"\n--- {block.head}\n", block.tone)
+        if block.body:
+            say(f"{block.body}\n")
+    if found:
+        say("\n")
+    for reason, count in skip_reasons(result).items():
+        say(f"skipped {count}x: {reason}\n", "odd")
+    for notice in result.notices:
+        say(f"note: {neutral(notice)}\n", "odd")
+    say(verdict(result) + "\n", tone(result))
 
 
-def _harness(result: Result) -> Iterator[str]:
-    for error in result.collection_errors:
-        yield f"\n--- cannot collect {neutral(error.file)}\n{neutral_block(error.traceback).rstrip()}\n"
-    if result.broke is not None:
-        yield f"\n--- internal error\n{neutral_block(result.broke.traceback).rstrip()}\n"
-    if result.outcome is RunOutcome.USAGE_ERROR:
-        yield f"\n{neutral_block(result.stderr.text()).strip()}\n"
+def report_text(result: Result) -> str:
+    heard = Listener()
+    report(result, heard)
+    return heard.text().lstrip("\n")
 
 
-def _failure(test: TestFinished) -> str:
-    lines = [f"\n--- {str(test.outcome).upper()} {neutral(test.test)}"]
-    if test.failure and test.failure.place:
-        lines[0] += f"  at {neutral(str(test.failure.place))}"
-    lines.append(neutral_block(test.traceback or test.message or "").rstrip())
-    for phase in test.phases:
-        lines += _captured(phase)
-    return "\n".join(lines) + "\n"
+def verdict(result: Result) -> str:
+    """The last line of a report."""
+    text = f"{verdict_line(result) or result.outcome} in {result.seconds:.2f}s"
+    return f"{text} ({neutral(result.reason)})" if result.reason else text
 
 
-def _captured(phase: Phase) -> Iterator[str]:
-    for name, text in (("stdout", phase.stdout), ("stderr", phase.stderr)):
-        if text:
-            shown = neutral_block(text).rstrip().splitlines()
-            cut = len(shown) - _OUTPUT_LINES
-            yield f"  {name} of {phase.when}:" + (
-                f" (last {_OUTPUT_LINES} of {len(shown)} lines)" if cut > 0 else ""
-            )
-            yield from (f"    {line}" for line in shown[-_OUTPUT_LINES:])
+def tone(result: Result) -> Tone:
+    return "good" if result.outcome is RunOutcome.PASSED else "loud"
 
 
-def _skips(result: Result) -> list[str]:
+def skip_reasons(result: Result) -> dict[str, int]:
     reasons: dict[str, int] = {}
     for test in result.tests.values():
         if test.outcome is Outcome.SKIPPED:
-            reason = _first(test.message or "no reason given")
+            reason = first_line(test.message or "no reason given")
             reasons[reason] = reasons.get(reason, 0) + 1
-    return [f"skipped {count}x: {reason}" for reason, count in reasons.items()]
-
-
-def _first(text: str) -> str:
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return neutral(line if len(line) <= 200 else line[:197] + "...")
+    return reasons

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
+from rich.control import Control
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.segment import ControlType, Segment
 from rich.table import Table
 from rich.text import Text
 
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, RunOutcome
-from proctor.render.human import headline, report
+from proctor.render.failure import collection_headline, headline
+from proctor.render.human import report, tests_done
 from proctor.render.neutral import neutral
+from proctor.render.say import Tone
 from proctor.render.verdict_line import counts
 from proctor.result import Result
 
 _REDRAW = 0.1  # seconds between two pictures
 _RUNNING = 4  # tests shown as running
+_BAR = (8, 30)  # columns of the bar, at least and at most
+_TROUBLE = ("failed", "error", "errors", "crashed", "timed out")
+_STYLES: dict[Tone, str] = {
+    "good": "green",
+    "bad": "red",
+    "loud": "bold red",
+    "odd": "yellow",
+    "quiet": "dim",
+}
 
 
 class LiveTerminal:
@@ -26,50 +40,112 @@ class LiveTerminal:
         self._console = console
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._drawn = -1.0
+        self._widths: list[int] = []  # of the lines of the picture
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         event = entry.event
         if entry.seq == 0:
             self._live.start()
         elif isinstance(event, TestFinished) and event.outcome in BAD:
-            self._print(headline(event), "red")
+            self._say(headline(event), "bad")
         elif isinstance(event, CollectionFailed):
-            self._print(f"ERROR {event.file}", "red")
+            self._say(collection_headline(event), "bad")
         elif isinstance(event, RunFinished):
+            self._mend()
             self._live.stop()
-            style = "green" if so_far.outcome is RunOutcome.PASSED else "bold red"
-            *body, verdict = report(so_far).rstrip("\n").split("\n")
-            for line in body:
-                self._print(line, "red" if line.startswith(("--- ", "E  ")) else "")
-            self._print(verdict, style)
+            report(so_far, self._say)
 
     def tick(self, now: float, so_far: Result) -> None:
         if so_far.outcome is RunOutcome.RUNNING and now - self._drawn >= _REDRAW:
             self._drawn = now
-            self._live.update(picture(so_far, now), refresh=True)
+            self._mend()
+            shown = picture(so_far, now, self._console.width)
+            self._widths = [cell_len("".join(part.text for part in line)) for line in self._lines(shown)]
+            self._live.update(shown, refresh=True)
 
     def close(self) -> None:
         """Give the cursor back, whatever happened."""
         self._live.stop()
 
-    def _print(self, line: str, style: str) -> None:
-        self._console.print(Text(line, style=style), soft_wrap=True)
+    def _lines(self, shown: RenderableType) -> list[list[Segment]]:
+        return self._console.render_lines(shown, pad=False)
+
+    def _mend(self) -> None:
+        """A terminal that has become narrower has broken the picture's lines, and rich does not know it."""
+        width = max(1, self._console.width)
+        broken = sum((size - 1) // width for size in self._widths if size)
+        self._widths = []
+        if broken:
+            step = [(ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)]
+            self._console.control(Control(*step * broken))
+
+    def _say(self, text: str, tone: Tone = "") -> None:
+        self._mend()
+        self._console.print(Text(text.removesuffix("\n"), style=_STYLES.get(tone, "")), soft_wrap=True)
 
 
-def picture(result: Result, now: float) -> RenderableType:
-    """What the terminal shows at this moment."""
-    done, total = len(result.tests), result.count
-    line = Table.grid(padding=(0, 1))
+def picture(result: Result, now: float, width: int) -> RenderableType:
+    """What the terminal shows at this moment, none of its lines wider than the terminal."""
+    running = sorted(result.running.items(), key=lambda test: test[1])
+    long = [(test, now - since) for test, since in running if now - since >= 1]
+    lines = [_running(test, seconds, width) for test, seconds in long[:_RUNNING]]
+    if len(long) > _RUNNING:
+        lines.append(_line(f"  and {len(long) - _RUNNING} more", width))
+    return Group(_head(result, now, width), *lines)
+
+
+def _head(result: Result, now: float, width: int) -> RenderableType:
+    """The bar and as many facts as there is room for. How many failed is worth more than the bar."""
+    vital, others = _facts(result, now)
+    beside_bar = width - _BAR[0] - 1
+    room = beside_bar if cell_len(" ".join(vital)) <= beside_bar else width
+    while others and cell_len(" ".join([*vital, *others])) > room:
+        others.pop()
+    text = " ".join([*vital, *others])
+    bar = min(_BAR[1], width - cell_len(text) - 1)
+    if bar < _BAR[0]:
+        return _line(text, width)
+    total = None if result.count is None else max(1, result.count)
+    shown = ProgressBar(total=total, completed=tests_done(result), width=bar, animation_time=now)
+    row = Table.grid(padding=(0, 1, 0, 0))
+    row.add_row(shown, Text(text, no_wrap=True))
+    return row
+
+
+def _facts(result: Result, now: float) -> tuple[list[str], list[str]]:
+    """What is always told, and what is told where there is room, the most important first."""
+    total, done = result.count, tests_done(result)
     if total is None:
-        line.add_row(ProgressBar(total=None, width=20, animation_time=now), Text("collecting"))
-    else:
-        bar = ProgressBar(total=max(1, total), completed=done, width=20)
-        left = (now / done) * (total - done) if done else 0.0
-        eta = f"~{left:.0f}s left" if done and left >= 1 else ""
-        line.add_row(bar, Text(f"{done}/{total}"), Text(" ".join(counts(result))), Text(f"{now:.0f}s {eta}"))
-    running = [
-        Text(f"  {now - since:.0f}s {neutral(test)}", style="dim", no_wrap=True, overflow="ellipsis")
-        for test, since in list(result.running.items())[:_RUNNING]
-        if now - since >= 1
-    ]
-    return Group(line, *running)
+        return ["collecting"], [clock(now)]
+    left = (now / done) * (total - done) if done else 0.0
+    times = [clock(now), f"~{clock(left)} left"] if left >= 1 else [clock(now)]
+    said = counts(result)
+    bad = [count for count in said if count.endswith(_TROUBLE)]
+    return [f"{done}/{total}", *bad], [*times, *(count for count in said if count not in bad)]
+
+
+def clock(seconds: float) -> str:
+    """`42s`, `3m07s`, `2h05m`."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes}m{rest:02}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def _running(test: str, seconds: float, width: int) -> Text:
+    """The end of a long name says more than its beginning."""
+    name, before = neutral(test), f"  {clock(seconds)} "
+    room = max(1, width - cell_len(before))
+    if cell_len(name) > room:
+        name = name[-room:]
+        while name and cell_len(name) > room - 1:
+            name = name[1:]
+        name = f"…{name}"
+    return _line(before + name, width)
+
+
+def _line(text: str, width: int) -> Text:
+    line = Text(text, style="dim", no_wrap=True, overflow="ellipsis")
+    line.truncate(width)
+    return line

@@ -44,7 +44,7 @@ def counts(result: Result) -> list[str]:
         (tally[Outcome.XPASSED], "xpassed"),
         (tally[Outcome.WARN], "warn"),
         (tally[Outcome.INFO], "info"),
-        (len(result.deselected), "deselected"),
+        (result.filtered_out or len(result.deselected), "deselected"),
         (len(result.not_run), "not run"),
     ]
     return [f"{count} {word}" for count, word in rows if count]

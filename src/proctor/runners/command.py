@@ -13,7 +13,6 @@ from proctor.launch import Launch, Voice
 from proctor.runners import matching
 from proctor.spec import RunSpec, TestProgram
 
-NAME = "command"
 DURATION_VARIABLE = "PROCTOR_DURATION"  # what a test reads to know how long it may take
 _NOT_LOOKED_INTO = frozenset({"node_modules", "__pycache__", "venv"})
 

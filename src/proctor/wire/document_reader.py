@@ -28,6 +28,7 @@ class KeptTest(msgspec.Struct, omit_defaults=True, kw_only=True):
     testout: e.OutputLink | None = None
     properties: dict[str, Any] | None = None
     subtests: tuple[dict[str, Any], ...] = ()
+    part_of: str = ""
 
 
 class KeptDocument(msgspec.Struct):

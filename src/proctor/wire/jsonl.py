@@ -12,24 +12,13 @@ import msgspec
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.outcome import BAD, Outcome
+from proctor.outcome import BAD
 from proctor.result import Result
+from proctor.wire.literal import encode_line
+from proctor.wire.words import STATUS, one_line
 
 # 1: first published form.
 FORMAT_VERSION = 1
-
-REASON = 500  # characters of a `reason`: one short line
-
-_STATUS = {
-    Outcome.PASSED: "ok",
-    Outcome.XPASSED: "ok",
-    Outcome.INFO: "ok",
-    Outcome.WARN: "ok",
-    Outcome.SKIPPED: "ignore",
-    Outcome.XFAILED: "ignore",
-    Outcome.NOT_RUN: "ignore",
-    **dict.fromkeys(BAD, "fail"),
-}
 
 _NOTES: dict[type, str] = {
     e.RunStarted: "run",
@@ -104,7 +93,11 @@ def encode(entry: e.Entry, so_far: Result) -> bytes:
 
 def encode_lines(entries: Iterable[e.Entry], so_far: Result) -> bytes:
     """Many at once, which costs half as much as one by one."""
-    return _encoder.encode_lines([_line(entry, so_far) for entry in entries])
+    lines = [_line(entry, so_far) for entry in entries]
+    try:
+        return _encoder.encode_lines(lines)
+    except UnicodeEncodeError:
+        return b"".join(map(encode_line, lines))
 
 
 def encode_parts(first: int, at: float, parts: Iterable[e.TestFinished]) -> bytes:
@@ -130,7 +123,9 @@ def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
     if isinstance(event, e.FileAttached):
         return _Line("attachment", seq, at, label=event.test, extra=event.file)
     if isinstance(event, e.SuiteStarted):
-        extra = {"proctor": {"rev": FORMAT_VERSION}}
+        extra: dict[str, Any] = {"proctor": {"rev": FORMAT_VERSION}}
+        if event.filtered_out:
+            extra["filtered_out"] = event.filtered_out
         return _Line(
             "suite", seq, at, name=event.name, build=event.build, count=event.count, rustc="none", extra=extra
         )
@@ -145,10 +140,10 @@ def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
 
 def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
     if event.part_of and event.outcome not in BAD:  # there may be very many
-        return _TestLine(seq=seq, at=at, label=event.test, status=_STATUS[event.outcome], extra=event)
+        return _TestLine(seq=seq, at=at, label=event.test, status=STATUS[event.outcome], extra=event)
     file, line = (event.place.file, event.place.line) if event.place else ("", 0)
-    status = _STATUS[event.outcome]
-    reason = _reason(event.message or event.outcome) if status == "fail" else ""
+    status = STATUS[event.outcome]
+    reason = one_line(event.message or event.outcome) if status == "fail" else ""
     return _TestLine(
         seq=seq,
         at=at,
@@ -164,19 +159,14 @@ def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
 
 def _collection_line(event: e.CollectionFailed, seq: int, at: float) -> _Line:
     extra = {"outcome": "error", "phase": "collect", **msgspec.to_builtins(event)}
-    reason = _reason(event.failure.message or "could not be collected")
+    reason = one_line(event.failure.message or "could not be collected")
     return _Line("test", seq, at, label=event.file, status="fail", reason=reason, extra=extra)
-
-
-def _reason(text: str) -> str:
-    line = next((part.strip() for part in text.splitlines() if part.strip()), "failed")
-    return line if len(line) <= REASON else line[: REASON - 3] + "..."
 
 
 def _tally(result: Result) -> dict[str, int]:
     tally = {"ok": 0, "fail": len(result.collection_errors), "ignore": 0}
     for outcome, count in result.counts.items():
-        tally[_STATUS[outcome]] += count
+        tally[STATUS[outcome]] += count
     return tally
 
 
@@ -185,7 +175,7 @@ def decode(line: bytes) -> e.Entry | None:
     try:
         found = msgspec.json.decode(line, type=_Line)
         event = _event(found)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
     return None if event is None else e.Entry(found.seq, found.at, event)
 
@@ -204,7 +194,9 @@ def _event(line: _Line) -> e.Event | None:
         case "attachment":
             return e.FileAttached(line.label, msgspec.convert(line.extra, e.File))
         case "suite":
-            return e.SuiteStarted(line.name, line.build, line.count or 0)
+            extra = line.extra if isinstance(line.extra, dict) else {}
+            filtered_out = msgspec.convert(extra.get("filtered_out", 0), int)
+            return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out)
         case "exit":
             return e.ProcessExited(line.code or 0, line.signal, line.label)
         case "final":

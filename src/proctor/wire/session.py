@@ -148,21 +148,7 @@ class SessionReader:
             )
         if not facts.phases:  # said in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
-        phases = facts.phases
-        outcome = conclude(phases)
-        return e.TestFinished(
-            name,
-            outcome,
-            sum([phase.duration for phase in phases]),
-            message=_message(phases),
-            traceback=_traceback(phases, outcome),
-            place=place,
-            failure=_failure(phases),
-            phases=phases,
-            keywords=keywords,
-            files=files,
-            properties=properties(frame.body, _KNOWN),
-        )
+        return concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
 
     def _session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []
@@ -219,6 +205,31 @@ class SessionReader:
         build = datetime.fromtimestamp(ended, UTC).isoformat()
         count = len(self._selected) + len(self._errors)
         return [e.SuiteStarted(self._name, build, count), *self._errors]
+
+
+def concluded(
+    name: str,
+    phases: tuple[e.Phase, ...],
+    place: e.Place | None = None,
+    keywords: tuple[str, ...] = (),
+    files: tuple[e.File, ...] = (),
+    said: dict[str, Any] | None = None,
+) -> e.TestFinished:
+    """The end of a test that is known by its phases; `said` is what its reporter had to add."""
+    outcome = conclude(phases)
+    return e.TestFinished(
+        name,
+        outcome,
+        sum([phase.duration for phase in phases]),
+        message=_message(phases),
+        traceback=_traceback(phases, outcome),
+        place=place,
+        failure=_failure(phases),
+        phases=phases,
+        keywords=keywords,
+        files=files,
+        properties=said,
+    )
 
 
 def _telling(phases: tuple[e.Phase, ...]) -> list[e.Phase]:

@@ -47,7 +47,7 @@ class _Reader(Protocol):
     def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]: ...
 
 
-class Program:
+class Listener:
     """Bytes in, events out, in the order in which they were read."""
 
     def __init__(self, run: Running, launch: Launch, limits: Limits) -> None:

@@ -1,0 +1,136 @@
+"""The readers of runs by the names of their formats, and what they need from the world: a stream to speak on,
+colours, a terminal, the places that GitHub names."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import IO, TYPE_CHECKING
+
+from proctor.events import Entry, RunFinished
+from proctor.relay import Sink
+from proctor.render.agent import agent_text
+from proctor.render.say import Say, coloured, plain
+from proctor.result import Result
+from proctor.wire import jsonl
+
+if TYPE_CHECKING:
+    from proctor.wire.stream import StrictStream
+
+#: Formats that are text for people, and may have colours.
+TEXTS = ("human", "libtest", "dots", "names", "tree", "summary")
+
+
+class Events:
+    """Each event as a line, at once."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def handle(self, entry: Entry, so_far: Result) -> None:
+        self._file.write(jsonl.encode(entry, so_far))
+
+    def tick(self, now: float, so_far: Result) -> None:
+        self._file.flush()
+
+
+class Stream:
+    """The public stream, each line as soon as it can be said."""
+
+    def __init__(self, file: IO[bytes], stream: StrictStream) -> None:
+        self._file, self._stream = file, stream
+
+    def handle(self, entry: Entry, so_far: Result) -> None:
+        self._file.writelines(self._stream.lines(entry, so_far))
+
+    def tick(self, now: float, so_far: Result) -> None:
+        self._file.flush()
+
+
+class AtTheEnd:
+    """A reader that has nothing to say before the run is over."""
+
+    def __init__(self, tell: Callable[[Result], None]) -> None:
+        self._tell = tell
+
+    def handle(self, entry: Entry, so_far: Result) -> None:
+        if isinstance(entry.event, RunFinished):
+            self._tell(so_far)
+
+    def tick(self, now: float, so_far: Result) -> None:
+        pass
+
+
+def text_reader(form: str, say: Say, environ: Mapping[str, str]) -> Sink:
+    """A reader that speaks; each is loaded only when it is asked for."""
+    if form == "human":
+        from proctor.render.human import PlainLog
+
+        return PlainLog(say)
+    if form == "agent":
+        return AtTheEnd(lambda result: say(agent_text(result)))
+    if form == "libtest":
+        from proctor.render.libtest import Libtest
+
+        return Libtest(say)
+    if form == "dots":
+        from proctor.render.dots import Dots
+
+        return Dots(say)
+    if form == "names":
+        from proctor.render.names import Names
+
+        return Names(say)
+    if form == "tree":
+        from proctor.render.outcome_tree import outcome_tree
+
+        return AtTheEnd(lambda result: outcome_tree(result, say))
+    if form == "summary":
+        from proctor.render.summary import summary
+
+        return AtTheEnd(lambda result: summary(result, say))
+    assert form == "github", form
+    return AtTheEnd(lambda result: _tell_github(result, say, environ))
+
+
+def speaker(file: IO[bytes], colours: bool = False) -> Say:
+    def write(text: str) -> None:
+        file.write(text.encode("utf-8", "backslashreplace"))
+        file.flush()
+
+    return coloured(write) if colours else plain(write)
+
+
+def wants_colours(environ: Mapping[str, str]) -> bool:
+    """NO_COLOR is obeyed before FORCE_COLOR, and that before what stdout is."""
+    if environ.get("NO_COLOR"):
+        return False
+    if forced := environ.get("FORCE_COLOR"):
+        return forced != "0"
+    return on_terminal(environ)
+
+
+def on_terminal(environ: Mapping[str, str]) -> bool:
+    return sys.stdout.isatty() and environ.get("TERM") != "dumb"
+
+
+def _tell_github(result: Result, say: Say, environ: Mapping[str, str]) -> None:
+    from secrets import token_hex
+
+    from proctor.render.github import SUMMARY, github, step_summary
+
+    github(result, say, _prefix(result, environ), token_hex(16))
+    if path := environ.get("GITHUB_STEP_SUMMARY"):
+        with open(path, "ab") as file:
+            text = step_summary(result, SUMMARY - file.tell())
+            file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _prefix(result: Result, environ: Mapping[str, str]) -> str:
+    """From the repository to the project, in whose terms places are given."""
+    workspace = environ.get("GITHUB_WORKSPACE")
+    if not workspace:
+        return ""
+    relative = os.path.relpath(result.run.cwd or os.getcwd(), workspace)
+    return "" if relative == "." or relative.startswith("..") else f"{relative}/"

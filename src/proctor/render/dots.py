@@ -1,0 +1,60 @@
+"""A character for each test, as it ends; a failure is named at once."""
+
+from __future__ import annotations
+
+from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
+from proctor.outcome import BAD, Outcome
+from proctor.render.failure import collection_headline, headline
+from proctor.render.human import report, tests_done
+from proctor.render.say import Say, Tone
+from proctor.result import Result
+
+_ROW = 60  # characters of a row; the count stands behind it
+_SIGNS: dict[Outcome, tuple[str, Tone]] = {
+    Outcome.PASSED: (".", "good"),
+    Outcome.SKIPPED: ("s", "odd"),
+    Outcome.XFAILED: ("x", "odd"),
+    Outcome.XPASSED: ("X", "odd"),
+    Outcome.NOT_RUN: ("-", "odd"),
+    Outcome.INFO: ("i", "good"),
+    Outcome.WARN: ("w", "odd"),
+}
+
+
+class Dots:
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._column = 0
+
+    def handle(self, entry: Entry, so_far: Result) -> None:
+        event = entry.event
+        if isinstance(event, TestFinished):
+            if event.outcome in BAD:
+                self._shout(headline(event))
+            else:
+                self._dot(event.outcome, so_far)
+        elif isinstance(event, CollectionFailed):
+            self._shout(collection_headline(event))
+        elif isinstance(event, RunFinished):
+            self._break_row()
+            report(so_far, self._say)
+
+    def tick(self, now: float, so_far: Result) -> None:
+        pass
+
+    def _dot(self, outcome: Outcome, so_far: Result) -> None:
+        self._say(*_SIGNS[outcome])
+        self._column += 1
+        if self._column == _ROW:
+            total = f"/{so_far.count}" if so_far.count else ""
+            self._say(f" {tests_done(so_far)}{total}\n", "quiet")
+            self._column = 0
+
+    def _shout(self, line: str) -> None:
+        self._break_row()
+        self._say(f"{line}\n", "bad")
+
+    def _break_row(self) -> None:
+        if self._column:
+            self._say("\n")
+            self._column = 0

@@ -1,0 +1,156 @@
+"""For GitHub Actions: failures beside the code (annotations), the report in the log, the step's summary."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+
+import msgspec
+
+from proctor.events import Place
+from proctor.outcome import Outcome, RunOutcome
+from proctor.render.failure import Block, blocks, first_line, groups, word
+from proctor.render.human import report_text, verdict
+from proctor.render.neutral import neutral, neutral_block
+from proctor.render.say import Say
+from proctor.result import Result
+
+ANNOTATIONS = 10  # of each kind in a step; GitHub drops what comes after without a word
+MESSAGE = 64 << 10  # bytes of one annotation, as GitHub counts them
+SUMMARY = 1 << 20  # bytes of all that one step writes to its summary; beyond it GitHub shows nothing
+
+_FRAME = 1 << 10  # bytes kept free in each for what stands around the text
+
+
+class Annotation(msgspec.Struct, frozen=True):
+    kind: str  # error, warning
+    title: str
+    message: str
+    place: Place | None = None
+
+    def command(self, prefix: str = "") -> str:
+        """The workflow command; `prefix` leads from the repository to the project."""
+        facts = {"title": self.title}
+        if self.place is not None and not self.place.file.startswith(("/", "..", "<")):
+            facts = {"file": neutral(prefix + self.place.file), "line": str(self.place.line or 1), **facts}
+        properties = ",".join(f"{name}={_property(value)}" for name, value in facts.items())
+        return f"::{self.kind} {properties}::{_data(_fitting(self.message))}"
+
+
+def github(result: Result, say: Say, prefix: str = "", token: str = "proctor") -> None:
+    """Annotations, then the report. What tests wrote could look like a command to GitHub: while the report
+    is said nothing is one, until `token` comes, which no test can know."""
+    for annotation in annotations_of(result):
+        say(annotation.command(prefix) + "\n")
+    say(f"::stop-commands::{token}\n{report_text(result)}::{token}::\n")
+
+
+def annotations_of(result: Result) -> list[Annotation]:
+    return [*_limited(list(_errors(result))), *_limited(list(_warnings(result)))]
+
+
+def _limited(found: list[Annotation]) -> list[Annotation]:
+    """As many as GitHub takes; the last one then says what is left out."""
+    if len(found) <= ANNOTATIONS:
+        return found
+    rest = found[ANNOTATIONS - 1 :]
+    titles = "\n".join(annotation.title for annotation in rest)
+    return [*found[: ANNOTATIONS - 1], Annotation(rest[0].kind, f"and {len(rest)} more", titles)]
+
+
+def _errors(result: Result) -> Iterator[Annotation]:
+    for error in result.collection_errors:
+        where = error.failure.place or Place(error.file)
+        message = error.failure.message or error.traceback
+        yield Annotation("error", f"cannot collect {neutral(error.file)}", neutral_block(message), where)
+    found = groups(result)
+    if not found and not result.collection_errors and result.exit_code:
+        yield Annotation("error", f"tests: {result.outcome}", verdict(result))
+    for group in found:
+        test, failure = group.first, group.first.failure
+        names = "" if len(group.tests) == 1 else "\n".join(f"- {neutral(one.test)}" for one in group.tests)
+        message = neutral_block((failure.message if failure else "") or test.message or word(test))
+        several = f" and {len(group.tests) - 1} more" if names else ""
+        place = (failure.place if failure else None) or test.place
+        title = f"{word(test)} {neutral(test.test)}{several}"
+        yield Annotation("error", title, f"{message}\n{names}".rstrip(), place)
+
+
+def _warnings(result: Result) -> Iterator[Annotation]:
+    if result.not_run:
+        names = "\n".join(neutral(test) for test in result.not_run)
+        yield Annotation("warning", f"{len(result.not_run)} tests not run", names)
+    for test in result.tests.values():
+        if test.outcome is Outcome.XPASSED:
+            message = neutral(f"{test.test} passed though it was expected to fail")
+            yield Annotation("warning", "unexpected pass", message, test.place)
+    for warning in dict.fromkeys((w.category, w.message, w.file, w.line) for w in result.warnings):
+        category, message, file, line = warning
+        yield Annotation("warning", neutral(category), neutral_block(message), Place(file, line))
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _fitting(message: str) -> str:
+    return _cut(message, MESSAGE - _FRAME, "\n... cut: an annotation holds 64 KiB")
+
+
+def _cut(text: str, room: int, mark: str) -> str:
+    data = text.encode("utf-8", "backslashreplace")
+    return text if len(data) <= room else data[: max(0, room)].decode("utf-8", "ignore") + mark
+
+
+def step_summary(result: Result, room: int = SUMMARY) -> str:
+    """Markdown for `GITHUB_STEP_SUMMARY`, in no more than `room` bytes: each failure, as far as they fit."""
+    icon = "✅" if result.outcome is RunOutcome.PASSED else "❌"
+    text = f"### {icon} {html.escape(verdict(result))}\n\n"
+    room -= _FRAME + len(text.encode("utf-8", "backslashreplace"))
+    if room < 0:
+        return ""
+    parts, left_out = [text], 0
+    for block in blocks(result):
+        part = _details(block)
+        size = len(part.encode("utf-8", "backslashreplace"))
+        if size > room:
+            left_out += 1
+        else:
+            parts.append(part)
+            room -= size
+    if left_out:
+        parts.append(f"{left_out} more failures have no room here; the log has them.\n\n")
+    if result.not_run:
+        names = "".join(f"- {_code(test)}\n" for test in result.not_run)
+        parts.append(_cut(f"{len(result.not_run)} tests not run:\n\n{names}", room, "\n- ...") + "\n")
+    return "".join(parts)
+
+
+def _details(block: Block) -> str:
+    head = html.escape(first_line(block.head))
+    fence = _fence(block.body)
+    return (
+        f"<details><summary>{head}</summary>\n\n{fence}text\n{block.body}\n{fence}\n\n</details>\n\n"
+        if block.body
+        else f"- {head}\n\n"
+    )
+
+
+def _fence(text: str) -> str:
+    """Longer than any that the text has, so that nothing in it can end the block."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return fence
+
+
+def _code(name: str) -> str:
+    tick = "`"
+    while tick in name:
+        tick += "`"
+    pad = " " if "`" in name else ""
+    return f"{tick}{pad}{neutral(name)}{pad}{tick}"

@@ -1,0 +1,51 @@
+"""A line for each test, as it ends."""
+
+from __future__ import annotations
+
+from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
+from proctor.outcome import BAD, Outcome
+from proctor.render.failure import collection_headline, first_line
+from proctor.render.human import report
+from proctor.render.neutral import neutral
+from proctor.render.say import Say, Tone
+from proctor.result import Result
+
+_WIDTH = max(len(outcome) for outcome in Outcome)
+
+
+class Names:
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    def handle(self, entry: Entry, so_far: Result) -> None:
+        event = entry.event
+        if isinstance(event, TestFinished):
+            self._say(f"{mark(event.outcome)} {neutral(event.test)}{remark(event)}\n", tone(event.outcome))
+        elif isinstance(event, CollectionFailed):
+            self._say(f"{collection_headline(event)}\n", "bad")
+        elif isinstance(event, RunFinished):
+            for test in so_far.not_run:
+                self._say(f"{mark(Outcome.NOT_RUN)} {neutral(test)}\n", "odd")
+            report(so_far, self._say)
+
+    def tick(self, now: float, so_far: Result) -> None:
+        pass
+
+
+def mark(outcome: Outcome) -> str:
+    """The outcome as a word in a column; bad ones in capitals, so that they stand out without colour."""
+    word = str(outcome)
+    return f"{word.upper() if outcome in BAD else word:{_WIDTH}}"
+
+
+def remark(test: TestFinished) -> str:
+    """What there is to say on the same line: how long it took, and why it did not pass."""
+    took = f" {test.seconds:.2f}s" if test.seconds >= 0.005 else ""
+    why = f": {first_line(test.message)}" if test.message and test.outcome is not Outcome.PASSED else ""
+    return took + why
+
+
+def tone(outcome: Outcome) -> Tone:
+    if outcome in BAD:
+        return "bad"
+    return "good" if outcome in (Outcome.PASSED, Outcome.INFO) else "odd"

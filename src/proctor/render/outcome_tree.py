@@ -1,0 +1,50 @@
+"""What became of each test, as a tree of files, classes, functions and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proctor.events import TestFinished
+from proctor.outcome import Outcome
+from proctor.render.failure import first_line
+from proctor.render.human import report
+from proctor.render.names import mark, remark, tone
+from proctor.render.neutral import neutral
+from proctor.render.say import Say, Tone
+from proctor.render.test_tree import split_id
+from proctor.result import Result
+
+_Leaf = tuple[tuple[str, ...], str, str, Tone]  # path, mark, remark, tone
+
+
+def outcome_tree(result: Result, say: Say) -> None:
+    """Branches in the order in which their first test ended, whatever ran at the same time."""
+    branch: dict[tuple[str, ...], list[_Leaf]] = {}
+    for leaf in _leaves(result):
+        branch.setdefault(leaf[0][:1], []).append(leaf)
+    above: tuple[str, ...] = ()
+    for leaves in branch.values():
+        for path, word, rest, how in leaves:
+            *parents, name = path
+            shared = 0
+            while shared < min(len(above), len(parents)) and above[shared] == parents[shared]:
+                shared += 1
+            for depth in range(shared, len(parents)):
+                say("  " * depth + neutral(parents[depth]) + "\n")
+            say("  " * len(parents) + f"{word} {neutral(name)}{rest}\n", how)
+            above = tuple(parents)
+    report(result, say)
+
+
+def _leaves(result: Result) -> Iterator[_Leaf]:
+    for error in result.collection_errors:
+        why = f": {first_line(error.failure.message)}" if error.failure.message else ""
+        yield (error.file,), mark(Outcome.ERROR), why, "bad"
+    for test in result.tests.values():
+        yield _leaf(test)
+    for name in result.not_run:
+        yield split_id(name), mark(Outcome.NOT_RUN), "", "odd"
+
+
+def _leaf(test: TestFinished) -> _Leaf:
+    return split_id(test.test), mark(test.outcome), remark(test), tone(test.outcome)

@@ -1,0 +1,39 @@
+"""A run on one screen: the verdict, what failed, what was left out, what took longest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proctor.render.failure import headlines
+from proctor.render.human import skip_reasons, tone, verdict
+from proctor.render.neutral import neutral
+from proctor.render.say import Say
+from proctor.result import Result
+
+_ROWS = 20  # of each list
+_SLOWEST = 5
+
+
+def summary(result: Result, say: Say) -> None:
+    say(f"{verdict(result)}\n", tone(result))
+    _list(say, "failures", list(headlines(result)))
+    _list(say, "skipped", [f"{count}x {reason}" for reason, count in skip_reasons(result).items()])
+    _list(say, "not run", [neutral(test) for test in result.not_run])
+    _list(say, "slowest", list(_slowest(result)))
+    _list(say, "notes", [neutral(notice) for notice in result.notices])
+
+
+def _slowest(result: Result) -> Iterator[str]:
+    if len(result.tests) > 1:
+        for test in sorted(result.tests.values(), key=lambda test: -test.seconds)[:_SLOWEST]:
+            if test.seconds >= 0.1:
+                yield f"{test.seconds:.2f}s {neutral(test.test)}"
+
+
+def _list(say: Say, name: str, rows: list[str]) -> None:
+    if rows:
+        say(f"{name}:\n")
+        for row in rows[:_ROWS]:
+            say(f"  {row}\n")
+        if len(rows) > _ROWS:
+            say(f"  ... and {len(rows) - _ROWS} more\n", "quiet")

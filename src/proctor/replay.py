@@ -1,0 +1,75 @@
+"""Runs that were written down, told again to readers as if they happened now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from proctor import events as e
+from proctor.fold import closing_events
+from proctor.outcome import RunOutcome
+from proctor.relay import Relay, Sink
+from proctor.result import Result
+
+_UNKNOWN = e.RunStarted("", "", (), "", "", "")
+
+
+class Replay:
+    """Takes entries of one run after another; each run gets readers of its own."""
+
+    def __init__(self, readers: Callable[[], Sequence[Sink]], done: Callable[[Result], None]) -> None:
+        self._readers, self._done = readers, done
+        self._relay: Relay | None = None
+        self._at = 0.0
+        self.gaps: list[str] = []  # why runs were cut short
+
+    def take(self, entries: Iterable[e.Entry]) -> None:
+        for entry in entries:
+            self._tell(entry.event, entry.at)
+
+    def tick(self, now: float) -> None:
+        if self._relay is not None:
+            self._relay.tick(now)
+
+    @property
+    def idle(self) -> bool:
+        """No run is open."""
+        return self._relay is None
+
+    def close(self) -> None:
+        """No more will come: a run without an end is incomplete, whatever it looked like."""
+        if self._relay is not None:
+            self._cut(self._relay, "the stream ends without its final line")
+
+    def _tell(self, event: e.Event, at: float) -> None:
+        self._at = at
+        if isinstance(event, e.RunStarted):
+            if self._relay is not None:
+                self._cut(self._relay, "another suite begins before the final line of this one")
+            self._relay = Relay(event, self._readers())
+            return
+        if self._relay is None:
+            self._relay = Relay(_UNKNOWN, self._readers())
+        self._relay.publish(event, at)
+        if isinstance(event, e.RunFinished):
+            self._end(self._relay)
+
+    def _cut(self, relay: Relay, reason: str) -> None:
+        result = relay.result
+        self.gaps.append(reason)
+        for event in closing_events(result, self._at):
+            if isinstance(event, e.RunFinished):
+                reason += _missing(result)
+                event = e.RunFinished(RunOutcome.INCOMPLETE, self._at, event.not_run, reason)
+            relay.publish(event, self._at)
+        self._end(relay)
+
+    def _end(self, relay: Relay) -> None:
+        relay.tick(self._at)
+        self._relay = None
+        self._done(relay.result)
+
+
+def _missing(result: Result) -> str:
+    whole = sum(not test.part_of for test in result.tests.values())
+    seen, count = whole + len(result.collection_errors), result.count or 0
+    return f"; {count - seen} of {count} tests have no result" if seen < count else ""

@@ -1,0 +1,63 @@
+"""The YAML of a TAP diagnostic: as much of it as test tools write, and no more.
+
+Read: the keys of one mapping, each with its text (plain, quoted, or a block); what is nested stays as it is
+written. Written: strings in double quotes, or blocks where there are several lines, in the forms that perl's
+harness can read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator
+
+_KEY = re.compile(r"""(["']?)([^\s"'#:][^"':]*)\1:(?:[ \t]+(.*))?""")
+_BLOCK = re.compile(r"[|>][0-9+-]{0,2}")
+
+
+def read(text: str) -> dict[str, str]:
+    """The values by key. Lines that make no sense are left out."""
+    found: dict[str, str] = {}
+    lines = deque(text.split("\n"))
+    while lines:
+        key = _KEY.fullmatch(lines.popleft().rstrip())
+        if key is None:
+            continue
+        nested = []
+        while lines and (not lines[0].strip() or lines[0].startswith(" ")):
+            nested.append(lines.popleft())
+        value = (key[3] or "").strip()
+        found[key[2]] = _dedented(nested, value) if not value or _BLOCK.fullmatch(value) else _scalar(value)
+    return found
+
+
+def _dedented(lines: list[str], style: str) -> str:
+    explicit = re.search("[0-9]", style)
+    depths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+    depth = int(explicit[0]) if explicit else min(depths[:1] if style else depths, default=0)
+    return "\n".join(line[depth:] for line in lines).rstrip("\n")
+
+
+def _scalar(value: str) -> str:
+    if value.startswith("'") and value.endswith("'") and len(value) > 1:
+        return value[1:-1].replace("''", "'")
+    if value.startswith('"'):
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        return found if isinstance(found, str) else value
+    return "" if value == "~" else value
+
+
+def write(values: dict[str, str | float]) -> Iterator[str]:
+    """Lines for these values; empty ones are left out."""
+    for key, value in values.items():
+        if isinstance(value, float):
+            yield f"{key}: {value:.6g}"
+        elif "\n" in value and value.strip("\n") == value and "\r" not in value and value[0] != " ":
+            yield f"{key}: |"
+            yield from (f"  {line}" for line in value.split("\n"))
+        elif value:
+            yield f"{key}: {json.dumps(value, ensure_ascii=False)}"

@@ -1,0 +1,137 @@
+"""A result document as the run that it tells of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.outcome import Outcome, RunOutcome
+from proctor.wire.report import MAX_DOCUMENT
+
+
+class _Summary(msgspec.Struct, frozen=True):
+    duration: float = 0.0
+
+
+class _Test(msgspec.Struct):
+    node_id: str
+    outcome: Outcome
+    duration: float = 0.0
+    message: str | None = None
+    traceback: str | None = None
+    place: e.Place | None = None
+    failure: e.Failure | None = None
+    files: tuple[e.File, ...] = ()
+    testout: e.OutputLink | None = None
+    properties: dict[str, Any] | None = None
+    part_of: str = ""
+
+
+class _CollectionError(msgspec.Struct):
+    file: str
+    message: str = ""
+    traceback: str = ""
+    failure: e.Failure | None = None
+
+
+class _Warning(msgspec.Struct):
+    category: str
+    message: str
+    file: str
+    line: int
+    count: int = 1
+
+
+class _Document(msgspec.Struct):
+    schema: str
+    run_id: str
+    outcome: RunOutcome
+    reason: str = ""
+    summary: _Summary = _Summary()
+    runner: str = ""
+    interpreter: str = ""
+    command: tuple[str, ...] = ()
+    source: str = ""
+    started: str = ""
+    tests: list[_Test] = []
+    collection_errors: list[_CollectionError] = []
+    warnings: list[_Warning] = []
+    not_run: tuple[str, ...] = ()
+    exit_code: int | None = None
+    signal: str | None = None
+    text_output: str = ""
+    notices: list[str] = []
+
+
+class DocumentRun:
+    """It is one JSON value: all of it is needed before anything can be told."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[e.Entry]:
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size > MAX_DOCUMENT:
+            raise StreamError(f"a result document of more than {MAX_DOCUMENT} bytes is not read")
+        return []
+
+    def close(self) -> list[e.Entry]:
+        try:
+            found = msgspec.json.decode(b"".join(self._pieces), type=_Document)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise StreamError(f"not a result document: {error}") from None
+        return [e.Entry(seq, 0.0, event) for seq, event in enumerate(_events(found))]
+
+
+def _events(found: _Document) -> list[e.Event]:
+    tests = tuple(test.node_id for test in found.tests if not test.part_of)
+    events: list[e.Event] = [
+        e.RunStarted(
+            found.run_id,
+            found.runner,
+            found.command,
+            "",
+            found.interpreter,
+            found.started,
+            source=found.source,
+        ),
+        e.TestsSelected((*tests, *found.not_run)),
+        e.SuiteStarted(
+            found.runner, found.started, len(tests) + len(found.not_run) + len(found.collection_errors)
+        ),
+    ]
+    for error in found.collection_errors:
+        failure = error.failure or e.Failure("", error.message)
+        events.append(e.CollectionFailed(error.file, failure, error.traceback))
+    events += [_finished(test) for test in found.tests]
+    for warning in found.warnings:
+        recorded = e.WarningRecorded(warning.category, warning.message, warning.file, warning.line)
+        events += [recorded] * min(warning.count, 1000)
+    if found.text_output:
+        events.append(e.OutputReceived("stdout", found.text_output))
+    events += [e.Noticed(notice) for notice in found.notices]
+    if found.exit_code is not None:
+        events.append(e.ProcessExited(found.exit_code, found.signal))
+    events.append(e.RunFinished(found.outcome, found.summary.duration, found.not_run, found.reason))
+    return events
+
+
+def _finished(test: _Test) -> e.TestFinished:
+    return e.TestFinished(
+        test.node_id,
+        test.outcome,
+        test.duration,
+        message=test.message,
+        traceback=test.traceback,
+        place=test.place,
+        failure=test.failure,
+        files=test.files,
+        testout=test.testout,
+        properties=test.properties,
+        part_of=test.part_of,
+    )

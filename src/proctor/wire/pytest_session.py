@@ -1,0 +1,23 @@
+"""What the reports of pytest's plugins have in common: how its exit status and its collection errors read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proctor import events as e
+
+_INTERRUPTED = 2
+
+
+def concluded_session(finished: e.SessionFinished, not_collected: bool) -> Iterator[e.Event]:
+    """The end of a session by its exit status, which also says whether it was stopped on its way."""
+    if finished.exit_status == _INTERRUPTED and not not_collected:
+        yield e.SessionInterrupted(e.Failure("Exit", "pytest was interrupted"))
+    yield finished
+
+
+def not_collected(file: str, longrepr: str) -> e.CollectionFailed:
+    """pytest's reason is the last of the lines that it marks with `E`."""
+    marked = [line[1:].strip() for line in longrepr.splitlines() if line.startswith("E ")]
+    message = marked[-1] if marked else longrepr.strip().rpartition("\n")[2]
+    return e.CollectionFailed(file, e.Failure("", message), longrepr)

@@ -1,0 +1,290 @@
+"""What the readers of other tools' reports share: bytes in pieces, limits, unique names, how a report ends.
+
+A reader tells what a report says and nothing more. The last thing it tells is `SessionFinished` if the report
+came to its own end and agrees with itself; otherwise `ChannelBroken`, which names what does not add up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from math import isfinite
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import msgspec
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.outcome import BAD, Outcome
+
+MAX_LINE = 16 << 20  # bytes
+MAX_DOCUMENT = 256 << 20  # bytes of a report that is one JSON value: it is held as a whole
+_SHOWN = 5  # gaps that are named
+
+T = TypeVar("T")
+
+#: Outcomes that a format may have no word for, by the word that it has instead.
+ALIKE = {
+    Outcome.PASSED: frozenset({Outcome.PASSED, Outcome.XPASSED, Outcome.INFO, Outcome.WARN}),
+    Outcome.SKIPPED: frozenset({Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN}),
+    Outcome.FAILED: BAD,
+}
+COLLECTION_ERROR = "collection_error"  # where an outcome is expected: it was not even a test
+
+
+class Reader(Protocol):
+    """Bytes in, events out. After a `StreamError` a reader stays broken."""
+
+    def feed(self, data: bytes) -> list[e.Event]: ...
+
+    def close(self) -> list[e.Event]: ...
+
+
+class Report:
+    """A reader's frame. What was told before a fault is handed out; the fault is raised by the next call."""
+
+    format: ClassVar[str]
+
+    def __init__(self) -> None:
+        self._error: StreamError | None = None
+        self._names = Names()
+        self._gaps: list[str] = []  # what is missing or does not add up
+
+    def feed(self, data: bytes) -> list[e.Event]:
+        found: list[e.Event] = []
+        self._check()
+        try:
+            found.extend(self._read(data))
+        except StreamError as error:
+            self._error = error
+            if not found:
+                raise
+        return found
+
+    def close(self) -> list[e.Event]:
+        self._check()
+        try:
+            return list(self._end())
+        except StreamError as error:
+            self._error = error
+            raise
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _read(self, data: bytes) -> Iterable[e.Event]:
+        raise NotImplementedError
+
+    def _end(self) -> Iterable[e.Event]:
+        raise NotImplementedError
+
+    def _fault(self, what: str) -> StreamError:
+        return StreamError(f"{self.format}: {what}")
+
+    def _ending(self, finished: e.SessionFinished) -> Iterator[e.Event]:
+        if self._gaps:
+            more = f"; and {len(self._gaps) - _SHOWN} more" if len(self._gaps) > _SHOWN else ""
+            yield e.ChannelBroken(f"{self.format}: {'; '.join(self._gaps[:_SHOWN])}{more}")
+        else:
+            yield finished
+
+
+class Lines(Report):
+    """A report whose lines stand alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._number = 0
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def _line(self, line: bytes) -> Iterable[e.Event]:
+        """One line without its end."""
+        raise NotImplementedError
+
+    def _last(self) -> Iterable[e.Event]:
+        """There are no more lines."""
+        raise NotImplementedError
+
+    def _read(self, data: bytes) -> Iterator[e.Event]:
+        *whole, rest = data.split(b"\n")
+        for piece in whole:
+            self._hold(piece)
+            yield from self._complete()
+        self._hold(rest)
+
+    def _end(self) -> Iterator[e.Event]:
+        if self._size:
+            yield from self._complete()
+        yield from self._last()
+
+    def _hold(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > MAX_LINE:
+            raise self._fault(f"line {self._number + 1} is longer than {MAX_LINE >> 20} MiB")
+
+    def _complete(self) -> Iterable[e.Event]:
+        line = b"".join(self._pieces).removesuffix(b"\r")
+        self._pieces, self._size = [], 0
+        self._number += 1
+        return self._line(line.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else line)
+
+
+class Document(Report):
+    """A report that is one JSON value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def _tell(self, data: bytes) -> Iterable[e.Event]:
+        """What the whole of the report says."""
+        raise NotImplementedError
+
+    def _read(self, data: bytes) -> Iterable[e.Event]:
+        self._size += len(data)
+        if self._size > MAX_DOCUMENT:
+            raise self._fault(f"the report is larger than {MAX_DOCUMENT >> 20} MiB")
+        self._pieces.append(data)
+        return ()
+
+    def _end(self) -> Iterable[e.Event]:
+        data = b"".join(self._pieces).removeprefix(b"\xef\xbb\xbf")
+        self._pieces = []
+        if not data.strip():
+            raise self._fault("the report is empty; the tool ended before it wrote one")
+        return self._tell(data)
+
+
+class Names:
+    """Test ids are unique: the second `a` becomes `a#2`."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._used)
+
+    def unique(self, name: str) -> str:
+        label, number = name, self._used.get(name, 0)
+        while label in self._used:
+            number += 1
+            label = f"{name}#{number}"
+        self._used[label] = 1
+        if number:
+            self._used[name] = number
+        return label
+
+
+def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    """JSON as a value of the decoder's type; raises ValueError. What is not UTF-8, and lone surrogates,
+    become literal text."""
+    try:
+        return decoder.decode(data)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        if b"\\ud" not in data.lower() and not isinstance(error, UnicodeDecodeError):
+            raise
+    try:
+        value = literal(json.loads(data.decode("utf-8", "surrogateescape")))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return msgspec.convert(value, decoder.type)
+
+
+def literal(value: Any) -> Any:
+    """A JSON value with every text made plain."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, list):
+        return [literal(item) for item in value]
+    if isinstance(value, dict):
+        return {plain(key): literal(item) for key, item in value.items()}
+    return value
+
+
+def plain(text: str) -> str:
+    """What has no UTF-8 is written as literal text."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def text_of(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
+
+
+def finished(
+    test: str,
+    outcome: Outcome,
+    seconds: float = 0.0,
+    *,
+    message: str = "",
+    traceback: str = "",
+    place: e.Place | None = None,
+    failure: e.Failure | None = None,
+    stdout: str = "",
+    stderr: str = "",
+    properties: dict[str, Any] | None = None,
+) -> e.TestFinished:
+    """The end of a test whose report knows no phases; output makes it one."""
+    phases: tuple[e.Phase, ...] = ()
+    if stdout or stderr:
+        word = next((str(word) for word, alike in ALIKE.items() if outcome in alike), "failed")
+        phases = (
+            e.Phase(
+                "call",
+                word,
+                seconds,
+                status=str(outcome),
+                longrepr=traceback,
+                stdout=stdout,
+                stderr=stderr,
+                failure=failure,
+            ),
+        )
+    return e.TestFinished(
+        test,
+        outcome,
+        seconds,
+        message or None,
+        traceback or None,
+        place,
+        failure or (e.Failure("", message) if outcome in BAD and message else None),
+        phases,
+        properties=properties or None,
+    )
+
+
+def refined(outcome: Outcome, word: str | None) -> Outcome:
+    """The outcome in our own word, where a report of ours has it; never one of another kind."""
+    if word in set(Outcome):
+        kind = next(kind for kind, alike in ALIKE.items() if outcome in alike)
+        if Outcome(word) in ALIKE[kind]:
+            return Outcome(word)
+    return outcome
+
+
+def seconds_of(text: str | None) -> float:
+    """A duration as tools write it (`0.5`, `1,234.5`); what is no number, or a negative one, is none."""
+    try:
+        value = float((text or "0").replace(",", ""))
+    except ValueError:
+        return 0.0
+    return value if isfinite(value) and value > 0 else 0.0
+
+
+def count_of(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def moment(text: str | None) -> float:
+    """Seconds since the epoch of an ISO 8601 time with a zone; 0 for any other."""
+    try:
+        found = datetime.fromisoformat(text or "")
+        return found.timestamp() if found.tzinfo else 0.0
+    except (ValueError, OverflowError):
+        return 0.0

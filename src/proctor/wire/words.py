@@ -1,0 +1,53 @@
+"""The words of the public stream: three statuses, what is said beside them, and the reason in one line."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from proctor.outcome import BAD, Outcome
+from proctor.wire.literal import literal
+
+Object = dict[str, Any]
+
+SUBTYPES = ("test", "bench", "should_panic")
+REASON = 500  # characters of a `reason`: one short line
+NOT_RUN = "not_run"
+
+STATUS = {
+    Outcome.PASSED: "ok",
+    Outcome.XPASSED: "ok",
+    Outcome.INFO: "ok",
+    Outcome.WARN: "ok",
+    Outcome.SKIPPED: "ignore",
+    Outcome.XFAILED: "ignore",
+    Outcome.NOT_RUN: "ignore",
+    **dict.fromkeys(BAD, "fail"),
+}
+
+#: `extra.outcome`, where the three words of `status` do not say it all.
+WORDS = {
+    Outcome.ERROR: "error",
+    Outcome.XFAILED: "xfail",
+    Outcome.XPASSED: "xpass",
+    Outcome.TIMEOUT: "timeout",
+    Outcome.CRASH: "crash",
+    Outcome.NOT_RUN: NOT_RUN,
+    Outcome.INFO: "info",
+    Outcome.WARN: "warn",
+}
+STRICT_XPASS = "[XPASS(strict)]"  # how pytest begins to say that a test passed which must not
+
+
+def one_line(text: str) -> str:
+    """The first line that says something, short; never empty."""
+    line = next((part.strip() for part in literal(text).splitlines() if part.strip()), "failed")
+    return line if len(line) <= REASON else line[: REASON - 3] + "..."
+
+
+def has_zone(text: str) -> bool:
+    """Whether it is an ISO 8601 time that says where."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False

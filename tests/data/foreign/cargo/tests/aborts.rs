@@ -1,0 +1,7 @@
+#[test]
+fn a_first() {}
+
+#[test]
+fn b_aborts() {
+    std::process::abort();
+}

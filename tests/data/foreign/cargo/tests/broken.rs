@@ -1,0 +1,4 @@
+#[test]
+fn never() {
+    missing();
+}

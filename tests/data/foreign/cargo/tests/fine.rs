@@ -1,0 +1,6 @@
+#[test]
+fn passes() {}
+
+#[test]
+#[ignore = "later"]
+fn waits() {}

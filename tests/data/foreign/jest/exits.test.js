@@ -1,0 +1,4 @@
+
+test('first', () => {});
+test('exits', () => { process.exit(0); });
+test('last', () => {});

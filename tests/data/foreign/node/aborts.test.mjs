@@ -1,0 +1,4 @@
+import { test } from 'node:test';
+
+test('first', () => {});
+test('aborts', () => process.abort());

@@ -1,0 +1,5 @@
+import { test } from 'node:test';
+
+test('first', () => {});
+test('exits', () => process.exit(0));
+test('last', () => {});

@@ -1,0 +1,4 @@
+import { describe, it, test } from 'node:test';
+
+test('passes', () => {});
+describe('a group', () => { it('passes', () => {}); });

@@ -1,0 +1,4 @@
+import not_there
+
+
+def test_never(): ...

@@ -1,0 +1,8 @@
+def test_first(): ...
+
+
+def test_interrupts():
+    raise KeyboardInterrupt
+
+
+def test_last(): ...

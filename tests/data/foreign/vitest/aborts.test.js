@@ -1,0 +1,4 @@
+import { test } from 'vitest';
+
+test('first', () => {});
+test('aborts', () => { process.abort(); });

@@ -1,0 +1,108 @@
+"""GitHub: annotations in its escaping, within its limits; and nothing of a test becomes a command."""
+
+from __future__ import annotations
+
+import re
+
+from proctor_streams import case, final, read, suite, written
+
+from proctor import events as e
+from proctor.render.github import ANNOTATIONS, MESSAGE, Annotation, annotations_of, github, step_summary
+from proctor.render.say import Listener
+
+
+def result_of(*tests, **counts):
+    (result,) = read(written(suite(len(tests)), *tests, final(**counts)))
+    return result
+
+
+def failing(number: int, **more):
+    return case(f"t{number}", "fail", reason=f"no {number}", **more)
+
+
+def test_properties_and_messages_are_escaped_as_github_wants_it():
+    annotation = Annotation("error", "a: 1,2", "50%\r\nof it: x", e.Place("d,ir/a:b.py", 7))
+
+    assert annotation.command("sub/") == (
+        "::error file=sub/d%2Cir/a%3Ab.py,line=7,title=a%3A 1%2C2::50%25%0D%0Aof it: x"
+    )
+
+
+def test_a_place_outside_the_project_is_not_given():
+    assert Annotation("error", "t", "m", e.Place("/usr/lib/x.py", 7)).command() == "::error title=t::m"
+
+
+def test_of_too_many_failures_the_last_annotation_names_the_rest():
+    found = annotations_of(result_of(*map(failing, range(25)), fail=25))
+
+    assert len(found) == ANNOTATIONS
+    assert found[-1].title == "and 16 more"
+    assert found[-1].message.splitlines()[0] == "FAILED t9"
+    assert found[-1].message.splitlines()[-1] == "FAILED t24"
+
+
+def test_errors_and_warnings_have_a_limit_each():
+    passing = [case(f"x{number}", extra={"outcome": "xpass"}) for number in range(12)]
+    found = annotations_of(result_of(*map(failing, range(12)), *passing, fail=12, ok=12))
+
+    assert [annotation.kind for annotation in found] == ["error"] * 10 + ["warning"] * 10
+
+
+def test_failures_that_are_the_same_are_one_annotation():
+    place = {"failure": {"file": "a.py", "line": 3, "message": "same"}}
+    (found,) = annotations_of(
+        result_of(*(case(name, "fail", reason="same", extra=place) for name in "abc"), fail=3)
+    )
+
+    assert (found.title, str(found.place)) == ("FAILED a and 2 more", "a.py:3")
+    assert found.message == "same\n- a\n- b\n- c"
+
+
+def test_a_message_is_cut_to_what_github_takes():
+    message = Annotation("error", "t", "ä" * MESSAGE).command()
+
+    assert len(message.encode()) < MESSAGE
+    assert message.endswith("... cut: an annotation holds 64 KiB")
+
+
+def test_a_run_that_failed_without_a_failing_test_is_an_annotation_too():
+    (result,) = read(written(suite(1), case("a")))
+
+    assert annotations_of(result)[0].title == "tests: incomplete"
+
+
+def test_the_report_stands_where_nothing_in_it_is_a_command():
+    heard = Listener()
+    github(result_of(failing(1, stdout="::error::spoofed\n"), fail=1), heard, token="secret")
+
+    before, _, after = heard.text().partition("::stop-commands::secret\n")
+    inside, _, rest = after.partition("::secret::\n")
+    assert "spoofed" in inside
+    assert rest == ""
+    assert all(line.startswith("::error ") for line in before.splitlines())
+
+
+def test_the_summary_has_each_failure_and_cannot_be_broken_by_its_text():
+    text = step_summary(
+        result_of(
+            case("<b>", "fail", reason="no", stdout="```\n# not a heading\n"),
+            case("n`r", "ignore", extra={"outcome": "not_run"}),
+            fail=1,
+            ignore=1,
+        )
+    )
+
+    assert text.startswith("### ❌ 1 failed 1 not run in 0.00s\n\n")
+    assert "<summary>FAILED &lt;b&gt;</summary>\n\n````text\nno\n" in text
+    assert "- `` n`r ``\n" in text
+
+
+def test_the_summary_stays_within_its_room_and_says_what_it_left_out():
+    result = result_of(*(failing(number, stdout="x" * 1000) for number in range(100)), fail=100)
+
+    text = step_summary(result, 20_000)
+
+    assert len(text.encode()) <= 20_000
+    shown = len(re.findall("<details>", text))
+    assert f"{100 - shown} more failures have no room here; the log has them." in text
+    assert step_summary(result, 10) == ""
