@@ -6,7 +6,8 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Coroutine, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
-from proctor_testing import GUARD, clean_environment, command
+from proctor_testing import GUARD, clean_environment, command, processes_with
 
 Value = TypeVar("Value")
 
@@ -65,6 +66,13 @@ class Talk:
         self._thread.join(GUARD)
 
 
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + GUARD
+    while not true():
+        assert time.monotonic() < deadline, "it never came to be"
+        time.sleep(0.01)
+
+
 def text_of(result: CallToolResult) -> str:
     (block,) = result.content
     return block.text
@@ -88,6 +96,4 @@ def talk(root: Path, *options: str, mode: str = "auto", **environ: str) -> Itera
 
 def server_pid(variable: str, value: str) -> int:
     """The server among the processes of a test: the first that was started."""
-    from proctor_testing import processes_with
-
     return min(processes_with(variable, value), key=lambda pid: os.stat(f"/proc/{pid}").st_ctime_ns)

@@ -10,11 +10,12 @@ import signal
 import socket
 import subprocess
 import sys
+import uuid
 from contextlib import contextmanager
 
 import pytest
-from mcp_testing import Talk
-from proctor_testing import GUARD, clean_environment, command, proctor, write_project
+from mcp_testing import Talk, until
+from proctor_testing import GUARD, clean_environment, command, processes_with, proctor, write_project
 
 TOKEN = "a-token-of-some-length"
 FILES = {
@@ -140,3 +141,23 @@ def test_what_cannot_be_served_is_refused(tmp_path, arguments, words):
 
     assert ran.code == 4
     assert words in ran.err
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_call_that_is_taken_back_ends_its_run(tmp_path, mode):
+    body = """
+        import os, pathlib, time
+
+        def test_endless():
+            pathlib.Path("begun").touch()
+            while True: time.sleep(0.1)
+    """
+    root = write_project(tmp_path, {"test_a.py": body})
+    mark = uuid.uuid4().hex
+    with serving(root, MARK=mark) as port:
+        talking = Talk(f"http://127.0.0.1:{port}/mcp", mode)
+        call = talking.begin(talking.client.call_tool("execute_tests", {}))
+        until(lambda: (root / "begun").exists())
+        call.cancel()
+        until(lambda: len(processes_with("MARK", mark)) == 1)  # the server
+        talking.close()

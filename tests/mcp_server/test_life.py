@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 import uuid
 from contextlib import contextmanager
 
 import pytest
-from mcp_testing import server_pid, talk, text_of
+from mcp_testing import server_pid, talk, text_of, until
 from proctor_testing import GUARD, processes_with, write_project
 
 MARK = "PROCTOR_TEST_MARK"
@@ -60,13 +59,6 @@ class Scene:
     def alive(self):
         """All but the server."""
         return [pid for pid in processes_with(MARK, self.mark) if pid != self.pid]
-
-
-def until(true):
-    deadline = time.monotonic() + GUARD
-    while not true():
-        assert time.monotonic() < deadline, "it never came to be"
-        time.sleep(0.01)
 
 
 @pytest.fixture

@@ -146,7 +146,7 @@ def _ending_well(raw: bytes, at_end: bool) -> bytes:
             break
         if byte >= 0xC0:
             needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return raw[:-back] if back < needed else raw
+            return (raw[:-back] or raw) if back < needed else raw
     return raw
 
 

@@ -36,11 +36,16 @@ def read(path: Path) -> Record:
     replayed = replay(path)
     result = replayed.result
     result.notices += replayed.notes
+    return Record(result, _kept(path) or _built(result, path), path)
+
+
+def _kept(path: Path) -> dict[str, Any] | None:
+    """None where there is none yet, or something else: a test can write there too."""
     try:
         kept = msgspec.json.decode(read_inside(path, RESULT_FILE), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        kept = _built(result, path)
-    return Record(result, kept, path)
+        return None
+    return kept if kept.get("schema") == document.SCHEMA else None
 
 
 def _built(result: Result, directory: Path) -> dict[str, Any]:
