@@ -175,6 +175,15 @@ def test_a_project_without_tests_says_so(server):
     assert text_of(result) == "no tests\n"
 
 
+def test_the_newest_run_is_the_last_whatever_its_project(server):
+    for project in ("empty", "kinds"):
+        document = server.document("execute_tests", project=project)
+
+        assert server.document("get_run", run_id="last")["run_id"] == document["run_id"]
+    listed = server.do(server.client.list_resources()).resources
+    assert f"proctor://runs/{document['run_id']}/result.json" in [resource.uri for resource in listed]
+
+
 def test_an_id_that_is_not_there_is_an_error_that_names_it(server):
     assert "test_a.py::test_nope" in server.refusal(
         "execute_tests", project="kinds", targets=["test_a.py::test_nope"]

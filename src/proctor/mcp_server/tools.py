@@ -37,6 +37,7 @@ from proctor.running import Keeping
 from proctor.spec import RunSpec, Selection
 
 USUAL_TIMEOUT = 300.0  # seconds of a run, unless the project's settings say otherwise
+_SECOND = len("20260101-000000")  # of a run's id: the rest says nothing about time
 _CANCEL_SECONDS = 10.0  # for a cancelled run to be gone
 
 Value = TypeVar("Value")
@@ -172,9 +173,10 @@ class Tools:
         if run is not None and run.directory is not None:
             return run.directory
         faults: list[str] = []
-        newest = [path for root in self.places.roots for path in self._newest(name, root, faults)]
+        newest = self._own()[-1:] if name == LAST else []
+        newest += [path for root in self.places.roots for path in self._newest(name, root, faults)]
         if newest:
-            return max(newest, key=lambda path: path.name)
+            return max(newest, key=lambda path: path.name[:_SECOND])  # of equals the first: our own
         raise UsageError(f"run_id: {'; '.join(faults)}")
 
     def _newest(self, name: str, root: Path, faults: list[str]) -> list[Path]:
@@ -184,10 +186,14 @@ class Tools:
             faults.append(str(error))
             return []
 
+    def _own(self) -> list[Path]:
+        """Runs of this server, also of projects below its roots."""
+        return [run.directory for run in self._runs.by_id.values() if run.directory is not None]
+
     def kept(self, count: int) -> list[str]:
         """Ids of the newest runs."""
-        known = {path.name for root in self.places.roots for path in list_runs(root, self.places.environ)}
-        return sorted(known, reverse=True)[:count]
+        of_roots = (path for root in self.places.roots for path in list_runs(root, self.places.environ))
+        return sorted({path.name for path in (*of_roots, *self._own())}, reverse=True)[:count]
 
 
 def _as_wished(spec: RunSpec, wish: ExecuteTests) -> RunSpec:
