@@ -1,6 +1,6 @@
 """What proctor costs, as ratios to what was measured beside it in the same minutes.
 
-    python benchmarks/bench.py [--quick] [--only run,plugin,channel,start]
+    python benchmarks/bench.py [--quick] [--only run,plugin,channel,index,start]
 
 Everything is interleaved: one round runs each command once, and the median over the rounds counts. CPU is
 user plus system time of the command and of everything it waited for; wall time is given for completeness,
@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from channel import bench_channel
+from index import bench_index
 from measure import (
     CACHE,
     REPOSITORY,
@@ -170,6 +171,7 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "run": ("A run", bench_run),
     "plugin": ("The plugin", bench_plugin),
     "channel": ("The control channel", bench_channel),
+    "index": ("The failure index", bench_index),
     "start": ("Start-up", bench_start),
 }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from proctor_testing import clean_environment, proctor
 
-from proctor.agent_mode import STRONG, VALUES, WEAK, agent_mode
+from proctor.agent_mode import FALSE, STRONG, VALUES, WEAK, agent_mode
 
 
 def value_of(name):
@@ -50,3 +51,42 @@ def test_the_reason_names_the_variable_and_never_its_value():
     mode = agent_mode({"CLAUDECODE": "\x1b[31mevil"}, is_terminal=True)
 
     assert mode.why == "CLAUDECODE is set"
+
+
+@pytest.mark.parametrize(("asked", "on"), [("on", True), ("off", False)])
+def test_an_explicit_wish_beats_every_variable(asked, on):
+    environ = {"PROCTOR_AGENT": "0" if on else "1"}
+
+    assert agent_mode(environ, is_terminal=False, asked=asked) == (on, f"--failure-summary {asked}")
+    assert agent_mode(environ, is_terminal=False, asked="auto").on is not on
+
+
+@pytest.mark.parametrize("word", ["1", "true", "yes", "on", "ON", " Yes "])
+def test_our_own_variable_turns_it_on_on_a_terminal_too(word):
+    assert agent_mode({"PROCTOR_AGENT": word}, is_terminal=True).on
+
+
+def test_our_own_variable_with_another_word_decides_nothing():
+    assert not agent_mode({"PROCTOR_AGENT": "maybe"}, is_terminal=False).on
+    assert agent_mode({"PROCTOR_AGENT": "maybe", "CLAUDECODE": "1"}, is_terminal=False).on
+
+
+@pytest.mark.parametrize("word", sorted(FALSE))
+@pytest.mark.parametrize("name", [*STRONG, *WEAK])
+def test_a_falsy_word_never_turns_it_on(name, word):
+    assert not agent_mode({name: word}, is_terminal=False).on
+
+
+@pytest.mark.parametrize("name", sorted(VALUES))
+def test_some_variables_mean_an_agent_only_with_its_name(name):
+    for value in VALUES[name]:
+        assert agent_mode({name: value.upper()}, is_terminal=False).on
+    assert not agent_mode({name: "something else"}, is_terminal=False).on
+
+
+def test_doctor_names_the_rule_and_never_the_value(tmp_path):
+    ran = proctor("doctor", cwd=tmp_path, environ=clean_environment(GEMINI_CLI="\x1b[31mevil"))
+
+    assert "agent mode: on (GEMINI_CLI is set)" in ran.out.splitlines()
+    assert "evil" not in ran.out + ran.err
+    assert "\x1b" not in ran.out + ran.err

@@ -1,9 +1,15 @@
-"""Is a coding agent reading? One table, first match wins; `proctor doctor` says which rule it was."""
+"""Is a coding agent reading? One table, first match wins; `proctor doctor` says which rule it was.
+
+Also loaded, by its path, into the interpreters of tests: Python 3.7 or newer, and its standard library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
@@ -85,7 +91,10 @@ class AgentMode(NamedTuple):
     why: str  # never the value of a variable: that is untrusted text
 
 
-def agent_mode(environ: Mapping[str, str], is_terminal: bool) -> AgentMode:
+def agent_mode(environ: Mapping[str, str], is_terminal: bool, asked: str = "auto") -> AgentMode:
+    """`asked` is what the option `--failure-summary` says."""
+    if asked != "auto":
+        return AgentMode(asked == "on", f"--failure-summary {asked}")
     explicit = environ.get("PROCTOR_AGENT", "").strip().lower()
     if explicit in TRUE | FALSE:
         return AgentMode(explicit in TRUE, "PROCTOR_AGENT")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor import failure_row
 from proctor.errors import ConfigError
 from proctor.spec import TestProgram
 from proctor.wire.ledger import Limits
@@ -32,12 +33,17 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     runner: str | None = None
     timeout: float | str = 0.0
     memory: int | str = 0
+    budget: int = 0  # tokens of the text for agents; 0: as many as it takes
+    mask_secrets: bool = True
     keep_runs: int = 50
+    failure_rows: int = failure_row.ROWS
+    failure_length: int = failure_row.LENGTH
     hide_environment: tuple[str, ...] = ()  # names (with * and ?) of variables that tests must not see
     limits: Limits = Limits()
     tests: tuple[TestSettings, ...] = ()
 
 
+_LEAST = {"keep_runs": 1, "failure_rows": 1, "failure_length": failure_row.LEAST_LENGTH}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*\Z", re.I)
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhd]?)\s*")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -77,8 +83,9 @@ def _check(section: object, path: Path) -> Settings:
     except msgspec.ValidationError as error:
         known = ", ".join(Settings.__struct_fields__)
         raise ConfigError(f"{path}: {error}; known keys: {known}") from None
-    if settings.keep_runs < 1:
-        raise ConfigError(f"{path}: keep_runs is {settings.keep_runs}; it must be at least 1")
+    for name, least in _LEAST.items():
+        if getattr(settings, name) < least:
+            raise ConfigError(f"{path}: {name} is {getattr(settings, name)}; it must be at least {least}")
     return settings
 
 

@@ -26,6 +26,13 @@ class Place(Fact, frozen=True):
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
+class Calls(Fact, frozen=True):
+    """A part of a call path: these places one after the other, so many times in a row."""
+
+    places: tuple[Place, ...]
+    times: int = 1
+
+
 class Failure(Fact, frozen=True):
     """Why something went wrong: what was raised, in its own words, and the nearest line of user code."""
 
@@ -34,6 +41,10 @@ class Failure(Fact, frozen=True):
     place: Place | None = None
     expected: str | None = None  # both as text, where the reporter compared two values and says so
     actual: str | None = None
+    fixture: str = ""  # whose setup or teardown it was
+    calls: tuple[Calls, ...] = ()  # the way through user code to the place, outermost first
+    difference: tuple[str, ...] = ()  # where two values that were compared differ
+    causes: tuple[Failure, ...] = ()  # what it was raised from, or the members of its group
 
 
 class CrashSite(Fact, frozen=True):
@@ -63,6 +74,7 @@ class Phase(Fact, frozen=True):
     reason: str = ""  # why it was skipped
     user_properties: tuple[dict[str, Any], ...] | None = None
     files: dict[str, str] | None = None  # texts too long to carry: field name -> name of the attached file
+    tails: dict[str, str] | None = None  # how those texts end
 
 
 class File(Fact, frozen=True):

@@ -413,3 +413,33 @@ def test_the_live_view_on_a_real_terminal(tmp_path):
     assert "FAILED test_a.py::test_fail" in text
     assert "1 failed 1 passed in" in text
     assert "\x1b[?25h" in text  # the cursor is back
+
+
+def test_a_budget_is_kept_and_says_what_it_cut(tmp_path):
+    text = "".join(f"def test_{n}():\n    raise ValueError('{chr(97 + n) * 60}')\n" for n in range(26))
+    root = write_project(tmp_path, {"test_a.py": text})
+
+    ran = run_suite(root, "--format", "agent", "--budget", "300")
+    lines = ran.out.splitlines()
+
+    assert lines[0] == "26 failed"
+    assert lines[-1].startswith("cut to 300 tokens, without ")
+    run = lines[-1].rpartition(" ")[2]
+    everything = proctor("show", run, cwd=root).out
+    assert all(f"::test_{n} " in everything for n in range(26))
+
+
+def test_a_budget_too_small_for_a_verdict_is_a_mistake(tmp_path):
+    ran = run_suite(write_project(tmp_path, {"test_a.py": "def test_a(): pass"}), "--budget", "7")
+
+    assert ran.code == 4
+    assert "100 or more would do" in ran.err
+
+
+def test_secrets_are_shown_only_on_request(tmp_path):
+    files = {"test_a.py": "def test_a(): raise ValueError(\"password='hunter2'\")"}
+    root = write_project(tmp_path, files)
+    assert "hunter2" not in run_suite(root, "--format", "agent").out
+
+    write_project(root, {"proctor.toml": "mask_secrets = false"})
+    assert "hunter2" in run_suite(root, "--format", "agent").out

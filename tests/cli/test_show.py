@@ -344,3 +344,31 @@ def test_escape_sequences_of_a_test_are_made_harmless(tmp_path):
     proctor("run", "--runner", "command", cwd=root)
 
     assert "\x1b" not in show(root, "--test", "/t").out + show(root).out
+
+
+def test_what_a_test_wrote_is_shown_whole(tmp_path):
+    text = """
+        import logging
+
+        def test_talks():
+            for n in range(300):
+                print("line", n)
+            logging.getLogger("shop").warning("low on disk")
+            assert False
+        """
+    root = write_project(tmp_path, {"test_a.py": text})
+    run_suite(root, "--format", "agent")
+
+    shown = proctor("show", "--test", "test_a.py::test_talks", cwd=root).out
+
+    assert all(f"line {n}\n" in shown for n in range(300))
+    assert "log of call\nWARNING shop: low on disk" in shown
+
+
+def test_a_test_can_be_named_as_the_failure_index_writes_it(tmp_path):
+    body = "import pytest\n@pytest.mark.parametrize('x', ['a|b'])\ndef test_a(x): assert not x\n"
+    write_project(tmp_path, {"test_a.py": body})
+    run_suite(tmp_path, "--format", "agent")
+
+    for name in ("test_a.py::test_a[a|b]", r"test_a.py::test_a[a\|b]"):
+        assert "test_a.py::test_a[a|b]" in proctor("show", "--test", name, cwd=tmp_path).out

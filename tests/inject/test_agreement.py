@@ -6,12 +6,16 @@ import ast
 from pathlib import Path
 
 import proctor
+from proctor import agent_mode, failure_row
 from proctor.process import supervise
 from proctor.runners import pytest_suite
 from proctor.wire import session
 
 INJECT = Path(proctor.__file__).parent / "inject"
 PLUGIN = INJECT / "proctor_pytest.py"
+INSTALLED = INJECT.parent.parent / "proctor_pytest.py"
+# What runs in other people's interpreters; the last two are ours as well.
+ELSEWHERE = [*INJECT.rglob("*.py"), INSTALLED, Path(agent_mode.__file__), Path(failure_row.__file__)]
 
 
 def constants(path: Path) -> dict[str, object]:
@@ -37,6 +41,16 @@ def test_the_plugin_and_proctor_use_the_same_words():
     assert str(INJECT / "path") == pytest_suite.PLUGIN_PATH
 
 
+def test_the_installed_plugin_stands_down_for_the_injected_one_and_has_the_usual_settings():
+    words = constants(INSTALLED)
+
+    assert words["INJECTED"] == constants(PLUGIN)["INJECTED"] == pytest_suite.PLUGIN
+    assert words["SETTINGS"] == {
+        "failure_rows": (failure_row.ROWS, 1),
+        "failure_length": (failure_row.LENGTH, failure_row.LEAST_LENGTH),
+    }
+
+
 def test_every_variable_of_the_channel_is_taken_out_by_the_plugin():
     source = PLUGIN.read_text()
 
@@ -52,9 +66,9 @@ def test_the_supervisor_places_the_channel_where_proctor_says_it_is():
 
 
 def test_the_injected_files_import_only_the_standard_library_and_pytest():
-    allowed = {"fcntl", "importlib", "io", "json", "os", "pytest", "signal", "sys", "threading", "time"}
-    allowed |= {"traceback", "typing"}
-    for path in INJECT.rglob("*.py"):
+    allowed = {"fcntl", "fnmatch", "heapq", "importlib", "io", "json", "os", "pytest", "re", "signal", "sys"}
+    allowed |= {"__future__", "collections", "difflib", "threading", "time", "traceback", "typing"}
+    for path in ELSEWHERE:
         for node in ast.walk(ast.parse(path.read_text())):
             names = []
             if isinstance(node, ast.Import):
@@ -65,5 +79,5 @@ def test_the_injected_files_import_only_the_standard_library_and_pytest():
 
 
 def test_the_injected_files_are_python_3_7():
-    for path in INJECT.rglob("*.py"):
+    for path in ELSEWHERE:
         ast.parse(path.read_text(), feature_version=(3, 7))

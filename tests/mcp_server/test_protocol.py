@@ -164,7 +164,7 @@ def test_failures_are_told_in_both_halves(server, run_id):
     assert "assert [1, 2] == [1, 3]" in document["tests"][0]["traceback"]
     assert document["omitted"]["tests"] == 1
     assert text_of(result).startswith("2 failed 1 passed\n")
-    assert "test_a.py::test_bad" in text_of(result)
+    assert "::test_bad :8 assert [1, 2] == [1, 3]" in text_of(result)
 
 
 def test_a_summary_is_the_counts_and_the_ids(of_each_era):

@@ -13,6 +13,7 @@ from proctor.archive.recording import loader
 from proctor.archive.replay import replay
 from proctor.archive.store import EVENTS_FILE, RESULT_FILE, RUN_FILE, list_runs, read_head
 from proctor.errors import StreamError, UsageError
+from proctor.failure_row import unescaped
 from proctor.outcome import Outcome
 from proctor.wire.document_reader import RUNNING, KeptTest, kept_test, read, without_result
 
@@ -31,7 +32,7 @@ class KeptRun(msgspec.Struct):
     notes: list[str] = []  # what the reader should know about the record itself
 
     def test(self, test: str) -> KeptTest:
-        found = self.tests.get(test)
+        found = self.tests.get(test) or self.tests.get(unescaped(test))
         if found is None:
             near = _nearest(test, self.tests)
             hint = f"the nearest are {', '.join(near)}" if near else f"it has {len(self.tests)} tests"

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO
+from typing import IO, NamedTuple
 
 from proctor.agent_mode import agent_mode
 from proctor.archive.recording import loader, whole_output
 from proctor.cli.readers import Events, Stream, on_terminal, speaker, text_reader, wants_colours
+from proctor.cli.telling import Telling
 from proctor.errors import UsageError
 from proctor.execute import Answer
 from proctor.relay import Sink
-from proctor.render.agent import agent_text
+from proctor.result import Result
 from proctor.wire import document
 
 FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github", "junit", "ctrf", "tap")
+_TEXTS = ("human", "agent")  # something may follow them; the others are read to their last byte
 
 
 class Outputs:
     """All that was asked for: what follows the run live, and what is written when it is over."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = environ
+    def __init__(self, environ: Mapping[str, str], telling: Telling) -> None:
+        self._environ, self._telling = environ, telling
         self.sinks: list[Sink] = []
         self.result_lines: list[Callable[[bytes], None]] = []
         self._last: list[Callable[[Answer], None]] = []
@@ -47,7 +49,7 @@ class Outputs:
             write = formats.writer(form)
             self._last.append(lambda answer: file.writelines(write(answer.result)))
         elif form == "agent":
-            self._last.append(lambda answer: speaker(file)(agent_text(answer.result)))
+            self._last.append(lambda answer: speaker(file)(self._telling.text(answer.result)))
         else:
             from proctor.render.human import report_text
 
@@ -72,6 +74,10 @@ class Outputs:
             say = speaker(sys.stdout.buffer, wants_colours(self._environ))
             self.sinks.append(text_reader("human", say, self._environ))
 
+    def add_failure_index(self, rows: int, length: int) -> None:
+        """The last thing on stdout."""
+        self._last.append(lambda answer: _failure_index(answer.result, rows, length))
+
     def finish(self, answer: Answer) -> None:
         for write in self._last:
             write(answer)
@@ -81,8 +87,21 @@ class Outputs:
             close()
 
 
-def build(form: str, files: list[str], environ: Mapping[str, str]) -> Outputs:
-    outputs = Outputs(environ)
+class Summary(NamedTuple):
+    """The failure index as it was asked for: `auto`, `on` or `off`."""
+
+    asked: str
+    rows: int
+    length: int
+
+
+def build(
+    form: str, files: list[str], summary: Summary, environ: Mapping[str, str], telling: Telling
+) -> Outputs:
+    form = chosen(form, environ)
+    if summary.asked == "on" and form not in _TEXTS:
+        raise UsageError(f"--failure-summary on follows a text; --format {form} is none: human would do")
+    outputs = Outputs(environ, telling)
     for option in files:
         name, equals, path = option.partition("=")
         if not equals or not path or name not in FORMATS[1:]:
@@ -91,12 +110,17 @@ def build(form: str, files: list[str], environ: Mapping[str, str]) -> Outputs:
             outputs.add_file(name, path)
         except OSError as error:
             raise UsageError(f"-o {option!r} cannot be written: {error.strerror}") from None
-    form = chosen(form, environ)
     if form == "human":
         outputs.add_terminal()
     else:
         outputs.add(form, sys.stdout.buffer)
+    if summary.asked == "on" or (form == "human" and _agent_reads(summary, environ)):
+        outputs.add_failure_index(summary.rows, summary.length)  # the text for agents has such lines already
     return outputs
+
+
+def _agent_reads(summary: Summary, environ: Mapping[str, str]) -> bool:
+    return agent_mode(environ, sys.stdout.isatty(), summary.asked).on
 
 
 def chosen(form: str, environ: Mapping[str, str]) -> str:
@@ -109,6 +133,18 @@ def chosen(form: str, environ: Mapping[str, str]) -> str:
 def _line(file: IO[bytes], line: bytes) -> None:
     file.write(line)
     file.flush()
+
+
+def _failure_index(result: Result, rows: int, length: int) -> None:
+    from proctor.render.failure_index import failure_index
+
+    try:
+        text = failure_index(result, rows, length)
+    except Exception as error:  # noqa: BLE001  a fault here must not cost the run
+        print(f"proctor: no failure index: {type(error).__name__}: {error}", file=sys.stderr)
+        return
+    sys.stdout.flush()
+    speaker(sys.stdout.buffer)(text)
 
 
 def _document(answer: Answer, file: IO[bytes]) -> None:

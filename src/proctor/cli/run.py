@@ -10,10 +10,12 @@ import msgspec
 
 from proctor import config
 from proctor.cli import options, output
+from proctor.cli.telling import Telling
 from proctor.errors import UsageError
 from proctor.execute import execute
 from proctor.prepare import prepare
 from proctor.process.stop import stoppable
+from proctor.render.budget import LEAST
 from proctor.running import Keeping
 from proctor.spec import RunSpec, Selection
 
@@ -33,7 +35,9 @@ def main(arguments: list[str]) -> int:
     if parsed.last_failed:
         spec = _only_last_failed(spec, root)
     prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
-    outputs = output.build(parsed.format, parsed.outputs, os.environ)
+    telling = Telling(_budget(parsed.budget, settings), settings.mask_secrets, not parsed.no_archive)
+    summary = output.Summary(parsed.failure_summary, settings.failure_rows, settings.failure_length)
+    outputs = output.build(parsed.format, parsed.outputs, summary, os.environ, telling)
     environ = options.visible(os.environ, settings.hide_environment)
     keeping = Keeping(not parsed.no_archive, settings.keep_runs)
     try:
@@ -66,9 +70,23 @@ def _parser() -> options.Parser:
         metavar="FORMAT=PATH",
         help="also write that; repeatable",
     )
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="most that the text for agents may cost")
+    parser.add_argument(
+        "--failure-summary",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="list the failures at the end, each in one line (auto: with --format human, for agents)",
+    )
     parser.add_argument("--no-archive", action="store_true", help="leave nothing in .proctor/")
     parser.epilog = "Arguments after -- go to the runner as they are."
     return parser
+
+
+def _budget(given: int | None, settings: config.Settings) -> int:
+    budget = settings.budget if given is None else given
+    if budget and budget < LEAST:
+        raise UsageError(f"the budget is {budget} tokens; {LEAST} or more would do, or 0 for no limit")
+    return budget
 
 
 def _workers(value: str) -> str:

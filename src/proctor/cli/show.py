@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor import config
 from proctor.archive.inside import open_inside
 from proctor.archive.lookup import LAST, KeptRun, find_run, read_run
 from proctor.archive.recording import loader, whole_output
@@ -20,7 +21,7 @@ from proctor.cli import options, show_stream
 from proctor.cli.output import chosen
 from proctor.errors import UsageError
 from proctor.outcome import RunOutcome
-from proctor.render.agent import agent_text
+from proctor.render.agent import Detail, agent_text
 from proctor.render.kept_test import test_text
 from proctor.render.neutral import neutral_block
 from proctor.wire import document
@@ -43,12 +44,13 @@ def main(arguments: list[str]) -> int:
         if parsed.test is not None:
             raise UsageError(f"--test names a test of a run that is kept; {parsed.what} is not one")
         return _show_stream(parsed, None if parsed.what == STDIN else Path(parsed.what))
-    path = find_run(parsed.what, options.project(parsed.directory), os.environ)
+    root = options.project(parsed.directory)
+    path = find_run(parsed.what, root, os.environ)
     if parsed.test is not None:
         return _show_test_of(read_run(path), parsed)
     if parsed.strict or parsed.follow or parsed.format not in ("auto", "json"):
         return _show_stream(parsed, path)
-    return _show_run(path, parsed.format)
+    return _show_run(path, parsed.format, config.load(root).mask_secrets)
 
 
 def _parser() -> options.Parser:
@@ -73,7 +75,7 @@ def _show_stream(parsed: argparse.Namespace, path: Path | None) -> int:
         return show_stream.show(reader, source, parsed.what, form, parsed.follow, os.environ)
 
 
-def _show_run(path: Path, form: str) -> int:
+def _show_run(path: Path, form: str, mask: bool) -> int:
     if form == "json" and _copy(path, RESULT_FILE):
         head = read_head(path)
         return show_stream.conclude(RunOutcome(head.outcome) if head else RunOutcome.INCOMPLETE, path.name)
@@ -84,7 +86,7 @@ def _show_run(path: Path, form: str) -> int:
             sys.stdout.buffer.write(chunk)
     else:
         result.notices += replayed.notes
-        _say(agent_text(result))
+        _say(agent_text(result, Detail(rows=0, mask=mask)))
     return show_stream.conclude(result.outcome, path.name)
 
 

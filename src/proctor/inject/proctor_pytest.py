@@ -19,13 +19,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
     from typing import Any, Dict
 
+INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this loaded
 FD_VARIABLE = "PROCTOR_CONTROL_FD"
 VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
 LONG_TEXT = 64 * 1024  # a longer text travels as a file
+TAIL = 2000  # characters of such a text that travel with the facts as well
 CHUNK = 500  # collected tests in one message
 MOST_WORDS = 5000
 ATOMIC = 4096  # bytes that one write puts on a pipe whole
+MOST_FRAMES = 3000  # of a traceback that are looked at
+MOST_CALLS = 20  # of its places that are told, once recursion is folded
+LONGEST_CYCLE = 8  # places of a recursion that is folded
+MOST_CAUSES = 5  # exceptions behind an exception, in depth and in breadth
 OUR_FD = 200  # out of the way of tests that count descriptors, and of what they open
 
 _quote = json.encoder.encode_basestring_ascii
@@ -181,7 +187,7 @@ def _take_channel():
         return None
 
 
-CHANNEL = _take_channel()
+CHANNEL = _take_channel() if __name__ == INJECTED else None  # to anybody else it is a library
 
 
 def _fall_silent(error):
@@ -200,59 +206,129 @@ def _fall_silent(error):
 
 
 class Frames:
-    """Finds the line of user code nearest to a raise: not the library's, not the interpreter's."""
+    """Finds the line of user code nearest to a raise: not the library's, not the interpreter's, not ours."""
 
-    def __init__(self, root, here):
-        self.here = here
-        self.foreign = [os.path.dirname(os.path.abspath(os.__file__)) + os.sep]
+    def __init__(self, root, here, test_files=()):
+        self.root, self.here = root, here
+        self.test_files = ("conftest.py", "test_*.py", "*_test.py", *test_files)
+        self.foreign = [
+            os.path.dirname(os.path.abspath(os.__file__)) + os.sep,
+            os.path.dirname(os.path.abspath(__file__)) + os.sep,
+        ]
         prefix = os.path.abspath(sys.prefix) + os.sep
         if sys.prefix != getattr(sys, "base_prefix", sys.prefix) and not root.startswith(prefix):
             self.foreign.append(prefix)
         self.known = {}
 
     def is_user(self, path):
+        return self._look(path)[0]
+
+    def _look(self, path):
+        """Is it a file of the user, and if so, is it one of the tests?"""
         if path not in self.known:
             full = os.path.abspath(path)
             parts = full.replace("\\", "/").split("/")
-            self.known[path] = (
+            is_user = (
                 os.path.isfile(full)
                 and "site-packages" not in parts
                 and "dist-packages" not in parts
                 and not any(full.startswith(place) for place in self.foreign)
             )
+            self.known[path] = is_user, is_user and self._is_test(full)
         return self.known[path]
 
-    def relative(self, path):
-        try:
-            path = os.path.relpath(path, self.here)
-        except ValueError:
-            pass
-        return path.replace(os.sep, "/")
+    def _is_test(self, full):
+        from fnmatch import fnmatch
 
-    def innermost(self, traceback):
-        found = None
+        path = _relative(full, self.root)
+        folders = path.split("/")[:-1]
+        return (
+            "tests" in folders
+            or "test" in folders
+            or any(fnmatch("/" + path, "*/" + name) for name in self.test_files)
+        )
+
+    def relative(self, path):
+        return _relative(path, self.here)
+
+    def innermost(self, traceback, excinfo=None):
+        """Product code goes before test code: a test often raises far from where the fault is."""
+        product = test = None
         while traceback is not None:
             frame = traceback.tb_frame
             path = frame.f_code.co_filename
-            if self.is_user(path) and not self._hidden(frame):
-                found = {"file": self.relative(path), "line": traceback.tb_lineno}
+            is_user, is_test = self._look(path)
+            if is_user and not self._hidden(frame, excinfo):
+                if is_test:
+                    test = path, traceback.tb_lineno
+                else:
+                    product = path, traceback.tb_lineno
             traceback = traceback.tb_next
-        return found
+        found = product or test
+        return {"file": self.relative(found[0]), "line": found[1]} if found else None
 
     @staticmethod
-    def _hidden(frame):
+    def _hidden(frame, excinfo=None):
         hide = frame.f_locals.get("__tracebackhide__", frame.f_globals.get("__tracebackhide__", False))
-        return bool(hide) and not callable(hide)
+        if not callable(hide):
+            return bool(hide)
+        try:
+            return excinfo is not None and bool(hide(excinfo))
+        except Exception:
+            return False
 
-    def failure(self, value, traceback, shown):
-        place = self.innermost(traceback)
-        if isinstance(value, SyntaxError) and value.filename and os.path.isfile(value.filename):
-            place = {"file": self.relative(value.filename), "line": value.lineno or 0}
+    def failure(self, value, traceback, shown, excinfo=None):
+        place = self.innermost(traceback, excinfo)
+        if isinstance(value, SyntaxError):
             shown = "%s: %s" % (type(value).__name__, value.msg)
+            if value.filename and os.path.isfile(value.filename):
+                place = {"file": self.relative(value.filename), "line": value.lineno or 0}
         facts = {"type": type(value).__name__, "message": cut(shown)}
         if place:
             facts["place"] = place
+        calls = self.calls(traceback)
+        if len(calls) > 1:
+            facts["calls"] = calls
         return facts
+
+    def calls(self, traceback):
+        """The way through user code to the raise, outermost first; what repeats itself is folded."""
+        places: "Any" = []
+        while traceback is not None and len(places) < MOST_FRAMES:
+            frame = traceback.tb_frame
+            if self.is_user(frame.f_code.co_filename) and not self._hidden(frame):
+                places.append((self.relative(frame.f_code.co_filename), traceback.tb_lineno))
+            traceback = traceback.tb_next
+        calls = [
+            {"places": [{"file": file, "line": line} for file, line in part], "times": times}
+            for part, times in _folded(places)
+        ]
+        return calls if len(calls) <= MOST_CALLS else calls[: MOST_CALLS // 2] + calls[-MOST_CALLS // 2 :]
+
+
+def _folded(places):
+    """(places, how often in a row): recursion is a short sequence that comes again and again."""
+    folded = []
+    at = 0
+    while at < len(places):
+        size, times = 1, 1
+        for width in range(1, LONGEST_CYCLE + 1):
+            part, count = places[at : at + width], 1
+            while places[at + count * width : at + (count + 1) * width] == part:
+                count += 1
+            if count > 2 and count * width > size * times:
+                size, times = width, count
+        folded.append((places[at : at + size], times))
+        at += size * times
+    return folded
+
+
+def _relative(path, start):
+    try:
+        path = os.path.relpath(path, start)
+    except ValueError:
+        pass
+    return path.replace(os.sep, "/")
 
 
 def _shown(value):
@@ -271,28 +347,146 @@ def _doctest_failure(value, frames):
     example, test = getattr(failure, "example", None), getattr(failure, "test", None)
     if example is None or test is None:
         return None
+    source, rest = example.source.strip(), ""
     if hasattr(failure, "got"):
-        shown = "expected %s, got %s" % (example.want.strip() or "nothing", failure.got.strip() or "nothing")
+        want, got = example.want.strip() or "nothing", failure.got.strip() or "nothing"
+        shown = "expected %s, got %s" % (_first_line(want), _first_line(got))
+        if "\n" in want + got:
+            rest = "\nexpected:\n%s\ngot:\n%s" % (want, got)
     else:
         shown = _shown(failure.exc_info[1])
-    message = "%s: %s" % (example.source.strip(), shown)
+    message = "%s: %s%s" % (_first_line(source), shown, rest)
     facts: "Dict[str, Any]" = {"type": type(failure).__name__, "message": cut(message)}
     if test.filename and os.path.isfile(test.filename) and test.lineno is not None:
         facts["place"] = {"file": frames.relative(test.filename), "line": test.lineno + example.lineno + 1}
     return facts
 
 
-def _exception_facts(excinfo, frames):
+def _first_line(text):
+    first, more, _ = text.partition("\n")
+    return first + "..." if more else first
+
+
+def exception_facts(excinfo, frames):
     value = excinfo.value
     if type(value).__module__ in ("doctest", "_pytest.doctest"):
         facts = _doctest_failure(value, frames)
         if facts:
             return facts
     try:
-        shown = excinfo.exconly(tryshort=True)
+        shown = _with_first_leaf(value, _as_pytest_shows(excinfo).strip())
     except Exception:
         shown = _shown(value)
-    return frames.failure(value, value.__traceback__, shown.strip())
+    facts = frames.failure(value, value.__traceback__, shown, excinfo)
+    causes = _causes(value, frames)
+    if causes:
+        facts["causes"] = causes
+    return facts
+
+
+def _as_pytest_shows(excinfo):
+    value = excinfo.value
+    if type(value).__name__ == "FixtureLookupError":  # its own words are the repr of a request
+        return "FixtureLookupError: %s" % (value.msg or "fixture %r not found" % value.argname)
+    return excinfo.exconly(tryshort=True)
+
+
+def _with_first_leaf(value, shown):
+    """pytest names a group and not what is in it, unless that is a single exception."""
+    leaf = value
+    while hasattr(leaf, "derive") and getattr(leaf, "exceptions", None):
+        leaf = leaf.exceptions[0]
+    if leaf is value or "[single exception in " in shown:
+        return shown
+    first, more, rest = shown.partition("\n")
+    inside = next((line for line in _shown(leaf).split("\n") if line.strip()), type(leaf).__name__)
+    return "%s > %s%s%s" % (first, inside.strip(), more, rest)
+
+
+def _causes(value, frames, depth=1):
+    """What is behind an exception: what it was raised from or while handling, or the members of its group."""
+    behind = getattr(value, "exceptions", None)
+    if not isinstance(behind, tuple):
+        cause = value.__cause__ or (None if value.__suppress_context__ else value.__context__)
+        behind = () if cause is None else (cause,)
+    facts = []
+    for cause in behind[:MOST_CAUSES]:
+        if not isinstance(cause, BaseException):
+            continue
+        found = frames.failure(cause, cause.__traceback__, _shown(cause))
+        found.pop("calls", None)
+        further = _causes(cause, frames, depth + 1) if depth < MOST_CAUSES else None
+        if further:
+            found["causes"] = further
+        facts.append(found)
+    return facts
+
+
+def _fixture(item, traceback):
+    """The fixture whose own code the exception passed through last."""
+    known = {}
+    for name, definitions in item._fixtureinfo.name2fixturedefs.items():
+        for definition in definitions:
+            function = getattr(definition.func, "__wrapped__", definition.func)
+            code = getattr(getattr(function, "__func__", function), "__code__", None)
+            if not name.startswith(("_", "xunit")):
+                known[code] = name
+    found = None
+    while traceback is not None:
+        found = known.get(traceback.tb_frame.f_code, found)
+        traceback = traceback.tb_next
+    return found
+
+
+class Comparisons:
+    """The last comparison that failed, told as a difference and remembered by the line it stands on."""
+
+    def __init__(self):
+        self.line = None
+        self.told = []
+        self.module = None
+
+    def failed(self, left, right):
+        line = self._line()
+        if line is None:
+            return
+        if line != self.line:
+            self.line, self.told = line, []
+        if self.module is None:
+            self.module = _beside("proctor_difference")
+        self.told.append([clean(text) for text in self.module.difference(left, right)])
+
+    @staticmethod
+    def _line():
+        """The assertion is in the first frame below us that is neither ours nor pytest's."""
+        frame: "Any" = sys._getframe(2)
+        while frame is not None:
+            name = frame.f_globals.get("__name__", "")
+            if frame.f_globals is not globals() and name.partition(".")[0] not in ("_pytest", "pluggy"):
+                return frame.f_code, frame.f_lineno
+            frame = frame.f_back
+        return None
+
+    def of(self, traceback):
+        """The difference behind the exception that has this traceback, if it is the one; then forget it."""
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        here = traceback is not None and (traceback.tb_frame.f_code, traceback.tb_lineno)
+        told = self.told if here == self.line else []
+        self.line, self.told = None, []
+        return told[0] if len(told) == 1 else []  # of several, nobody knows which one mattered
+
+
+def _beside(name):
+    """Another injected file. Loaded by its path: our directory is not on the path of the tests."""
+    import importlib.util
+
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    spec = importlib.util.spec_from_file_location("_" + name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _cause(value):
@@ -304,7 +498,7 @@ def _cause(value):
     return value
 
 
-def _collect_facts(excinfo, frames):
+def collect_facts(excinfo, frames):
     value = _cause(excinfo.value)
     shown = str(value) if type(value).__module__.startswith("_pytest") else _shown(value)
     return frames.failure(value, value.__traceback__, shown)
@@ -411,6 +605,7 @@ def pytest_load_initial_conftests(early_config):
 def pytest_configure(config):
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(Observer(config), "_proctor_observer")
+        config.pluginmanager.register(Carrier(), "_proctor_carrier")
     elif CHANNEL is not None:
         config.pluginmanager.register(Reporter(config, CHANNEL), "_proctor_reporter")
 
@@ -422,15 +617,43 @@ def pytest_unconfigure(config):
         CHANNEL.session({"finished": {"exit_status": None}}, status="info", partial=False)
 
 
+def frames_of(config):
+    root = str(getattr(config, "rootpath", None) or config.rootdir)
+    return Frames(root, str(config.invocation_params.dir), config.getini("python_files"))
+
+
+class Carrier:
+    """In a worker of xdist: a lone surrogate in a report has no UTF-8, and would cost the whole session."""
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_report_to_serializable(self, report):
+        outcome = yield
+        if report.outcome == "passed" and not report.sections:  # nearly all
+            return
+        data = outcome.get_result()
+        if data is not None:
+            outcome.force_result(_encodable(data))
+
+
+def _encodable(value):
+    if isinstance(value, str):
+        return value if value.isascii() else clean(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([_encodable(item) for item in value])
+    return value
+
+
 class Observer:
     """Stands where the live exceptions are, in xdist's workers too, and pins plain facts to the reports."""
 
     def __init__(self, config):
-        root = str(getattr(config, "rootpath", None) or config.rootdir)
-        self.frames = Frames(root, str(config.invocation_params.dir))
+        self.frames = frames_of(config)
         # Not caplog's handler: a test may clear that one, and set its level.
         self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "report_handler", None)
         self.pinned = {}
+        self.comparisons = Comparisons()
         self.reported = []  # in a worker of xdist: what waits for the next report to travel with
 
     def report(self, text, sources):
@@ -449,19 +672,44 @@ class Observer:
             if excinfo is not None and not isinstance(
                 excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)
             ):
-                facts["failure"] = clean(_exception_facts(excinfo, self.frames))
+                facts["failure"] = clean(self._failure(item, excinfo, call.when))
             if records:
                 facts["log"] = [_log_record(record) for record in records]
             self.pinned[item.nodeid, call.when] = facts
         except Exception as error:
             _fall_silent(error)
 
+    def _failure(self, item, excinfo, when):
+        facts = exception_facts(excinfo, self.frames)
+        traceback = excinfo.value.__traceback__
+        if isinstance(excinfo.value, AssertionError):
+            difference = self.comparisons.of(traceback)
+            if difference:
+                facts["difference"] = difference
+        if when != "call" and hasattr(item, "_fixtureinfo"):
+            fixture = _fixture(item, traceback)
+            if fixture:
+                facts["fixture"] = fixture
+        return facts
+
+    def pytest_assertrepr_compare(self, op, left, right):
+        """Look on; what the test prints stays pytest's business."""
+        if op == "==":
+            try:
+                self.comparisons.failed(left, right)
+            except Exception:
+                pass  # a difference that cannot be told costs nothing else
+        return None
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
-        if self.pinned:
-            facts = self.pinned.pop((report.nodeid, report.when), None)
-            if facts:
-                report.proctor_facts = facts
+        facts = self.pinned.pop((report.nodeid, report.when), None) if self.pinned else None
+        if (
+            getattr(report, "context", None) is not None
+        ):  # its values do not survive the way to xdist's controller
+            facts = dict(facts or (), subtest=subtest_name(report))
+        if facts:
+            report.proctor_facts = facts
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector):
@@ -470,7 +718,7 @@ class Observer:
             report = outcome.get_result()
             call = getattr(report, "call", None)
             if report.failed and call is not None and call.excinfo is not None:
-                report.proctor_facts = clean(_collect_facts(call.excinfo, self.frames))
+                report.proctor_facts = clean(collect_facts(call.excinfo, self.frames))
         except Exception as error:
             _fall_silent(error)
 
@@ -521,7 +769,7 @@ class UnderWay:
             self.status = "fail"
         elif facts["outcome"] == "skipped" and self.status == "pass":
             self.status = "skip"
-        moved = {}
+        moved, tails = {}, {}
         for field in ("longrepr", "stdout", "stderr", "log"):
             text = facts.get(field)
             if text and field == "log":
@@ -530,9 +778,11 @@ class UnderWay:
                 name = "%d-%s-%s.txt" % (len(self.files) + 1, report.when.strip("?") or "crash", field)
                 self.files.append((name, clean(text).encode("utf-8")))
                 moved[field] = name
+                tails[field] = text[-TAIL:]
                 del facts[field]
         if moved:
             facts["files"] = moved
+            facts["tails"] = tails
         properties = getattr(report, "user_properties", None)
         if report.when == "teardown" and properties:
             facts["user_properties"] = _properties(properties)
@@ -777,7 +1027,7 @@ class Reporter(Observer):
         self._try(self.channel.session, {"warnings": [facts]})
 
     def pytest_internalerror(self, excrepr, excinfo):
-        facts = self._try(_exception_facts, excinfo, self.frames)
+        facts = self._try(exception_facts, excinfo, self.frames)
         self._try(self.channel.session, {"internal_error": {"failure": facts, "traceback": str(excrepr)}})
 
     def pytest_keyboard_interrupt(self, excinfo):
@@ -845,7 +1095,7 @@ def _phase_facts(report):
     if hasattr(report, "wasxfail"):
         facts["wasxfail"] = str(report.wasxfail)
     if getattr(report, "context", None) is not None:
-        facts["subtest"] = _subtest_name(report)
+        facts["subtest"] = subtest_name(report)
     longrepr = report.longrepr
     text = report.longreprtext
     if text:
@@ -877,7 +1127,7 @@ def _location(place):
     return {"path": str(place.path), "lineno": place.lineno, "message": cut(str(place.message))}
 
 
-def _subtest_name(report):
+def subtest_name(report):
     describe = getattr(report, "_sub_test_description", None) or getattr(report, "sub_test_description", None)
     return str(describe()) if callable(describe) else str(report.context)
 

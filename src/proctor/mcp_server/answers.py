@@ -9,17 +9,19 @@ import msgspec
 
 from proctor.errors import ProctorError
 from proctor.mcp_server import brief
-from proctor.mcp_server.budget import cut, lines_within, weight
+from proctor.mcp_server.budget import cut, lines_within, tokens, weight
 from proctor.mcp_server.pages import page
 from proctor.mcp_server.records import Record
 from proctor.mcp_server.runs import Run
 from proctor.outcome import RunOutcome
-from proctor.render.agent import agent_text
+from proctor.render.agent import Detail, agent_text
+from proctor.render.budget import within
 from proctor.render.test_tree import test_tree
 from proctor.result import Result
 from proctor.wire.discovery import discovery
 
 _REFUSAL = 2000  # characters
+_OUR_WORDS = Detail(kept=False)  # the usual hints are commands for a shell
 _FULL_TEXT = 6000  # tokens of the text beside a whole document
 
 
@@ -101,14 +103,21 @@ def discovered(result: Result, offset: int, limit: int, budget: int) -> Reply:
     if len(errors) > len(shown_errors):
         document["omitted"]["collection_errors"] = len(errors) - len(shown_errors)
     tree = test_tree(found.tests[: len(document["tests"])])
-    said = agent_text(result) if result.collection_errors else ""
+    said = agent_text(result, _OUR_WORDS) if result.collection_errors else ""
     text = f"{found.total} tests\n{note}{said}{tree}"
     return Reply(lines_within(text, budget, f"the same call with offset={shown}"), document)
 
 
 def _text(record: Record, budget: int) -> str:
     """A green one is the verdict alone; its URI is in the other half."""
-    return lines_within(agent_text(record.result), budget, brief.call(record.run_id, "failures"))
+    result, rest = record.result, brief.call(record.run_id, "failures")
+    text = agent_text(result, _OUR_WORDS)
+    if text != agent_text(result):  # it knows of more than it tells
+        text += f'more: get_test(run_id="{record.run_id}", node_id=ID)\n'
+    if tokens(text) <= budget:
+        return text
+    note = f"more: {rest}\n"
+    return lines_within(within(result, budget - tokens(note), _OUR_WORDS) + note, budget, rest)
 
 
 def _summary_text(record: Record, budget: int) -> str:

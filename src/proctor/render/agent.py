@@ -1,65 +1,295 @@
-"""The answer for a coding agent: the verdict, then a line for each thing that went wrong."""
+"""The answer for a coding agent: the verdict, then each cause once, then the tests that it broke."""
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 
-from proctor.events import CollectionFailed, Failure, TestFinished
-from proctor.outcome import BAD, Outcome, RunOutcome
+import msgspec
+
+from proctor.causes import COLLECT, Cause, Occurrence, causes
+from proctor.outcome import Outcome, RunOutcome
+from proctor.render.captured import telling
+from proctor.render.failure_text import Wording, Words, place_text, words
+from proctor.render.ids import Known, factored, file_of, fitted, function_of
 from proctor.render.neutral import neutral
+from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.result import Result
 
-_LONG = 300  # characters of one line of a message
-
-_HARNESS = (Outcome.CRASH, Outcome.TIMEOUT)
-
-
-def agent_text(result: Result) -> str:
-    return "\n".join(_lines(result)) + "\n"
-
-
-def _lines(result: Result) -> Iterator[str]:
-    yield verdict_line(result)
-    # A crash speaks through the test it killed, if it killed one.
-    if result.reason and (result.outcome is not RunOutcome.CRASHED or result.current_test is None):
-        yield neutral(result.reason)
-    for error in result.collection_errors:
-        yield _collection_line(error)
-    bad = [test for test in result.tests.values() if test.outcome in BAD]
-    for test in sorted(bad, key=lambda test: test.outcome not in _HARNESS):  # the harness comes first
-        yield _test_line(test)
-    for notice in result.notices:
-        yield f"note: {neutral(notice)}"
+_ONE_LINE = 160  # characters of ids that still go before the message instead of after it
+_OUTPUT_WIDTH = 160  # characters of a line of captured output
+_MOST_REASONS = 3  # of skips, of warnings
+_REASON_WIDTH = 100
+_CHEAPEST_ROW = 5  # tokens that a row costs at least
+_MOST_IDS = 600  # tokens for the names of tests that have no row of their own
 
 
-def _test_line(test: TestFinished) -> str:
-    place = _place(test.test.partition("::")[0], test.failure)
-    phases = [
-        f"[{p.when}] " for p in test.phases if p.outcome == "failed" and p.when in ("setup", "teardown")
-    ]
-    phase = phases[0] if test.outcome is Outcome.ERROR and phases else ""
-    message = (test.failure.message if test.failure else "") or test.message or test.outcome
-    return f"{neutral(test.test)}{place} {phase}{_first(message)}"
+class Detail(msgspec.Struct, frozen=True):
+    """How much is told. All of it, unless a budget asks for less."""
+
+    passing: bool = True  # reasons of skips, warnings
+    output: bool = True
+    calls: bool = True
+    more: bool = True  # lines under the line of a failure
+    width: int = 300  # characters of a message
+    rows: int = 2000  # tokens for the tests of one cause; 0: all of them
+    mask: bool = True  # values that look like credentials
+    kept: bool = True  # the run is in the archive, so that `proctor show` can tell the rest
+    cut: str = ""  # what a budget took away
 
 
-def _collection_line(error: CollectionFailed) -> str:
-    return f"{neutral(error.file)}{_place(error.file, error.failure)} {_first(error.failure.message)}"
+class Line(msgspec.Struct, frozen=True):
+    """`test`, if any, is written in full or under its file, whichever is shorter."""
+
+    text: str
+    test: str = ""
+    more: tuple[str, ...] = ()
+    opens: bool = False  # lines of this test's parameters follow, so its file stands alone
 
 
-def _place(file: str, failure: Failure | None) -> str:
-    """`:line` in the test's own file, `> file:line` elsewhere."""
-    if failure is None or failure.place is None:
+def agent_text(result: Result, detail: Detail = Detail()) -> str:  # noqa: B008  frozen
+    return "\n".join(Composer(result, causes(result), detail).lines()) + "\n"
+
+
+class Composer:
+    """Composes one answer and remembers whether it left something out."""
+
+    def __init__(self, result: Result, found: list[Cause], detail: Detail) -> None:
+        self._result, self._causes, self._detail = result, found, detail
+        self._wording = Wording(result.run.cwd, detail.width, detail.more, detail.mask)
+        self._left_out: dict[str, None] = {}  # tests about which there is more to know
+        self._signs_explained = False
+
+    @cached_property
+    def _known(self) -> Known:
+        tests = self._result.tests.values()
+        return Known([*(test.test for test in tests if not test.part_of), *self._result.not_run])
+
+    def lines(self) -> Iterator[str]:
+        yield verdict_line(self._result)
+        yield from self._harness()
+        yield from _laid_out([line for cause in self._causes for line in self._cause(cause)])
+        if self._detail.passing and self._result.outcome is not RunOutcome.PASSED:
+            yield from self._passing()
+        yield from (f"note: {neutral(notice)}" for notice in self._result.notices)
+        if self._detail.cut:
+            yield self._cut_line()
+        elif self._left_out and self._detail.kept:
+            test = shlex.quote(neutral(next(iter(self._left_out)))) if len(self._left_out) == 1 else "ID"
+            yield f"more: proctor show {self._result.run.run_id} --test {test}"
+
+    def partly(self, count: int, room: int = 0) -> Iterator[str]:
+        """So many causes, and the names of other failing tests: all, or what `room` tokens can hold."""
+        head, last = verdict_line(self._result), self._cut_line()
+        yield head
+        yield from self._harness()
+        yield from _laid_out([line for cause in self._causes[:count] for line in self._cause(cause)])
+        tests = list(dict.fromkeys(test for cause in self._causes[count:] for test in cause.tests))
+        if not room:
+            yield "other failures:"
+            yield from factored(tests, self._known)
+        else:
+            taken = estimate(f"{head}\n{last}\nand {len(tests)} more failing\n")
+            lines, named = fitted(tests, self._known, room - taken)
+            yield from lines
+            yield f"and {len(tests) - named} more failing"
+        yield last
+
+    def _cut_line(self) -> str:
+        whole = f"; all: proctor show {self._result.run.run_id}" if self._detail.kept else ""
+        return f"{self._detail.cut}{whole}"
+
+    def _harness(self) -> Iterator[str]:
+        """Why there is no better verdict, unless a test says it as well."""
+        result = self._result
+        if result.broke is not None and result.outcome is RunOutcome.INTERNAL_ERROR:
+            found = words(result.broke.failure, self._wording)
+            place = result.broke.failure.place
+            yield f"{neutral(str(place))} {found.said}" if place else found.said
+            yield from (f" {line}" for line in found.more)
+        elif result.reason and not self._is_said(result.reason):
+            yield self._wording.shorten(self._wording.clean(result.reason).replace("\n", " "))
+
+    def _is_said(self, reason: str) -> bool:
+        if self._result.outcome is RunOutcome.CRASHED and self._result.current_test is not None:
+            return True
+        said = (occurrence.failure.message for cause in self._causes for occurrence in cause.occurrences)
+        return any(message and message in reason for message in said)
+
+    # Causes
+
+    def _cause(self, cause: Cause) -> Iterator[Line]:
+        if len(cause.occurrences) == 1:
+            yield self._single(cause.first, self._words(cause.first))
+        elif len({occurrence.failure.message for occurrence in cause.occurrences}) == 1:
+            yield from self._same_words(cause, self._words(cause.first))
+        else:
+            yield from self._different_words(cause)
+
+    def _words(self, occurrence: Occurrence) -> Words:
+        found = words(occurrence.failure, self._wording)
+        if found.left_out:
+            self._left_out[occurrence.test] = None
+        if found.signed and not self._signs_explained:
+            self._signs_explained = True
+            return msgspec.structs.replace(found, said=f"{found.said[:-1]} (- right, + left):")
+        return found
+
+    def _single(self, occurrence: Occurrence, told: Words) -> Line:
+        more = (*told.more, *self._output(occurrence))
+        if occurrence.when == COLLECT:
+            return Line(f"{self._collected(occurrence)} {told.said}", more=more)
+        name = f" {neutral(occurrence.subtest)}" if occurrence.subtest else ""
+        place = place_text(file_of(occurrence.test), occurrence.failure, self._detail.calls)
+        return Line(f"{name}{place}{_phase(occurrence)} {told.said}", occurrence.test, more)
+
+    def _same_words(self, cause: Cause, told: Words) -> Iterator[Line]:
+        """The message once, then the tests; each with its place where they have different ones."""
+        first = cause.first
+        more = (*told.more, *self._output(first))
+        if len({occurrence.failure.place for occurrence in cause.occurrences}) > 1:
+            yield Line(f"x{len(cause.occurrences)}{_phase(first)} {told.said}", more=more)
+            yield from self._bounded(
+                [self._row(occurrence, "") for occurrence in cause.occurrences], cause.tests
+            )
+            return
+        place = first.failure.place
+        ids = factored(cause.tests, self._known)
+        short = len(ids) == 1 and len(ids[0]) <= _ONE_LINE and not ids[0].startswith("all of ")
+        if short and place and file_of(first.test) == place.file:
+            yield Line(f"{ids[0]} :{place.line}{_phase(first)} {told.said}", more=more)
+            return
+        where = f" > {neutral(str(place))}" if place else ""
+        yield Line(f"x{len(cause.occurrences)}{where}{_phase(first)} {told.said}", more=more)
+        yield from map(Line, self._ids(cause.tests, ids))
+
+    def _different_words(self, cause: Cause) -> Iterator[Line]:
+        """What the failures have in common once, then each test with its own words."""
+        first, count = cause.first, len(cause.occurrences)
+        most = self._detail.rows // _CHEAPEST_ROW or count
+        told = [self._words(occurrence) for occurrence in cause.occurrences[:most]]
+        kind = first.failure.type
+        prefix = f"{kind}: " if kind and all(t.said.startswith(f"{kind}: ") for t in told) else ""
+        shared = told[0].more if len({t.more for t in told}) == 1 else ()
+        place = first.failure.place
+        function = {function_of(test) for test in cause.tests}
+        own = place is not None and place.file == file_of(first.test) and not _phase(first)
+        pairs = list(zip(cause.occurrences[:most], told, strict=True))
+        if own and len(function) == 1 and place and all(t.endswith("]") for t in cause.tests):
+            name = function.pop()
+            yield Line(f" :{place.line} x{count} {kind if prefix else ''}".rstrip(), name, shared, opens=True)
+            rows = [
+                Line(
+                    f"{neutral(o.test[len(name) :])} {t.said.removeprefix(prefix)}",
+                    more=() if shared else t.more,
+                )
+                for o, t in pairs
+            ]
+        else:
+            where = f" > {neutral(str(place))}" if place else ""
+            yield Line(f"x{count}{where}{_phase(first)} {kind if prefix else ''}".rstrip(), more=shared)
+            rows = [self._row(o, t.said.removeprefix(prefix), () if shared else t.more) for o, t in pairs]
+        yield from self._bounded(rows, [occurrence.test for occurrence in cause.occurrences])
+
+    def _row(self, occurrence: Occurrence, said: str, more: tuple[str, ...] = ()) -> Line:
+        place = "" if said else place_text(file_of(occurrence.test), occurrence.failure, self._detail.calls)
+        if occurrence.when == COLLECT:
+            return Line(f"{self._collected(occurrence)} {said}".rstrip(), more=more)
+        name = f" {neutral(occurrence.subtest)}" if occurrence.subtest else ""
+        return Line(f"{name}{place} {said}".rstrip(), occurrence.test, more)
+
+    def _collected(self, occurrence: Occurrence) -> str:
+        place = occurrence.failure.place
+        file = neutral(occurrence.test)
+        if place is None:
+            return file
+        return f"{file}:{place.line}" if place.file == occurrence.test else f"{file} > {neutral(str(place))}"
+
+    def _bounded(self, rows: list[Line], tests: list[str]) -> Iterator[Line]:
+        """As many rows as one cause may have; the tests of the others are named as far as that may take."""
+        spent = 0
+        named = 0
+        for row in rows:
+            spent += estimate("".join([row.test, row.text, *row.more]))
+            if self._detail.rows and spent > self._detail.rows:
+                break
+            yield row
+            named += 1
+        others = tests[named:]
+        if others:
+            yield Line(f"and {len(others)} more like these:")
+            room = min(_MOST_IDS, self._detail.rows)
+            yield from map(Line, self._ids(others, factored(others, self._known), room))
+
+    def _ids(self, tests: list[str], lines: list[str], room: int = 0) -> list[str]:
+        """`lines` name these tests; if that is too much, as many as there is room for, and the way to all."""
+        room = room or self._detail.rows
+        if not self._detail.rows or estimate("\n".join(lines)) <= room:
+            return lines
+        lines, named = fitted(tests, self._known, room)
+        whole = f": proctor show {self._result.run.run_id}" if self._detail.kept else ""
+        return [*lines, f"and {len(tests) - named} more{whole}"]
+
+    def _output(self, occurrence: Occurrence) -> Iterator[str]:
+        test = self._result.tests.get(occurrence.test)
+        if test is None or not self._detail.output or occurrence.subtest:
+            return
+        for kind, lines, whole in telling(test.phases):
+            if not whole:
+                self._left_out[test.test] = None
+            for line in lines:
+                yield f"{kind}: {self._wording.shorten(self._wording.clean(line), _OUTPUT_WIDTH)}"
+
+    # What did not fail
+
+    def _passing(self) -> Iterator[str]:
+        for outcome in (Outcome.SKIPPED, Outcome.XPASSED):
+            reasons = Counter(
+                self._reason(test.message) for test in self._result.tests.values() if test.outcome is outcome
+            )
+            if reasons:
+                yield f"{outcome}: {_grouped(reasons, '; ')}"
+        warnings = Counter(
+            f"{w.category} {self._reason(f'{w.file}:{w.line}: {w.message}')}" for w in self._result.warnings
+        )
+        if warnings:
+            yield f"warnings: {_grouped(warnings, '; ')}"
+
+    def _reason(self, text: str | None) -> str:
+        first = next(iter(self._wording.clean(text or "no reason").splitlines()), "no reason")
+        return self._wording.shorten(first, _REASON_WIDTH)
+
+
+def _phase(occurrence: Occurrence) -> str:
+    if occurrence.when not in ("setup", "teardown"):
         return ""
-    place = failure.place
-    return f" :{place.line}" if place.file == file else f" > {neutral(str(place))}"
+    fixture = occurrence.failure.fixture
+    return f" [{occurrence.when} of fixture {neutral(fixture)}]" if fixture else f" [{occurrence.when}]"
 
 
-def _first(message: str) -> str:
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    if not lines:
-        return ""
-    first = lines[0]
-    if first.endswith(":") and len(lines) > 1:
-        first = f"{first} {lines[1]}"
-    return neutral(first if len(first) <= _LONG else first[: _LONG - 3] + "...")
+def _grouped(counted: Counter[str], separator: str) -> str:
+    shown = [f"{text} x{n}" if n > 1 else text for text, n in counted.most_common(_MOST_REASONS)]
+    more = len(counted) - len(shown)
+    return separator.join(shown) + (f"{separator}{more} more" if more > 0 else "")
+
+
+def _laid_out(lines: list[Line]) -> Iterator[str]:
+    """A file with two lines or more in a row stands alone, once, before them."""
+    files = [file_of(line.test) for line in lines if line.test]
+    current = ""
+    at = 0
+    for line in lines:
+        if line.test:
+            file = files[at]
+            at += 1
+            if file and file != current and (line.opens or files[at : at + 1] == [file]):
+                yield neutral(file)
+                current = file
+            current = current if file == current else ""
+            yield neutral(line.test[len(current) :]) + line.text
+        else:
+            yield line.text
+        yield from (f" {more}" for more in line.more)

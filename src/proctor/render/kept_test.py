@@ -18,6 +18,7 @@ def test_text(test: KeptTest, below: Sequence[KeptTest], directory: str, notes: 
         [traceback] if traceback else [],
         _section("properties", _properties(test)),
         _section("subtests", _subtests(test)),
+        *([f"{part.kind} of {part.when}", neutral_block(part.text).rstrip()] for part in test.captured),
         _section("files", _files(test, directory)),
         _section("results below", (f"{_headline(part)}{_first(part)}" for part in below)),
     ]

@@ -55,7 +55,7 @@ def _child(child: e.Child, deselected: set[str]) -> dict[str, Any]:
 
 def tests(result: Result, load: Load) -> Iterator[dict[str, Any]]:
     for test in _own(result):
-        yield _test(test, load)
+        yield reported(test, load)
 
 
 def _own(result: Result) -> Iterator[e.TestFinished]:
@@ -103,7 +103,7 @@ def _status(phase: e.Phase) -> str:
     return phase.outcome
 
 
-def _test(test: e.TestFinished, load: Load) -> dict[str, Any]:
+def reported(test: e.TestFinished, load: Load) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "nodeid": test.test,
         "lineno": test.place.line - 1 if test.place and test.place.line else None,

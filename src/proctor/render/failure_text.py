@@ -1,0 +1,183 @@
+"""One failure in words: a line that says it, and lines for those who need more. Nothing is said twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from proctor.events import Calls, Failure, Place
+from proctor.render.neutral import neutral, neutral_block
+from proctor.render.secrets import masked
+
+_MORE_LINES, _MORE_WIDTH = 6, 160  # of a message beyond its first line
+_MOST_CAUSES = 6
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_BARE = re.compile(r"assert (?:not )?(?:True|False|None|\d+|\[\]|\{\}|''|set\(\))")
+_WHERE = re.compile(r"\s*\+\s+where ")
+#: Lines of pytest's explanation that tell how to get another explanation, or point at columns.
+_NOISE = re.compile(r"\s*(?:\?[ ^+\-]*$|Use -v|Full diff:|\.\.\.Full output|Skipping \d+|Omitting \d+|~)")
+
+
+#: unittest gives both values, and then again piece by piece.
+_TOLD_WHOLE = re.compile(r"AssertionError: (?:\w+ differ: )?.+ != .+")
+
+
+class Words(msgspec.Struct, frozen=True):
+    """`said` is the whole of the line; `more` comes under it, and `left_out` says that there is yet more."""
+
+    said: str
+    more: tuple[str, ...] = ()
+    left_out: bool = False
+    signed: bool = False  # `-` and `+` stand before lines of the right and of the left
+
+
+class Wording(msgspec.Struct, frozen=True):
+    """How much may be said, and which directory goes without saying."""
+
+    root: str = ""
+    width: int = 300  # characters of a message's first line
+    more: bool = True  # lines under it: what differs, causes, the rest of the message
+    mask: bool = True  # what looks like a credential
+
+    def clean(self, text: str) -> str:
+        text = neutral_block(text)
+        if self.mask:
+            text = masked(text)
+        if self.root:
+            text = text.replace(self.root.rstrip("/") + "/", "")
+        return _ADDRESS.sub("", text)
+
+    def shorten(self, line: str, width: int = 0) -> str:
+        width = width or self.width
+        line = line.strip().replace("\t", "\\t")
+        return line if len(line) <= width else line[: max(0, width - 3)] + "..."
+
+
+def words(failure: Failure, wording: Wording) -> Words:
+    message = wording.clean(failure.message)
+    lines = [line for line in message.splitlines() if line.strip()]
+    if not lines:
+        return Words(failure.type or "failed")
+    at = _explained(failure, lines)
+    if at is None:
+        said, rest = _opening(lines)
+    else:
+        said, rest = _assertion(failure, lines[at:], wording)
+        if at:
+            said, rest = f"{lines[0]}; {said}", [*lines[1:at], *rest]
+    if not wording.more:
+        return Words(
+            wording.shorten(said), left_out=bool(rest or failure.causes or len(said) > wording.width)
+        )
+    more, cut = _rest(rest, wording)
+    more += _causes(failure.causes, wording)
+    signed = bool(failure.difference) and said.endswith(":")
+    return Words(wording.shorten(said), tuple(more), cut or len(said) > wording.width, signed)
+
+
+def _explained(failure: Failure, lines: list[str]) -> int | None:
+    """The line where pytest's explanation of an assertion begins."""
+    if failure.type not in ("AssertionError", ""):
+        return None
+    starts = (at for at, line in enumerate(lines) if _without_type(line, failure).startswith("assert "))
+    return next(starts, None)
+
+
+def _without_type(line: str, failure: Failure) -> str:
+    return line.removeprefix(f"{failure.type}: ") if failure.type else line
+
+
+def _opening(lines: list[str]) -> tuple[str, list[str]]:
+    """A first line that only announces is said with what it announces."""
+    if lines[0].endswith(":") and len(lines) > 1:
+        return f"{lines[0]} {lines[1].strip()}", lines[2:]
+    if _TOLD_WHOLE.fullmatch(lines[0]) and "chars]" not in lines[0]:
+        return lines[0], [line for line in lines[-1:] if " : " in line]  # a message of the test's own
+    return lines[0], lines[1:]
+
+
+def _assertion(failure: Failure, lines: list[str], wording: Wording) -> tuple[str, list[str]]:
+    first = _without_type(lines[0], failure)
+    if failure.difference and ("..." in first or len(first) > wording.width):
+        head, *rest = (wording.clean(line) for line in failure.difference)
+        return f"assert == fails{' ' if head.startswith('at ') else ': '}{head}", rest
+    wheres = [_WHERE.sub("", line).strip() for line in lines[1:] if _WHERE.match(line)]
+    if _BARE.fullmatch(first) and wheres:
+        return f"{first} where {_joined(wheres)}", []
+    if "..." in first:
+        return first, [line for line in lines[1:] if not _WHERE.match(line)]
+    return first, []
+
+
+def _joined(wheres: list[str]) -> str:
+    """`False = <method startswith>('x')` and `<method startswith> = 'abc'.startswith` say one thing."""
+    told = wheres[0]
+    for where in wheres[1:]:
+        name, equals, value = where.partition(" = ")
+        if equals and name.startswith("<") and name in told:
+            told = told.replace(name, value)
+    return told
+
+
+def _rest(lines: list[str], wording: Wording) -> tuple[list[str], bool]:
+    lines = [line for line in lines if not _NOISE.match(line)]
+    shown = [wording.shorten(line, _MORE_WIDTH) for line in lines[:_MORE_LINES]]
+    cut = len(lines) - len(shown)
+    if cut:
+        shown.append(f"({cut} more {'line' if cut == 1 else 'lines'})")
+    return shown, bool(cut) or any(len(line.strip()) > _MORE_WIDTH for line in lines)
+
+
+def _causes(causes: Iterable[Failure], wording: Wording) -> list[str]:
+    return [
+        f"caused by: {wording.shorten(said, _MORE_WIDTH)}"
+        for said in list(_chain(causes, wording))[:_MOST_CAUSES]
+    ]
+
+
+def _chain(causes: Iterable[Failure], wording: Wording) -> Iterator[str]:
+    for cause in causes:
+        first = next(iter(wording.clean(cause.message).splitlines()), cause.type)
+        yield f"{neutral(str(cause.place))} {first}" if cause.place else first
+        yield from _chain(cause.causes, wording)
+
+
+def place_text(test_file: str, failure: Failure, with_calls: bool = True) -> str:
+    """` :line` in the test's own file, ` > file:line` of the raise elsewhere, recursion folded between."""
+    place = failure.place
+    if place is None:
+        return ""
+    own = next((p for part in failure.calls for p in part.places if p.file == test_file), None)
+    if not with_calls:
+        return f" :{place.line}" if place.file == test_file else f" > {neutral(str(place))}"
+    if any(part.times > 1 for part in failure.calls):
+        return _path(test_file, failure.calls)
+    if place.file == test_file:
+        return f" :{place.line}"
+    return f" :{own.line} > {neutral(str(place))}" if own else f" > {neutral(str(place))}"
+
+
+def _path(test_file: str, calls: tuple[Calls, ...]) -> str:
+    """`:40 > (a.py:2 > :8)x149 > a.py:2 > :7`; after a bracket the file is said again."""
+    steps: list[str] = []
+    file = test_file
+    for part in calls:
+        if part.times > 1:
+            steps.append(f"({_steps('', part.places)})x{part.times}")
+            file = ""
+        else:
+            steps.append(_steps(file, part.places))
+            file = part.places[-1].file
+    text = " > ".join(steps)
+    return f" {text}" if text.startswith(":") else f" > {text}"
+
+
+def _steps(file: str, places: Iterable[Place]) -> str:
+    steps = []
+    for place in places:
+        steps.append(f":{place.line}" if place.file == file else neutral(str(place)))
+        file = place.file
+    return " > ".join(steps)

@@ -1,0 +1,117 @@
+"""Many test ids in little room, every one of them still there: `FILE::{a,b}`, or `all of FILE`.
+
+What is between the braces is separated by commas; a comma inside brackets, such as those of a parameter, does
+not separate. An id whose own braces or brackets could be mistaken for ours is written as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from proctor.render.neutral import neutral
+from proctor.render.tokens import estimate
+
+_PLAIN = re.compile(r"\w+")
+
+
+def file_of(test: str) -> str:
+    """The file part of a pytest id; of any other name, nothing."""
+    file, colons, _ = test.partition("::")
+    return file if colons else ""
+
+
+def function_of(test: str) -> str:
+    """The id without the parameter, if it has one."""
+    return test.partition("[")[0] if test.endswith("]") else test
+
+
+def parametrized_of(test: str) -> str:
+    """The function of an id that has a parameter; of any other, nothing."""
+    return function_of(test) if test.endswith("]") else ""
+
+
+class Known:
+    """How many tests of a run there are under each name that can stand for all of them."""
+
+    def __init__(self, tests: Iterable[str]) -> None:
+        tests = list(tests)
+        self.files = Counter(map(file_of, tests))
+        self.functions = Counter(map(parametrized_of, tests))
+
+
+def factored(tests: Sequence[str], known: Known) -> list[str]:
+    """Lines that name all these tests, each once."""
+    files, rest = _whole(tests, known.files, file_of)
+    functions, rest = _whole(rest, known.functions, parametrized_of)
+    whole = [neutral(name) for name in (*files, *functions)]
+    plain = [name for name in whole if " " not in name]
+    lines = ["all of " + " ".join(plain)] if plain else []
+    lines += [f"all of {name}" for name in whole if " " in name]
+    groups: dict[str, list[str]] = {}
+    for test in rest:
+        scope, name = _split(test)
+        groups.setdefault(scope, []).append(name)
+    for scope, names in groups.items():
+        lines += _braced(scope, names)
+    return lines
+
+
+def fitted(tests: Sequence[str], known: Known, room: int) -> tuple[list[str], int]:
+    """As many of the first of these tests as `room` tokens can name, and how many that are."""
+    few, many = 0, len(tests)
+    while few < many:
+        middle = (few + many + 1) // 2
+        if estimate("\n".join(factored(tests[:middle], known))) <= room:
+            few = middle
+        else:
+            many = middle - 1
+    return factored(tests[:few], known), few
+
+
+def _whole(
+    tests: Sequence[str], known: Counter[str], group: Callable[[str], str]
+) -> tuple[list[str], list[str]]:
+    """Groups of two or more tests that are all here, and the tests that are in no such group."""
+    here = Counter(map(group, tests))
+    whole = [name for name, count in here.items() if name and count > 1 and known[name] == count]
+    chosen = set(whole)
+    return whole, [test for test in tests if group(test) not in chosen]
+
+
+def _split(test: str) -> tuple[str, str]:
+    """What ids have in common, and what is their own: the function, or the parameter in its brackets."""
+    function = function_of(test)
+    if function != test:
+        return (function, test[len(function) :]) if _balanced(test[len(function) :]) else ("", test)
+    scope, colons, name = test.rpartition("::")
+    return (scope + colons, name) if colons and _PLAIN.fullmatch(name) else ("", test)
+
+
+def _balanced(parameter: str) -> bool:
+    """A parameter that can stand in a list: its brackets close where it ends, and it has no braces."""
+    depth = 0
+    for at, letter in enumerate(parameter):
+        depth += (letter == "[") - (letter == "]")
+        if letter in "{}" or (depth == 0 and at < len(parameter) - 1):
+            return False
+    return depth == 0
+
+
+def _braced(scope: str, names: list[str]) -> Iterator[str]:
+    if len(names) == 1 or not scope:
+        yield from (neutral(scope + name) for name in names)
+        return
+    start = _shared_start(names)
+    listed = ",".join(neutral(name[len(start) :]) for name in names)
+    yield f"{neutral(scope)}{start}{{{listed}}}"
+
+
+def _shared_start(names: list[str]) -> str:
+    """What plain names have in common, up to an underscore: `test_users_` of its tests."""
+    first, last = min(names), max(names)
+    if first.startswith("["):
+        return ""
+    size = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[: first.rfind("_", 0, size) + 1]

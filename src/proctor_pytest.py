@@ -1,0 +1,89 @@
+"""The failure index after a plain pytest run: `-p proctor_pytest`, or by itself where proctor is installed.
+
+While no agent reads, this file is all there is: an option and a look at the environment. The code behind it
+is loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
+"""
+
+import os
+import sys
+
+import pytest
+
+INJECTED = "_proctor_injected_pytest"  # the copy that proctor brings to its own runs, and reads
+SETTINGS = {"failure_rows": (5000, 1), "failure_length": (200, 20)}  # usual value, least value
+
+_indexed: "list[pytest.Config]" = []  # in this process: a test may run a pytest inside the one that runs it
+
+
+def pytest_addoption(parser):
+    parser.getgroup("proctor").addoption(
+        "--failure-summary",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="list the failures at the end, each in one line: auto (if a coding agent reads), on, off",
+    )
+    parser.addini("failure_rows", "failures that --failure-summary lists (5000)", default="")
+    parser.addini("failure_length", "characters of an error that --failure-summary lists (200)", default="")
+
+
+def pytest_configure(config):
+    if config.pluginmanager.hasplugin(INJECTED):
+        return
+    if hasattr(config, "workerinput"):
+        wanted = config.workerinput.get("proctor_failures")
+    else:
+        settings = [_number(config, name) for name in SETTINGS]
+        wanted = settings if _is_on(config) else None
+    if wanted:
+        try:
+            _start(config, *wanted)
+        except Exception as error:  # the run goes before the index
+            sys.stderr.write("proctor: no failure index: %s: %s\n" % (type(error).__name__, error))
+
+
+def pytest_unconfigure(config):
+    if _indexed and _indexed[-1] is config:
+        _indexed.pop()
+
+
+def _is_on(config):
+    asked = config.getoption("failure_summary")
+    if asked == "auto" and _indexed:
+        return False  # a test runs us, and reads what we print
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return _load("agent_mode").agent_mode(os.environ, terminal, asked).on
+
+
+def _number(config, name):
+    usual, least = SETTINGS[name]
+    text = str(config.getini(name)).strip()
+    if not text:
+        return usual
+    if not text.isdigit() or int(text) < least:
+        raise pytest.UsageError("%s is %r; a number of at least %d would do" % (name, text, least))
+    return int(text)
+
+
+def _start(config, most, length):
+    exceptions = _load("inject", "proctor_pytest")
+    index = _load("inject", "failure_index").FailureIndex(
+        config, _load("failure_row"), exceptions, most, length
+    )
+    config.pluginmanager.register(index, "_proctor_failure_index")
+    if index.is_worker:
+        config.pluginmanager.register(exceptions.Carrier(), "_proctor_carrier")
+    _indexed.append(config)
+
+
+def _load(*path):
+    name = "_proctor_installed_" + path[-1]
+    if name not in sys.modules:
+        from importlib.util import module_from_spec, spec_from_file_location
+
+        file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proctor", *path) + ".py"
+        spec = spec_from_file_location(name, file)
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[name] = module
+    return sys.modules[name]

@@ -1,0 +1,598 @@
+"""The failure index after a plain pytest run: `projects/failures` has a test for each way to fail."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from proctor_testing import (
+    GUARD,
+    Ran,
+    clean_environment,
+    document_of,
+    environment,
+    interpreters,
+    run_suite,
+    write_project,
+)
+
+import proctor
+from proctor.agent_mode import FALSE, STRONG, VALUES, WEAK
+from proctor.failure_row import CLOSE, OPEN, Row, decode
+from proctor.wire.failures import FailuresReader
+
+SOURCE = Path(proctor.__file__).parent.parent
+PROJECT = Path(__file__).parent.parent / "projects" / "failures"
+GOLDEN = Path(__file__).parent.parent / "data" / "failure_index.txt"
+EVERYTHING = ("--doctest-modules", "--continue-on-collection-errors", "shop", "guide.txt", "tests", "broken")
+QUIET = ("-p", "no:cacheprovider")
+AGENT = {"CLAUDECODE": "1"}
+
+
+@dataclass(frozen=True)
+class Version:
+    python: str
+    requirements: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.requirements[0]
+
+    def interpreter(self) -> str:
+        if self.python not in interpreters():
+            pytest.skip(f"no interpreter for Python {self.python}")
+        return environment(interpreters()[self.python], self.requirements)
+
+
+VERSIONS = [
+    Version(
+        "3.11",
+        ("pytest==7.4.4", "pytest-xdist==3.6.1", "pytest-rerunfailures==14.0", "pytest-subtests==0.13.1"),
+    ),
+    Version(
+        "3.12",
+        ("pytest==8.4.2", "pytest-xdist==3.8.0", "pytest-rerunfailures==16.0.1", "pytest-subtests==0.14.2"),
+    ),
+    Version("3.13", ("pytest==9.2.0", "pytest-xdist==3.8.0", "pytest-rerunfailures")),
+]
+each_version = pytest.mark.parametrize("version", VERSIONS, ids=str)
+
+
+def plain(root: Path, *arguments: str, python: str = sys.executable, **more: str) -> Ran:
+    """pytest itself, with our plugin beside it; `more` is added to an environment without agents."""
+    done = subprocess.run(
+        [python, "-m", "pytest", *QUIET, "-p", "proctor_pytest", *arguments],
+        cwd=root,
+        env=clean_environment(PYTHONPATH=str(SOURCE), **more),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=GUARD,
+        check=False,
+    )
+    return Ran(done.returncode, text_of(done.stdout), text_of(done.stderr))
+
+
+def text_of(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
+
+
+def on_a_terminal(command: list[str], cwd: Path, environ: Mapping[str, str]) -> str:
+    """What a process writes to a terminal of 80 columns, until it ends."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command, cwd=cwd, env=environ, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            piece = os.read(ours, 1 << 16)
+        except OSError:  # the other end is gone
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(ours)
+    process.wait(GUARD)
+    return written.decode()
+
+
+def block(text: str) -> str:
+    """The index as it was printed, to the last byte of the text."""
+    assert text.count(f"{OPEN}\n") >= 1, text
+    found = text[text.rindex(f"{OPEN}\n") :]
+    assert found.endswith(f"\n{CLOSE}\n")
+    return found
+
+
+def rows(text: str) -> list[Row]:
+    reader = FailuresReader()
+    reader.feed(text.encode())
+    return reader.close()
+
+
+def masked(text: str) -> str:
+    """Without how long things took, and where they were in memory."""
+    text = re.sub("0x[0-9a-f]+", "0x0", text)
+    return re.sub(r"in [0-9.]+s( \([0-9:]+\))?", "in 0s", re.sub(r"=+( .* in [0-9.]+s.*? )=+", r"=\1=", text))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(PROJECT, tmp_path / "project"))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    return write_project(
+        tmp_path,
+        {
+            "pytest.ini": "[pytest]\n",
+            "tests/test_a.py": """
+            import time
+            def test_slow(): time.sleep(0.2); assert 0, "slow one"
+            def test_fast(): assert 0, "fast one"
+            def test_good(): pass
+            def test_last(): assert 0, "last one"
+            """,
+        },
+    )
+
+
+# Every case, in every version ---------------------------------------------------------------------------
+
+
+def expected(version: Version) -> str:
+    text = GOLDEN.read_text()
+    if "pytest==7" in str(version):  # which does not know the group of one
+        text = text.replace(
+            "KeyError('k') [single exception in ExceptionGroup]",
+            "ExceptionGroup: one (1 sub-exception) > KeyError: 'k'",
+        )
+    return text
+
+
+@each_version
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("-q", "--tb=line"),
+        ("-v", "--tb=short"),
+        ("-v", "--tb=long", "-s"),
+        ("-n", "3", "--tb=native"),
+        ("-q", "-n", "3", "--tb=no"),
+    ],
+    ids=" ".join,
+)
+def test_each_way_to_fail_has_its_row_however_pytest_is_told_to_print(project, version, options):
+    ran = plain(project, *options, *EVERYTHING, python=version.interpreter(), **AGENT)
+
+    assert ran.code == 1, ran.err
+    assert block(ran.out) == expected(version)
+
+
+def test_every_place_in_the_expected_rows_exists():
+    found = [decode(line) for line in GOLDEN.read_text().splitlines()[1:-1]]
+
+    for row in found:
+        file, _, line = row.place.rpartition(":")
+        assert 1 <= int(line) <= len((PROJECT / file).read_text().splitlines()), row
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
+def test_proctor_prints_the_same_block_after_its_own_human_text(project, workers):
+    options, targets = EVERYTHING[:2], EVERYTHING[2:]
+    ran = run_suite(project, "--format", "human", *workers, *targets, "--", *options, **AGENT)
+
+    # A lone surrogate has no JSON: in proctor it is text from the start.
+    assert block(ran.out) == GOLDEN.read_text().replace("lone \\udc80", "lone \\\\udc80")
+    assert ran.code == 1
+
+
+# How many -----------------------------------------------------------------------------------------------
+
+
+def test_no_failures_no_block(small):
+    ran = plain(small, "-k", "good", **AGENT)
+
+    assert ran.code == 0
+    assert "##" not in ran.out
+
+
+def test_one_failure_one_row(small):
+    ran = plain(small, "-k", "fast", **AGENT)
+
+    assert block(ran.out) == (
+        f"{OPEN}\ntests/test_a.py::test_fast | AssertionError: fast one | tests/test_a.py:3\n{CLOSE}\n"
+    )
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
+def test_over_the_cap_the_first_of_the_collection_are_listed_and_the_rest_is_counted(small, workers):
+    """With two workers the slow one, first in the file, is the last to end."""
+    ran = plain(small, "-o", "failure_rows=1", *workers, **AGENT)
+
+    assert block(ran.out).splitlines() == [
+        OPEN,
+        "tests/test_a.py::test_slow | AssertionError: slow one | tests/test_a.py:2",
+        "## ...truncated, 2 more failures...",
+        CLOSE,
+    ]
+
+
+def test_the_length_of_an_error_is_a_setting(small):
+    ran = plain(small, "-k", "fast", "-o", "failure_length=20", **AGENT)
+
+    assert rows(ran.out)[0].error == "AssertionError: f..."
+
+
+@pytest.mark.parametrize("setting", ["failure_rows=0", "failure_rows=many", "failure_length=3"])
+@pytest.mark.parametrize("environ", [{}, AGENT], ids=["human", "agent"])
+def test_a_setting_that_cannot_be_is_an_error_for_everybody(small, setting, environ):
+    ran = plain(small, "-o", setting, **environ)
+
+    assert ran.code == 4
+    assert setting.partition("=")[0] in ran.err and "at least" in ran.err
+
+
+def index_of(most: int) -> Any:
+    """The plugin's own object, outside of any session."""
+    import proctor_pytest
+
+    exceptions = proctor_pytest._load("inject", "proctor_pytest")
+    rules = proctor_pytest._load("failure_row")
+    config = SimpleNamespace(
+        rootpath="/p", invocation_params=SimpleNamespace(dir="/p"), getini=lambda name: ["test_*.py"]
+    )
+    return proctor_pytest._load("inject", "failure_index").FailureIndex(config, rules, exceptions, most, 200)
+
+
+def test_a_hundred_thousand_failures_take_no_more_memory_than_the_rows_that_are_listed():
+    index = index_of(5000)
+    index.ids = [f"test_a.py::test_{number}" for number in range(100_000)]
+    index._position("")  # the ids are pytest's, and there anyway
+    tracemalloc.start()
+    for number in reversed(range(100_000)):
+        nodeid = f"test_a.py::test_{number}"
+        location = ("test_a.py", number, "test")
+        index.pytest_runtest_logreport(pytest.TestReport(nodeid, location, {}, "failed", "x" * 300, "call"))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    lines = index.rows.block(index.first.lines(), index.first.count - index.most).splitlines()
+    assert index.fault is None
+    assert len(lines) == 5003
+    assert lines[1].startswith("test_a.py::test_0 | ")
+    assert lines[5000].startswith("test_a.py::test_4999 | ")
+    assert lines[5001] == "## ...truncated, 95000 more failures..."
+    assert peak < 8 << 20
+
+
+# Odd places ---------------------------------------------------------------------------------------------
+
+
+def test_a_dead_worker_has_a_row_without_a_place(tmp_path):
+    write_project(
+        tmp_path, {"test_a.py": "import os\ndef test_dies(): os._exit(3)\ndef test_lives(): pass\n"}
+    )
+
+    (row,) = rows(plain(tmp_path, "-n", "1", **AGENT).out)
+
+    assert row.test == "test_a.py::test_dies"
+    assert re.fullmatch(r"worker 'gw\d' crashed while running 'test_a.py::test_dies'", row.error)
+    assert row.place == ""
+
+
+def test_names_and_places_start_where_the_reader_stands(small):
+    ran = plain(small / "tests", "-k", "fast", **AGENT)
+
+    assert rows(ran.out) == [Row("test_a.py::test_fast", "AssertionError: fast one", "test_a.py:3")]
+
+
+def test_proctor_too_starts_where_the_reader_stands(small):
+    ran = run_suite(small / "tests", "--format", "human", "-k", "fast", **AGENT)
+
+    assert rows(ran.out) == [Row("test_a.py::test_fast", "AssertionError: fast one", "test_a.py:3")]
+
+
+def test_a_test_without_a_user_frame_below_the_root_has_its_definition(small):
+    write_project(small, {"tests/test_b.py": "\ndef test_b(nothing): pass\n"})
+
+    ran = plain(small / "tests", "test_b.py", **AGENT)
+
+    assert rows(ran.out)[0].place == "test_b.py:1"
+
+
+def test_sentinels_that_a_test_prints_do_not_confuse_a_reader(tmp_path):
+    shown = f"\\n{OPEN}\\nfake | x | y\\n{CLOSE}\\n{OPEN}"
+    write_project(tmp_path, {"test_a.py": f'def test_a():\n    print("{shown}")\n    assert 0'})
+
+    ran = plain(tmp_path, "-s", **AGENT)
+
+    assert ran.out.count(f"{OPEN}\n") > 1
+    assert rows(ran.out) == [Row("test_a.py::test_a", "assert 0", "test_a.py:3")]
+
+
+def test_an_output_of_ascii_gets_the_same_rows(tmp_path):
+    write_project(tmp_path, {"test_a.py": 'def test_a(): raise ValueError("naïve \U0001f600")'})
+
+    ran = plain(tmp_path, PYTHONIOENCODING="ascii", **AGENT)
+
+    assert block(ran.out).isascii()
+    assert rows(ran.out)[0].error == "ValueError: naïve \U0001f600"
+
+
+@each_version
+def test_a_test_that_passes_when_it_is_run_again_has_no_row_and_one_that_does_not_has_one(tmp_path, version):
+    write_project(
+        tmp_path,
+        {
+            "test_a.py": """
+            attempts = []
+            def test_flaky():
+                attempts.append(1)
+                assert len(attempts) > 1
+            def test_never(): assert 0
+            """
+        },
+    )
+
+    ran = plain(tmp_path, "--reruns", "2", python=version.interpreter(), **AGENT)
+
+    assert [row.test for row in rows(ran.out)] == ["test_a.py::test_never"]
+
+
+def test_stopping_early_and_last_failed_list_what_ran(small):
+    first = plain(small, "-x", "-p", "cacheprovider", **AGENT)
+    again = plain(small, "--lf", "-p", "cacheprovider", **AGENT)
+
+    assert [row.test for row in rows(first.out)] == ["tests/test_a.py::test_slow"]
+    assert [row.test for row in rows(again.out)] == ["tests/test_a.py::test_slow"]
+
+
+def test_a_pytest_that_a_test_runs_in_its_own_process_prints_no_block(tmp_path):
+    write_project(
+        tmp_path,
+        {
+            "conftest.py": "pytest_plugins = ['pytester']\n",
+            "test_a.py": """
+            def test_a(pytester):
+                pytester.makepyfile("def test_inner(): assert 0")
+                result = pytester.runpytest_inprocess("-p", "proctor_pytest")
+                assert "##" not in str(result.stdout)
+                assert 0, "outer"
+            """,
+        },
+    )
+
+    ran = plain(tmp_path, **AGENT)
+
+    assert rows(ran.out) == [Row("test_a.py::test_a", "AssertionError: outer", "test_a.py:5")]
+
+
+# Who reads ----------------------------------------------------------------------------------------------
+
+ONE_FAILS = {"test_a.py": "def test_a(): assert 0\n"}
+
+
+@pytest.mark.parametrize(
+    ("options", "environ", "printed"),
+    [
+        ((), {}, False),
+        ((), {"CI": "true"}, False),
+        ((), {"CLAUDECODE": "1"}, True),
+        ((), {"CLAUDECODE": "0"}, False),
+        ((), {"CLAUDECODE": "1", "AI_AGENT": "off"}, False),
+        ((), {"CLAUDECODE": "1", "PROCTOR_AGENT": "0"}, False),
+        ((), {"PROCTOR_AGENT": "yes"}, True),
+        ((), {"ZED_TERM": "1"}, True),
+        (("--failure-summary", "on"), {"PROCTOR_AGENT": "0"}, True),
+        (("--failure-summary=off",), {"PROCTOR_AGENT": "1"}, False),
+        (("--failure-summary=auto",), {"GEMINI_CLI": "1"}, True),
+    ],
+)
+def test_the_block_is_printed_for_agents(tmp_path, options, environ, printed):
+    write_project(tmp_path, ONE_FAILS)
+
+    assert (OPEN in plain(tmp_path, *options, **environ).out) is printed
+    human = run_suite(tmp_path, "--format", "human", *options, **environ)
+    assert (OPEN in human.out) is printed
+
+
+def test_every_variable_counts_in_the_plugin_as_it_does_in_proctor():
+    """They read the same file: this says that the plugin's way to it is whole."""
+    import proctor_pytest
+
+    loaded = proctor_pytest._load("agent_mode")
+
+    assert (loaded.STRONG, loaded.WEAK, loaded.VALUES, loaded.FALSE) == (STRONG, WEAK, VALUES, FALSE)
+    assert loaded.agent_mode({"CLAUDECODE": "1"}, False).on
+
+
+@pytest.mark.parametrize(("name", "printed"), [("CLAUDECODE", True), ("ZED_TERM", False)])
+def test_on_a_terminal_only_a_strong_variable_counts(tmp_path, name, printed):
+    write_project(tmp_path, ONE_FAILS)
+    command = [sys.executable, "-m", "pytest", *QUIET, "-p", "proctor_pytest"]
+
+    text = on_a_terminal(command, tmp_path, clean_environment(PYTHONPATH=str(SOURCE), **{name: "1"}))
+
+    assert (f"{OPEN}\r\n" in text) is printed
+    if printed:
+        assert text.endswith(f"test_a.py::test_a | assert 0 | test_a.py:1\r\n{CLOSE}\r\n")
+
+
+def test_a_machine_format_has_no_block_and_says_so_when_asked_for_one(tmp_path):
+    write_project(tmp_path, ONE_FAILS)
+
+    assert OPEN not in run_suite(tmp_path, "--format", "results", **AGENT).out
+    assert OPEN not in run_suite(tmp_path, "--format", "agent", **AGENT).out
+    assert OPEN in run_suite(tmp_path, "--format", "agent", "--failure-summary", "on").out
+    refused = run_suite(tmp_path, "--format", "json", "--failure-summary", "on")
+    assert refused.code == 4
+    assert "human would do" in refused.err
+
+
+def test_proctor_takes_rows_and_length_from_the_project(small):
+    (small / "proctor.toml").write_text("failure_rows = 1\nfailure_length = 20\n")
+
+    ran = run_suite(small, "--format", "human", **AGENT)
+
+    assert block(ran.out).splitlines()[1:3] == [
+        "tests/test_a.py::test_slow | AssertionError: s... | tests/test_a.py:2",
+        "## ...truncated, 2 more failures...",
+    ]
+
+
+# People see no difference -------------------------------------------------------------------------------
+
+
+@each_version
+def test_people_see_the_same_bytes_with_and_without_us_and_agents_more_at_the_end(project, version):
+    python = version.interpreter()
+    bare = [python, "-m", "pytest", *QUIET, *EVERYTHING]
+    done = subprocess.run(
+        bare, cwd=project, env=clean_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    without = text_of(done.stdout)
+
+    human = plain(project, *EVERYTHING, python=python)
+    agent = plain(project, *EVERYTHING, python=python, **AGENT)
+
+    assert masked(human.out) == masked(without)
+    assert masked(agent.out[: -len(block(agent.out))]) == masked(without)
+    assert human.err == agent.err == text_of(done.stderr)
+    assert human.code == agent.code == done.returncode == 1
+
+
+def test_people_at_a_terminal_see_the_same_bytes_too(small):
+    bare = [sys.executable, "-m", "pytest", *QUIET, "-p", "no:proctor_pytest"]
+    ours = [sys.executable, "-m", "pytest", *QUIET, "-p", "proctor_pytest"]
+    environ = clean_environment(TERM="xterm", COLUMNS="80")
+
+    without = on_a_terminal(bare, small, environ)
+    human = on_a_terminal(ours, small, environ)
+    agent = on_a_terminal(ours, small, {**environ, **AGENT})
+
+    assert "\x1b[31m" in without
+    assert masked(_unplugged(human)) == masked(_unplugged(without))
+    before, sentinel, listed = agent.partition(f"{OPEN}\r\n")
+    assert sentinel and "\x1b" not in listed
+    assert masked(_unplugged(before)) == masked(_unplugged(without))
+
+
+def _unplugged(text: str) -> str:
+    """pytest's own line about plugins is the one that names an installed plugin."""
+    return re.sub(r"plugins: .*\r?\n", "", text)
+
+
+def test_while_no_agent_reads_nothing_of_the_index_is_loaded(tmp_path):
+    write_project(
+        tmp_path,
+        {
+            "test_a.py": """
+            import sys
+            def test_a(request):
+                assert request.config.pluginmanager.hasplugin("proctor_pytest")
+                assert not request.config.pluginmanager.hasplugin("_proctor_failure_index")
+                assert [n for n in sys.modules if "proctor" in n.lower() and n != "proctor_pytest"] == [
+                    "_proctor_installed_agent_mode"
+                ]
+            """
+        },
+    )
+
+    assert plain(tmp_path).code == 0
+
+
+# It is a guest ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["serial", "workers"])
+def test_a_fault_of_the_index_costs_a_line_and_not_the_run(tmp_path, workers):
+    write_project(
+        tmp_path,
+        {
+            **ONE_FAILS,
+            "conftest.py": """
+            import sys
+            def broken(row): raise ZeroDivisionError("broken")
+            def pytest_collection_finish(session):
+                sys.modules["_proctor_installed_failure_row"].encode = broken
+            """,
+        },
+    )
+
+    ran = plain(tmp_path, *workers, **AGENT)
+
+    assert ran.code == 1
+    assert "1 failed" in ran.out and OPEN not in ran.out
+    assert re.fullmatch(r"proctor: no failure index: .*ZeroDivisionError: broken\n", ran.err)
+
+
+def test_an_index_that_cannot_be_loaded_costs_a_line_and_not_the_run(tmp_path):
+    write_project(tmp_path / "tests", ONE_FAILS)
+    shutil.copy(SOURCE / "proctor_pytest.py", tmp_path)
+    (tmp_path / "proctor").mkdir()
+    shutil.copy(SOURCE / "proctor" / "agent_mode.py", tmp_path / "proctor")
+    command = [sys.executable, "-m", "pytest", *QUIET, "-p", "proctor_pytest"]
+
+    done = subprocess.run(
+        command,
+        cwd=tmp_path / "tests",
+        env=clean_environment(PYTHONPATH=str(tmp_path), **AGENT),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert done.stderr.startswith("proctor: no failure index: FileNotFoundError")
+
+
+def test_under_proctor_the_installed_plugin_stands_down(tmp_path):
+    write_project(tmp_path, {**ONE_FAILS, "pytest.ini": "[pytest]\naddopts = -p proctor_pytest\n"})
+
+    document = document_of(tmp_path, **AGENT)
+
+    assert document["outcome"] == "failed"
+    assert OPEN not in document["text_output"]
+
+
+def test_an_installed_proctor_is_found_by_pytest_itself_and_can_be_named_as_well(tmp_path):
+    """With the entry point as pyproject.toml has it, in an environment that has no proctor otherwise."""
+    python = VERSIONS[-1].interpreter()
+    write_project(tmp_path / "tests", ONE_FAILS)
+    site = tmp_path / "site"
+    wheel(site)
+
+    for options in ((), ("-p", "proctor_pytest"), ("-n", "2")):
+        done = subprocess.run(
+            [python, "-m", "pytest", *QUIET, *options],
+            cwd=tmp_path / "tests",
+            env=clean_environment(PYTHONPATH=str(site), **AGENT),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert rows(done.stdout) == [Row("test_a.py::test_a", "assert 0", "test_a.py:1")], done.stderr
+
+
+def wheel(target: Path) -> None:
+    """What an installation of proctor puts into site-packages."""
+    import zipfile
+
+    from hatchling.builders.wheel import WheelBuilder
+
+    (built,) = WheelBuilder(str(SOURCE.parent)).build(directory=str(target.parent), versions=["standard"])
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(target)

@@ -1,0 +1,3 @@
+from shop import prices
+
+prices.price("at import")

@@ -1,0 +1,5 @@
+def test_a():
+    pass
+
+
+def test_b(:

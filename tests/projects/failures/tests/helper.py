@@ -1,0 +1,2 @@
+def must_be_known(code):
+    assert code == "known"

@@ -1,0 +1,241 @@
+"""The text for agents, kind by kind of failure: real runs against texts that were read and found good.
+
+`PROCTOR_WRITE_GOLDEN=1` writes the texts anew; read them before they are believed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from proctor_testing import run_suite, write_project
+from render_testing import failed, passed, run_of
+
+from proctor import events as e
+from proctor.outcome import Outcome, RunOutcome
+from proctor.render.agent import agent_text
+from proctor.render.tokens import estimate
+
+GOLDEN = Path(__file__).parent / "golden"
+
+LIBRARY = """
+    import dataclasses
+
+
+    @dataclasses.dataclass
+    class User:
+        name: str
+        roles: list
+
+
+    def load(path):
+        try:
+            return open(path).read()
+        except OSError as error:
+            raise ValueError(f"cannot load {path}") from error
+
+
+    def down(n):
+        if n == 0:
+            raise KeyError("bottom")
+        return across(n)
+
+
+    def across(n):
+        return down(n - 1)
+"""
+
+KINDS = {
+    "values": """
+        from lib import User
+
+        def test_dictionary():
+            left = {f"user_{n}": {"id": n, "quota": 100} for n in range(40)}
+            right = {f"user_{n}": {"id": n, "quota": 100 + (n == 17)} for n in range(40)}
+            assert left == right
+
+        def test_text():
+            text = "".join(f"{n}. a line of text\\n" for n in range(30))
+            assert text.replace("17. a", "17. another") == text
+
+        def test_object():
+            assert User("ann", ["admin", "dev", "on call"]) == User("ann", ["admin", "ops", "on call"])
+
+        def test_whitespace():
+            assert "a line of some length \\nand another" == "a line of some length\\nand another"
+
+        def test_truth():
+            assert "hello".startswith("x")
+
+        def test_own_message():
+            assert 1 == 2, "the numbers do not match"
+        """,
+    "paths": """
+        from lib import down, load
+
+        def test_chain():
+            load("/nope")
+
+        def test_recursion():
+            down(40)
+
+        def test_bare():
+            raise RuntimeError
+        """,
+    "parameters": """
+        import pytest
+
+        @pytest.mark.parametrize("n", range(4))
+        def test_own_values(n):
+            assert n * 2 == n + 2
+
+        @pytest.mark.parametrize("n", range(4))
+        def test_same_words(n):
+            if n != 2:
+                raise ValueError("always the same")
+        """,
+    "fixtures": """
+        import pytest
+
+        @pytest.fixture
+        def disk():
+            raise OSError("no disk")
+
+        @pytest.fixture
+        def server():
+            yield 1
+            raise OSError("port still in use")
+
+        def test_a(disk): pass
+        def test_b(disk): pass
+        def test_c(server): assert server == 2
+        def test_d(server): pass
+        def test_e(nothing_like_it): pass
+        """,
+    "output": """
+        import logging
+
+        def test_talks():
+            for n in range(500):
+                print("line", n)
+            print("\\x1b[31mwarning: low on disk\\x1b[0m")
+            logging.getLogger("shop").error("giving up")
+            assert {"password": "hunter2"} == {}
+        """,
+    "subtests": """
+        import unittest
+
+        class TestParts(unittest.TestCase):
+            def test_all(self):
+                for n in range(3):
+                    with self.subTest(n=n):
+                        self.assertEqual(n, 1)
+
+            def test_lists(self):
+                self.assertEqual([1, 2], [1, 3])
+        """,
+    "others": """
+        import warnings
+        import pytest
+
+        @pytest.mark.skip(reason="needs a GPU")
+        @pytest.mark.parametrize("n", range(3))
+        def test_gpu(n): pass
+
+        @pytest.mark.xfail(strict=True, reason="bug 17")
+        def test_fixed(): pass
+
+        @pytest.mark.parametrize("n", range(3))
+        def test_warns(n):
+            warnings.warn("old api")
+        """,
+}
+
+
+def masked_run(text: str) -> str:
+    return re.sub(r"\d{8}-\d{6}-\w{6}", "RUN", text)
+
+
+def agree(name: str, text: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("PROCTOR_WRITE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_of_failure_reads_well(kind, tmp_path):
+    root = write_project(tmp_path, {"lib.py": LIBRARY, f"test_{kind}.py": KINDS[kind]})
+
+    agree(kind, masked_run(run_suite(root, "--format", "agent", PYTHONPATH=str(root)).out))
+
+
+def test_a_broken_import_is_one_cause_for_all_files(tmp_path):
+    files = {f"test_{n}.py": "import nothing_like_it\n" for n in range(3)}
+
+    ran = run_suite(write_project(tmp_path, files), "--format", "agent")
+
+    agree("imports", ran.out)
+
+
+def test_differences_and_fixtures_survive_workers(tmp_path):
+    root = write_project(tmp_path, {"lib.py": LIBRARY, "test_values.py": KINDS["values"]})
+
+    plain = run_suite(root, "--format", "agent", PYTHONPATH=str(root)).out
+    spread = run_suite(root, "--format", "agent", "-n", "2", PYTHONPATH=str(root)).out
+
+    legend = " (- right, + left)"  # with the first difference, whichever that is
+    assert sorted(spread.replace(legend, "").splitlines()) == sorted(plain.replace(legend, "").splitlines())
+
+
+def test_what_pytest_prints_is_not_changed_by_looking_on(tmp_path):
+    import subprocess
+
+    root = write_project(tmp_path, {"lib.py": LIBRARY, "test_values.py": KINDS["values"]})
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    plain = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+    seen = run_suite(root, "--format", "json", "--", "-p", "no:cacheprovider").document["text_output"]
+
+    def without_times(text: str) -> str:
+        return re.sub(r"in [0-9.]+s|0x[0-9a-f]+|=+", "", text)
+
+    assert without_times(seen) == without_times(plain)
+
+
+@pytest.mark.parametrize("count", [1, 500, 20_000])
+def test_a_green_run_is_one_short_line(count):
+    text = agent_text(run_of(*passed(*(f"t.py::test_{n}" for n in range(count))), outcome=RunOutcome.PASSED))
+
+    assert text == f"{count} passed\n"
+    assert estimate(text) <= 12
+
+
+def test_nothing_can_move_a_cursor_or_break_a_line():
+    evil = "ValueError: \x1b[2Jgone\x1b]0;title\x07 \r over \u202e"
+    text = agent_text(run_of(failed("t.py::test_\x1b[31m[a\nb]", evil, ("a\x1b.py", 1))))
+
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert len(text.splitlines()) == 2
+
+
+def test_what_a_crash_says_comes_before_what_failed():
+    crash = e.TestFinished(
+        "t.py::test_z", Outcome.CRASH, failure=e.Failure("", "SIGSEGV", e.Place("n.py", 5))
+    )
+    text = agent_text(run_of(failed("t.py::test_a", "E: x"), crash, outcome=RunOutcome.CRASHED))
+
+    assert text == "CRASH 1 failed\nt.py\n::test_z > n.py:5 SIGSEGV\n::test_a E: x\n"
+
+
+def test_messages_that_differ_only_at_their_end_are_not_merged():
+    long = "ValueError: " + "x" * 2500
+    facts = [failed(f"t.py::test_{n}", f"{long}{n}", ("a.py", 1)) for n in range(2)]
+
+    text = agent_text(run_of(*facts))
+
+    assert "::test_0 " in text
+    assert "::test_1 " in text

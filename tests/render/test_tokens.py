@@ -1,0 +1,25 @@
+"""The estimate of tokens against counts that o200k gave (npm package gpt-tokenizer) for recorded reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proctor.render.tokens import estimate
+
+COUNTED = json.loads((Path(__file__).parent.parent / "data" / "token_counts.json").read_text())
+
+
+@pytest.mark.parametrize("report", COUNTED, ids=lambda report: report["name"])
+def test_the_estimate_is_never_more_than_five_percent_under_the_count(report):
+    assert estimate(report["text"]) >= 0.95 * report["tokens"]
+
+
+def test_the_estimate_does_not_waste_the_budget():
+    assert sum(estimate(report["text"]) for report in COUNTED) <= 1.15 * sum(r["tokens"] for r in COUNTED)
+
+
+def test_nothing_costs_nothing():
+    assert estimate("") == 0
