@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -11,6 +13,8 @@ from proctor import failure_row
 from proctor.errors import ConfigError
 from proctor.spec import TestProgram
 from proctor.wire.ledger import Limits
+
+RUNNERS = ("pytest", "command")
 
 
 class TestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,6 +87,18 @@ def _check(section: object, path: Path) -> Settings:
         if getattr(settings, name) < least:
             raise ConfigError(f"{path}: {name} is {getattr(settings, name)}; it must be at least {least}")
     return settings
+
+
+def usual_runner(settings: Settings) -> str:
+    """Unless somebody asks for another."""
+    return settings.runner or ("command" if settings.tests else "pytest")
+
+
+def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, str]:
+    """The environment that tests may see."""
+    return {
+        name: value for name, value in environ.items() if not any(fnmatchcase(name, glob) for glob in hidden)
+    }
 
 
 def programs(settings: Settings) -> tuple[TestProgram, ...]:

@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     print(f"proctor {__version__}, project {root}")
     try:
         settings = config.load(root)
-        runner = options.usual_runner(settings)
+        runner = config.usual_runner(settings)
         print(f"runner: {runner}")
         if settings.tests:
             print(f"programs: {', '.join(test.name for test in config.programs(settings))}")

@@ -20,6 +20,7 @@ VERBS = {
     "control": "check a recorded control stream",
     "runs": "list the runs that are kept, newest first",
     "doctor": "say what would be used, and why",
+    "mcp": "serve these tools to agents",
     "report": "in a test: report a result, with files",
     "begin": "in a test: open its result as an error, until it reports",
     "duration": "in a test: change its time limit",

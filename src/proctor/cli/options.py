@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from proctor import config
 from proctor.cli.parser import Parser as Parser
+from proctor.config import RUNNERS, usual_runner
+from proctor.config import visible as visible
 from proctor.errors import UsageError
 from proctor.spec import RunSpec, Selection
-
-RUNNERS = ("pytest", "command")
 
 
 def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -76,15 +74,3 @@ def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **mo
         memory=config.size(memory, "memory"),
         **more,  # type: ignore[arg-type]
     )
-
-
-def usual_runner(settings: config.Settings) -> str:
-    """Unless the command line says otherwise."""
-    return settings.runner or ("command" if settings.tests else "pytest")
-
-
-def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, str]:
-    """The environment that tests may see."""
-    return {
-        name: value for name, value in environ.items() if not any(fnmatchcase(name, glob) for glob in hidden)
-    }

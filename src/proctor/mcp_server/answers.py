@@ -1,0 +1,127 @@
+"""Both halves of an answer, text and structure: they say the same, each within the same budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from proctor.errors import ProctorError
+from proctor.mcp_server import brief
+from proctor.mcp_server.budget import cut, lines_within, tokens, weight
+from proctor.mcp_server.pages import page
+from proctor.mcp_server.records import Record
+from proctor.mcp_server.runs import Run
+from proctor.outcome import RunOutcome
+from proctor.render.agent import Detail, agent_text
+from proctor.render.budget import within
+from proctor.render.test_tree import test_tree
+from proctor.result import Result
+from proctor.wire.discovery import discovery
+
+_REFUSAL = 2000  # characters
+_OUR_WORDS = Detail(kept=False)  # the usual hints are commands for a shell
+_FULL_TEXT = 6000  # tokens of the text beside a whole document
+
+
+class Reply(msgspec.Struct, frozen=True):
+    text: str
+    document: dict[str, Any] | None = None
+    is_error: bool = False
+
+
+def refusal(error: ProctorError) -> Reply:
+    """What kept the tests from running: one text, because some clients show no more."""
+    return Reply(f"{cut(str(error), _REFUSAL)} [{error.slug}]", is_error=True)
+
+
+def busy(under_way: Sequence[str]) -> str:
+    return f"as many runs are under way as this server allows ({', '.join(under_way)}); ask again later"
+
+
+def finished(record: Record, detail: str, budget: int) -> Reply:
+    if record.result.outcome is RunOutcome.USAGE_ERROR:
+        return _unusable(record.result)
+    if detail == "full":
+        return Reply(_text(record, _FULL_TEXT), record.document)
+    shorten = brief.summary if detail == "summary" else brief.failures
+    text = _text(record, budget) if detail != "summary" else _summary_text(record, budget)
+    return Reply(text, shorten(record.document, budget))
+
+
+def _unusable(result: Result) -> Reply:
+    said = result.reason or result.output.text().strip()
+    return Reply(cut(f"targets, keywords or markers: {said}", _REFUSAL), is_error=True)
+
+
+def part(record: Record, select: str, offset: int, limit: int, budget: int) -> Reply:
+    if select == "failures" and not offset and limit >= len(record.document["tests"]):
+        short = brief.failures(record.document, budget)
+        if "tests" in short:  # otherwise they come page by page
+            return Reply(_text(record, budget), short)
+    found = page(record, select, offset, limit, budget)
+    return Reply(found.text, found.document)
+
+
+def still_running(run: Run) -> Reply:
+    so_far = run.so_far
+    assert so_far is not None  # it has begun
+    again = f'get_run(run_id="{so_far.run_id}", wait=50)'
+    document: dict[str, Any] = {
+        "run_id": so_far.run_id,
+        "outcome": str(RunOutcome.RUNNING),
+        "exit_code": None,
+        "summary": so_far.summary,
+        "tests": [],
+        "current_test": so_far.current,
+        "omitted": {"call": again},
+    }
+    failed = so_far.summary["failed"] + so_far.summary["errors"]
+    of = f" of {so_far.total}" if so_far.total else ""
+    return Reply(f"running {so_far.done}{of} tests done, {failed} failed so far\nmore: {again}\n", document)
+
+
+def discovered(result: Result, offset: int, limit: int, budget: int) -> Reply:
+    if result.outcome is RunOutcome.USAGE_ERROR:
+        return _unusable(result)
+    found = discovery(result, offset, min(limit, len(result.selected)))
+    whole = msgspec.to_builtins(found)
+    errors = [
+        {name: cut(error[name], 300) for name in ("file", "message", "traceback")}
+        for error in whole["collection_errors"]
+    ]
+    shown_errors = brief.fill(errors, budget // 2)
+    document: dict[str, Any] = {**whole, "tests": [], "collection_errors": shown_errors, "omitted": {}}
+    document["tests"] = brief.fill(whole["tests"], budget - weight(document) - 50)
+    shown = offset + len(document["tests"])
+    left = max(0, found.total - shown)
+    note = ""
+    if left:
+        document["omitted"] = {"tests": left, "call": f"the same call with offset={shown}"}
+        note = f"{left} more: the same call with offset={shown}\n"
+    if len(errors) > len(shown_errors):
+        document["omitted"]["collection_errors"] = len(errors) - len(shown_errors)
+    tree = test_tree(found.tests[: len(document["tests"])])
+    said = agent_text(result, _OUR_WORDS) if result.collection_errors else ""
+    text = f"{found.total} tests\n{note}{said}{tree}"
+    return Reply(lines_within(text, budget, f"the same call with offset={shown}"), document)
+
+
+def _text(record: Record, budget: int) -> str:
+    """A green one is the verdict alone; its URI is in the other half."""
+    result, rest = record.result, brief.call(record.run_id, "failures")
+    text = agent_text(result, _OUR_WORDS)
+    if text != agent_text(result):  # it knows of more than it tells
+        text += f'more: get_test(run_id="{record.run_id}", node_id=ID)\n'
+    if tokens(text) <= budget:
+        return text
+    note = f"more: {rest}\n"
+    return lines_within(within(result, budget - tokens(note), _OUR_WORDS) + note, budget, rest)
+
+
+def _summary_text(record: Record, budget: int) -> str:
+    verdict = agent_text(record.result).splitlines()[0]
+    ids = brief.failing_ids(record.document)
+    rest = brief.call(record.run_id, "failures")
+    return lines_within("\n".join([verdict, *ids]) + "\n", budget, rest)

@@ -1,0 +1,104 @@
+"""What a caller may name: projects, targets and interpreters that the server's owner meant to be used.
+
+The caller is not trusted, the project's code is. Nothing here starts a test.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from proctor import config
+from proctor.config import Settings
+from proctor.errors import UsageError
+from proctor.process import interpreter as interpreters
+
+TARGET_BYTES = 1 << 20  # of all targets together; Linux takes twice that on a command line
+_SHOWN = 200  # characters of a target that an error repeats
+
+
+class Places:
+    def __init__(self, roots: Sequence[Path], pythons: Sequence[str], environ: Mapping[str, str]) -> None:
+        self.roots = [Path(os.path.realpath(root)) for root in roots]
+        self.environ = environ
+        self._pythons = pythons
+
+    def project(self, named: str) -> Path:
+        """A root, or a directory below one. A relative name starts at the first root."""
+        if not named:
+            return self.roots[0]
+        path = Path(os.path.realpath(self.roots[0] / os.path.expanduser(named)))
+        if not any(path.is_relative_to(root) for root in self.roots):
+            served = ", ".join(map(str, self.roots))
+            raise UsageError(f"project: {named!r} is outside of what this server serves: {served}")
+        if not path.is_dir():
+            raise UsageError(f"project: no such directory: {named!r}")
+        return path
+
+    def python(self, named: str, root: Path, settings: Settings) -> str | None:
+        """One that discovery or the server's owner came upon, never one of the caller's choosing."""
+        if not named:
+            return self._pythons[0] if self._pythons else settings.python
+        wanted = os.path.normpath(os.path.join(root, os.path.expanduser(named)))
+        allowed = []
+        for python in (*self._pythons, *([settings.python] if settings.python else [])):
+            path = os.path.normpath(os.path.join(root, python))
+            if wanted in (path, os.path.dirname(os.path.dirname(path))):
+                return python
+            allowed.append(path)
+        for candidate in interpreters.candidates(root, None, self.environ, sys.prefix):
+            if candidate.usable:
+                if wanted in (candidate.path, os.path.dirname(os.path.dirname(candidate.path))):
+                    return candidate.path
+                allowed.append(candidate.path)
+        known = ", ".join(dict.fromkeys(allowed)) or "none"
+        raise UsageError(f"python: {named!r} is no interpreter of this project; known: {known}")
+
+    def targets(self, named: Sequence[str], root: Path, runner: str, settings: Settings) -> tuple[str, ...]:
+        if sum(len(os.fsencode(target)) + 1 for target in named) > TARGET_BYTES:
+            raise UsageError(f"targets: more than {TARGET_BYTES} bytes of them; their directory would do")
+        programs = [test.name for test in config.programs(settings)] if runner == "command" else []
+        for number, target in enumerate(named):
+            fault = _fault(target, root, runner, programs)
+            if fault:
+                raise UsageError(f"targets[{number}]: {fault}")
+        return tuple(named)
+
+
+def _fault(target: str, root: Path, runner: str, programs: Sequence[str]) -> str:
+    """Why it cannot be meant, or nothing."""
+    shown = repr(target if len(target) <= _SHOWN else target[:_SHOWN] + "…")
+    if not target or target.startswith(("-", "@")):
+        return f"{shown} is not a target; a path or a test's id, such as tests/test_a.py::test_b, would do"
+    if runner == "command" and target.startswith("/") and not _is_inside(target, root):
+        known = any(target == name or target.startswith(f"{name}/") for name in programs)
+        return "" if known or _is_of_program(target, root) else f"no program or test {shown} in the project"
+    paths = _paths(target) if runner != "command" else [target]
+    if not all(_is_inside(path, root) for path in paths):
+        return f"{shown} leads out of the project"
+    if not any(os.path.exists(os.path.join(root, path)) for path in paths):
+        return f"no such file or directory in the project: {shown}"
+    return ""
+
+
+def _paths(target: str) -> list[str]:
+    """What pytest may take for the path in a test's id: versions differ about brackets."""
+    path = target.partition("::")[0]
+    return [path, path.partition("[")[0] or path]
+
+
+def _is_inside(path: str, root: Path) -> bool:
+    """Links are followed, on both sides."""
+    return Path(os.path.realpath(os.path.join(root, path))).is_relative_to(os.path.realpath(root))
+
+
+def _is_of_program(name: str, root: Path) -> bool:
+    """Names of tests look like paths: `/tools/check/part` is a part of the program tools/check."""
+    below = root / name[1:]
+    return os.pardir not in below.parts and any(
+        path.is_file() and os.access(path, os.X_OK) and _is_inside(str(path), root)
+        for path in (below, *below.parents)
+        if path != root and path.is_relative_to(root)
+    )

@@ -1,0 +1,53 @@
+"""A run that can be answered about: its result, and its document as plain values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from proctor.archive.inside import read_inside
+from proctor.archive.recording import loader, whole_output
+from proctor.archive.replay import replay
+from proctor.archive.store import RESULT_FILE
+from proctor.execute import Answer
+from proctor.result import Result
+from proctor.wire import document
+
+
+class Record(msgspec.Struct):
+    result: Result
+    document: dict[str, Any]
+    directory: Path  # of its files, as long as they are kept
+
+    @property
+    def run_id(self) -> str:
+        return self.result.run.run_id
+
+
+def of(answer: Answer) -> Record:
+    """While the run's files are there."""
+    return Record(answer.result, _built(answer.result, answer.directory), answer.directory)
+
+
+def read(path: Path) -> Record:
+    """From the archive; also of a run that another process has under way."""
+    replayed = replay(path)
+    result = replayed.result
+    result.notices += replayed.notes
+    return Record(result, _kept(path) or _built(result, path), path)
+
+
+def _kept(path: Path) -> dict[str, Any] | None:
+    """None where there is none yet, or something else: a test can write there too."""
+    try:
+        kept = msgspec.json.decode(read_inside(path, RESULT_FILE), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return kept if kept.get("schema") == document.SCHEMA else None
+
+
+def _built(result: Result, directory: Path) -> dict[str, Any]:
+    raw = b"".join(document.chunks(result, loader(directory), whole_output(directory, result)))
+    return msgspec.json.decode(raw, type=dict[str, Any])

@@ -1,0 +1,236 @@
+"""Runs under way: each in a thread of its own, so that the server goes on answering."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from proctor.archive.store import RESULT_FILE
+from proctor.events import Entry
+from proctor.execute import Answer, execute
+from proctor.mcp_server import records
+from proctor.mcp_server.records import Record
+from proctor.outcome import RunOutcome
+from proctor.prepare import Prepared
+from proctor.process.stop import Stop
+from proctor.result import Result
+from proctor.running import Keeping
+from proctor.spec import RunSpec
+
+REPORT_SECONDS = 0.5  # between two reports of progress
+_REMEMBERED = 64  # finished runs whose project is known without a search
+
+#: Tells the client how far a run is: tests done, tests there are, what is happening.
+Report: TypeAlias = Callable[[float, float | None, str], Awaitable[None]]
+
+
+class Progress:
+    """Numbers that only grow: tests done, and a fraction of the next one."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._done = -1
+        self._looks = 0
+
+    async def tell(self, done: int, total: int | None, what: str) -> None:
+        self._looks = self._looks + 1 if done == self._done else 0
+        self._done = done
+        if total is not None and total > done:
+            what = f"{done}/{total} {what}"
+        else:
+            total = None
+        await self._report(done + self._looks / (self._looks + 1), total, what)
+
+
+class SoFar(msgspec.Struct, frozen=True):
+    """A run as its own thread last saw it; others must not look at its result while it grows."""
+
+    run_id: str
+    done: int
+    total: int | None
+    current: str | None
+    summary: dict[str, Any]
+    collects_only: bool
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """All that `execute` needs."""
+
+    spec: RunSpec
+    prepared: Prepared
+    environ: Mapping[str, str]
+    keeping: Keeping
+    notices: tuple[str, ...] = ()  # what the caller should know about it
+
+
+class Run:
+    """One run, from the wish to its end. Its methods belong to the event loop's thread."""
+
+    def __init__(self, make_plan: Callable[[], Plan]) -> None:
+        self._make_plan = make_plan
+        self._loop = asyncio.get_running_loop()
+        self._stop = Stop()
+        self._began = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._ended_really = threading.Event()
+        self.so_far: SoFar | None = None
+        self.result: Result | None = None  # of a look at what there is to run
+        self.directory: Path | None = None  # where it can be read, if it is kept
+        self.record: Record | None = None  # if it is not
+        self.error: Exception | None = None
+        self.notices: tuple[str, ...] = ()
+        self.on_change: Callable[[Run], None] = lambda _: None
+
+    def start(self) -> None:
+        threading.Thread(target=self._work, daemon=True).start()
+
+    @property
+    def over(self) -> bool:
+        return self._ended.is_set()
+
+    def cancel(self) -> None:
+        """Also from a signal handler."""
+        if not self._ended_really.is_set():
+            self._stop.ask(RunOutcome.CANCELLED)
+
+    def join(self, seconds: float) -> None:
+        self._ended_really.wait(seconds)
+
+    async def wait(self, seconds: float | None, progress: Progress) -> None:
+        """Until it is over, or for so long; but always until it has begun, so that it has an id."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while not self.over:
+            left = REPORT_SECONDS if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                if self._began.is_set():
+                    return
+                left = REPORT_SECONDS
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), min(left, REPORT_SECONDS))
+            if self.over:
+                return
+            if self.so_far is None:
+                await progress.tell(0, None, "starting")
+            else:
+                what = self.so_far.current or "between tests"
+                await progress.tell(self.so_far.done, self.so_far.total, what)
+
+    def handle(self, entry: Entry, so_far: Result) -> None:
+        if entry.seq == 0:
+            self.tick(0.0, so_far)
+            self._call(self._has_begun)
+
+    def tick(self, now: float, so_far: Result) -> None:
+        current = next(iter(so_far.running), None)
+        summary = {**so_far.summary(), "duration": round(now, 3)}
+        self.so_far = SoFar(
+            so_far.run.run_id, len(so_far.tests), so_far.count, current, summary, so_far.run.collect_only
+        )
+
+    def _work(self) -> None:
+        try:
+            plan = self._make_plan()
+            self.notices = plan.notices
+            answer = execute(
+                plan.spec,
+                plan.prepared,
+                [self],
+                self._stop,
+                plan.environ,
+                plan.keeping,
+                finish=self._keep,
+            )
+            if plan.spec.collect_only:
+                self.result = answer.result
+        except Exception as error:  # noqa: BLE001  where a thread ends: whoever waits will raise it
+            self.error = error
+        finally:
+            self._ended_really.set()
+            self._call(self._has_ended)
+
+    def _keep(self, answer: Answer) -> None:
+        if (answer.directory / RESULT_FILE).is_file():
+            self.directory = answer.directory
+        elif not answer.result.run.collect_only:
+            self.record = records.of(answer)
+
+    def _call(self, what: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(what)
+
+    def _has_begun(self) -> None:
+        self._began.set()
+        self.on_change(self)
+
+    def _has_ended(self) -> None:
+        self._began.set()
+        self._ended.set()
+        self._stop.close()
+        self.on_change(self)
+
+
+class Runs:
+    """All runs of this server, so many at a time."""
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once = at_once
+        self._free = asyncio.Semaphore(at_once)
+        self._alive: set[Run] = set()
+        self.by_id: dict[str, Run] = {}
+
+    @property
+    def under_way(self) -> list[str]:
+        return [run_id for run_id, run in self.by_id.items() if not run.over]
+
+    async def start(
+        self,
+        make_plan: Callable[[], Plan],
+        patience: float | None,
+        progress: Progress,
+    ) -> Run | None:
+        """None: all places are taken and stay so for as long as the caller can wait."""
+        if not await self._take_place(patience, progress):
+            return None
+        run = Run(make_plan)
+        run.on_change = self._changed
+        self._alive.add(run)
+        run.start()
+        return run
+
+    async def _take_place(self, patience: float | None, progress: Progress) -> bool:
+        deadline = None if patience is None else time.monotonic() + patience
+        while True:
+            left = REPORT_SECONDS if deadline is None else min(REPORT_SECONDS, deadline - time.monotonic())
+            try:
+                await asyncio.wait_for(self._free.acquire(), max(left, 0.001))
+                return True
+            except TimeoutError:
+                if deadline is not None and time.monotonic() >= deadline:
+                    return False
+            await progress.tell(0, None, f"waiting: {self._at_once} runs are under way")
+
+    def _changed(self, run: Run) -> None:
+        if run.so_far is not None and not run.so_far.collects_only:
+            self.by_id[run.so_far.run_id] = run
+        if run.over:
+            self._alive.discard(run)
+            self._free.release()
+            finished = [run_id for run_id, other in self.by_id.items() if other.over]
+            for run_id in finished[:-_REMEMBERED]:
+                del self.by_id[run_id]
+
+    def end(self, seconds: float) -> None:
+        """Cancel everything and wait for it, but not for longer. Also from a signal handler."""
+        alive = list(self._alive)
+        for run in alive:
+            run.cancel()
+        deadline = time.monotonic() + seconds
+        for run in alive:
+            run.join(max(0.0, deadline - time.monotonic()))

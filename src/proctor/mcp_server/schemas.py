@@ -1,0 +1,260 @@
+"""The contract with a client: what each tool takes and gives. An argument that is not here is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from proctor.errors import UsageError
+
+USUAL_WAIT = 50.0  # seconds: many clients give up after 60
+NO_LIMIT = 10**9  # items: the budget alone decides
+USUAL_BUDGET = 6000  # tokens of each half of an answer
+_SHOWN = 80  # characters of a value that an error repeats
+_ERRORS = 5  # named at once
+
+
+def _writable(text: str) -> str:
+    """As a word of a command line."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("has a NUL or half a character in it")
+    return text
+
+
+Text = Annotated[str, Field(max_length=4096), AfterValidator(_writable)]
+RunId = Annotated[str, Field(pattern=r"^(last|[0-9a-z-]{1,22})$")]
+Seconds = Annotated[float, Field(ge=0, le=600)]
+Offset = Annotated[int, Field(ge=0, le=10**12)]
+Limit = Annotated[int, Field(ge=1, le=NO_LIMIT)]
+Budget = Annotated[int, Field(ge=200, le=100_000)]
+
+
+class Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_what_is_empty(cls, given: Any) -> Any:
+        """Clients fill in every field of a form: an empty text, or null, means not given."""
+        if isinstance(given, dict):
+            return {name: value for name, value in given.items() if value is not None and value != ""}
+        return given
+
+    def given(self, name: str) -> bool:
+        return name in self.model_fields_set
+
+
+class Selecting(Arguments):
+    targets: Annotated[
+        list[Text], Field(max_length=10_000, description="Paths or test ids; none: all tests")
+    ] = []
+    keywords: Annotated[Text, Field(description="As pytest -k")] = ""
+    markers: Annotated[Text, Field(description="As pytest -m")] = ""
+
+
+class Where(Arguments):
+    runner: Literal["", "pytest", "command"] = ""
+    python: Annotated[Text, Field(description="One that describe_project lists")] = ""
+    project: Annotated[Text, Field(description="Directory; else the server's first root")] = ""
+
+
+class ExecuteTests(Where, Selecting):
+    failfast: Annotated[bool, Field(description="Stop at the first failure")] = False
+    maxfail: Annotated[int, Field(ge=1, le=10**6)] = 0
+    workers: Annotated[int, Field(ge=1, le=256)] | Literal["", "auto"] = ""
+    last_failed: Annotated[bool, Field(description="Only what failed when it last ran")] = False
+    timeout: Annotated[float, Field(gt=0, le=86_400, description="Seconds for the run (300)")] = 0.0
+    wait: Annotated[Seconds, Field(description="Seconds; a longer run goes on, see get_run")] = USUAL_WAIT
+    detail: Annotated[
+        Literal["summary", "failures", "full"], Field(description="full: every test, whatever its size")
+    ] = "failures"
+    budget: Annotated[Budget, Field(description="Tokens of the answer")] = USUAL_BUDGET
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> ExecuteTests:
+        if self.failfast and self.maxfail:
+            raise ValueError("maxfail: failfast is a maxfail of 1; give one of them")
+        if self.last_failed and self.targets:
+            raise ValueError("last_failed: it chooses the tests itself; leave out targets")
+        if self.detail == "full" and self.given("budget"):
+            raise ValueError("budget: detail=full is the whole document; give one of them")
+        return self
+
+
+class DiscoverTests(Where, Selecting):
+    offset: Annotated[Offset, Field(description="Tests to leave out")] = 0
+    limit: Limit = NO_LIMIT
+    budget: Budget = USUAL_BUDGET
+
+
+class GetRun(Arguments):
+    run_id: RunId
+    wait: Annotated[Seconds, Field(description="Seconds for a running run to end")] = 0.0
+    select: Literal["failures", "tests", "output", "json_report", "files"] = "failures"
+    offset: Annotated[Offset, Field(description="Items, or bytes of output")] = 0
+    limit: Limit = NO_LIMIT
+    budget: Budget = USUAL_BUDGET
+
+
+class GetTest(Arguments):
+    run_id: RunId
+    node_id: Text
+    budget: Budget = USUAL_BUDGET
+
+
+class CancelRun(Arguments):
+    run_id: RunId
+
+
+class DescribeProject(Arguments):
+    project: Text = ""
+
+
+class ToolInfo(msgspec.Struct, frozen=True):
+    """What `tools/list` says about a tool. None touches anything beyond the project and its run."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    output: dict[str, Any]
+    reads_only: bool = True
+    idempotent: bool = True
+
+
+def _object(required: str, **types: str) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for name, kind in types.items():
+        kinds = kind.split()
+        properties[name] = {"type": kinds[0] if len(kinds) == 1 else kinds}
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+_DOCUMENT = _object(
+    "run_id outcome summary",
+    run_id="string",
+    outcome="string",
+    exit_code="integer null",
+    summary="object",
+    tests="array",
+    collection_errors="array",
+    json_report="object",
+    text_output="string",
+    omitted="object",
+)
+
+TOOLS = (
+    ToolInfo(
+        "execute_tests",
+        "Run the project's tests and say what happened. Only outcome `passed` is green; `running`: get_run"
+        " has the rest later.",
+        ExecuteTests,
+        _DOCUMENT,
+        reads_only=False,
+        idempotent=False,
+    ),
+    ToolInfo(
+        "discover_tests",
+        "List the tests that execute_tests would run, without running them.",
+        DiscoverTests,
+        _object("total tests", total="integer", tests="array", collection_errors="array", omitted="object"),
+        reads_only=False,
+        idempotent=False,
+    ),
+    ToolInfo(
+        "get_run",
+        "A run's result again, or one part of it, page by page. `last` is the newest run.",
+        GetRun,
+        _DOCUMENT,
+    ),
+    ToolInfo(
+        "get_test",
+        "One test of a run: whole message, traceback, captured output, files.",
+        GetTest,
+        _object("run_id test", run_id="string", test="object", captured="object", omitted="object"),
+    ),
+    ToolInfo(
+        "cancel_run",
+        "End a run that is under way, with every process it started.",
+        CancelRun,
+        _object("run_id outcome", run_id="string", outcome="string", summary="object"),
+        reads_only=False,
+    ),
+    ToolInfo(
+        "describe_project",
+        "Which interpreter, pytest, plugins, markers, test paths and runners there are.",
+        DescribeProject,
+        _object("project runner", project="string", runner="string", problem="string null"),
+    ),
+)
+
+
+def input_schema(arguments: type[Arguments]) -> dict[str, Any]:
+    """The model's schema, without what only pydantic cares about: clients pay for every word."""
+    schema = arguments.model_json_schema()
+    return {
+        "type": "object",
+        "properties": {name: _plain(value) for name, value in schema["properties"].items()},
+        **({"required": schema["required"]} if "required" in schema else {}),
+        "additionalProperties": False,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value if item != ""]
+    if not isinstance(value, dict):
+        return value
+    return {name: _plain(item) for name, item in value.items() if not _goes_without_saying(name, item)}
+
+
+def _goes_without_saying(name: str, item: Any) -> bool:
+    """Names for programs, what is empty anyway, and bounds that nobody reaches without meaning harm."""
+    match name:
+        case "title" | "maxLength":
+            return True
+        case "default":
+            return not item or item == NO_LIMIT
+        case "maximum":
+            return bool(item >= 10**6)
+    return False
+
+
+Checked = TypeVar("Checked", bound=Arguments)
+
+
+def check(model: type[Checked], given: Mapping[str, Any]) -> Checked:
+    """Raises a UsageError that names each field at fault, and what would do."""
+    try:
+        return model.model_validate(dict(given))
+    except ValidationError as error:
+        raise UsageError(_faults(model, error)) from None
+
+
+def _faults(model: type[Arguments], error: ValidationError) -> str:
+    found: dict[str, list[str]] = {}
+    for fault in error.errors(include_url=False):
+        place = fault["loc"]
+        if not place:  # of our own rules, which name their field
+            found.setdefault(fault["msg"].removeprefix("Value error, "), [])
+            continue
+        field = _short(str(place[0])) + "".join(f"[{step}]" for step in place[1:] if isinstance(step, int))
+        found.setdefault(field, []).append(_fault(model, dict(fault)))
+    lines = [field if not why else f"{field}: {' or '.join(why)}" for field, why in found.items()]
+    more = f"; and {len(lines) - _ERRORS} more" if len(lines) > _ERRORS else ""
+    return "; ".join(lines[:_ERRORS]) + more
+
+
+def _fault(model: type[Arguments], fault: dict[str, Any]) -> str:
+    if fault["type"] == "extra_forbidden":
+        return f"no such argument; known: {', '.join(model.model_fields)}"
+    if fault["type"] == "missing":
+        return "is needed"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{message[:1].lower()}{message[1:]}, not {_short(repr(fault['input']))}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

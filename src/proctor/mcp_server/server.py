@@ -1,0 +1,155 @@
+"""The protocol: what comes in goes to the tools, what they say goes out. The only importer of the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, NoReturn, TypeAlias
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from proctor import __version__
+from proctor.errors import ProctorError
+from proctor.mcp_server import resources
+from proctor.mcp_server.places import Places
+from proctor.mcp_server.runs import Progress, Runs
+from proctor.mcp_server.schemas import TOOLS, input_schema
+from proctor.mcp_server.tools import Tools
+
+END_SECONDS = 0.8  # for runs to end and write their last words when the server has to go
+INSTRUCTIONS = """\
+proctor runs this project's tests and says exactly what happened.
+Call execute_tests after each change; name targets to go faster, or last_failed=true to repeat what failed.
+Only outcome `passed` is green. `running`: poll get_run(run_id, wait=50); cancel_run ends it.
+What an answer leaves out it names, with the call that returns it; get_test has everything about one test.
+A refused call says which argument is at fault; describe_project says what there is to choose from."""
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+Serve: TypeAlias = "Callable[[Server[Any]], Awaitable[None]]"
+
+
+def run(places: Places, at_once: int, serve: Serve) -> NoReturn:
+    """Serve until the client goes or a signal comes; nothing that was started outlives this process."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    asyncio.run(_serve(places, at_once, serve))
+    raise AssertionError("unreachable: the server ends the process")
+
+
+async def _serve(places: Places, at_once: int, serve: Serve) -> None:
+    runs = Runs(at_once)
+
+    def leave(code: int) -> NoReturn:
+        runs.end(END_SECONDS)
+        os._exit(code)  # the thread that reads stdin cannot be asked to stop
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda number, _: leave(128 + number))
+    try:
+        await serve(build(Tools(places, runs)))
+    except BaseException:
+        logging.exception("the server failed")
+        leave(3)
+    leave(0)
+
+
+def over_http(listening: socket.socket, token: str) -> Serve:
+    from proctor.mcp_server import over_http as http  # costs what stdio need not pay
+
+    def serve(server: Server[Any]) -> Awaitable[None]:
+        # Host and Origin are checked by our own guard; the SDK's knows the loopback only.
+        app = server.streamable_http_app(streamable_http_path=http.PATH, host="")
+        return http.serve(app, listening, token)
+
+    return serve
+
+
+async def over_stdio(server: Server[Any]) -> None:
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+def build(tools: Tools) -> Server[Any]:
+    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=_TOOLS)
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        progress = Progress(context.session.report_progress)
+        reply = await tools.call(params.name, params.arguments or {}, progress)
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=reply.text)],
+            structured_content=reply.document,
+            is_error=reply.is_error,
+        )
+
+    async def list_resources(
+        _: Context, __: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        kept = await asyncio.to_thread(tools.kept, resources.LISTED)
+        template = resources.TEMPLATES[0]
+        listed = [
+            types.Resource(
+                uri=template.uri.format(id=run_id), name=f"run {run_id}", mime_type=template.media_type
+            )
+            for run_id in kept
+        ]
+        return types.ListResourcesResult(resources=listed)
+
+    async def list_templates(
+        _: Context, __: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=_TEMPLATES)
+
+    async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        try:
+            found = await asyncio.to_thread(resources.read, tools, str(params.uri))
+        except ProctorError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        contents = types.TextResourceContents(uri=params.uri, mime_type=found.media_type, text=found.text)
+        return types.ReadResourceResult(contents=[contents])
+
+    return Server(
+        "proctor",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
+
+
+_TOOLS = [
+    types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=input_schema(tool.arguments),
+        output_schema=tool.output,
+        annotations=types.ToolAnnotations(
+            read_only_hint=tool.reads_only,
+            destructive_hint=None if tool.reads_only else False,  # says nothing where nothing is changed
+            idempotent_hint=tool.idempotent or None,
+            open_world_hint=False,
+        ),
+    )
+    for tool in TOOLS
+]
+
+_TEMPLATES = [
+    types.ResourceTemplate(
+        uri_template=template.uri,
+        name=template.name,
+        description=template.description,
+        mime_type=template.media_type,
+    )
+    for template in resources.TEMPLATES
+]

@@ -1,0 +1,45 @@
+"""The configuration that is printed for each client starts a server that answers."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+from mcp import StdioServerParameters
+from mcp_testing import Talk
+from proctor_testing import clean_environment, proctor, write_project
+
+SECTIONS = {
+    "claude-code": "mcpServers",
+    "codex": "mcp_servers",
+    "cursor": "mcpServers",
+    "vscode": "servers",
+    "gemini-cli": "mcpServers",
+}
+
+
+def printed(root, client, *options):
+    ran = proctor("mcp", "--print-config", client, *options, cwd=root)
+    assert ran.code == 0, ran.err
+    load = tomllib.loads if client == "codex" else json.loads
+    return load(ran.out)[SECTIONS[client]]["proctor"]
+
+
+@pytest.mark.parametrize("client", SECTIONS)
+def test_each_client_is_told_the_command_the_roots_and_the_interpreters(tmp_path, client):
+    server = printed(tmp_path, client, "--python", "python3")
+
+    assert server["args"][-5:] == ["mcp", "--root", str(tmp_path), "--python", "python3"]
+
+
+def test_what_is_printed_works(tmp_path):
+    write_project(tmp_path, {"test_a.py": "def test_a(): pass"})
+    server = printed(tmp_path, "claude-code")
+    talking = Talk(
+        StdioServerParameters(command=server["command"], args=server["args"], env=clean_environment()), "auto"
+    )
+    try:
+        assert talking.document("describe_project")["project"] == str(tmp_path)
+    finally:
+        talking.close()

@@ -1,0 +1,310 @@
+"""What a client is told before it calls anything, and what it may say; in both eras of the protocol."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_testing import talk, text_of
+from proctor_testing import proctor, write_project
+
+FILES = {
+    "test_a.py": """
+        import pytest
+
+        @pytest.mark.slow
+        def test_good(): print("said by good")
+
+        def test_bad():
+            print("said by bad")
+            assert [1, 2] == [1, 3]
+
+        def test_also_bad(): assert 0
+    """,
+    "pytest.ini": """
+        [pytest]
+        testpaths = test_a.py
+        markers =
+            slow: takes its time
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return write_project(tmp_path_factory.mktemp("project"), FILES)
+
+
+@pytest.fixture(scope="module")
+def server(project):
+    with talk(project) as talking:
+        yield talking
+
+
+@pytest.fixture(scope="module", params=["2026-07-28", "2025-11-25"])
+def of_each_era(request, server, project):
+    if request.param == "2026-07-28":
+        yield server
+    else:
+        with talk(project, mode="legacy") as talking:
+            assert talking.client.protocol_version == request.param
+            yield talking
+
+
+@pytest.fixture(scope="module")
+def run_id(server):
+    return server.document("execute_tests")["run_id"]
+
+
+def schemas(server):
+    return {tool.name: tool for tool in server.do(server.client.list_tools()).tools}
+
+
+def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era):
+    listed = of_each_era.do(of_each_era.client.list_tools())
+
+    assert [tool.name for tool in listed.tools] == [
+        "execute_tests",
+        "discover_tests",
+        "get_run",
+        "get_test",
+        "cancel_run",
+        "describe_project",
+    ]
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) <= 6000
+    for tool in listed.tools:
+        assert tool.input_schema["additionalProperties"] is False
+        assert tool.annotations.open_world_hint is False
+    hints = {tool.name: tool.annotations.read_only_hint for tool in listed.tools}
+    assert [name for name, reads_only in hints.items() if not reads_only] == [
+        "execute_tests",
+        "discover_tests",
+        "cancel_run",
+    ]
+    assert len(of_each_era.client.instructions.splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    "tool, arguments, words",
+    [
+        ("execute_tests", {"targts": ["a"]}, ["targts: no such argument", "known: targets"]),
+        ("execute_tests", {"targets": "test_a.py"}, ["targets: ", "valid list"]),
+        ("execute_tests", {"targets": [1]}, ["targets[0]: "]),
+        ("execute_tests", {"failfast": "yes"}, ["failfast: "]),
+        ("execute_tests", {"failfast": True, "maxfail": 2}, ["maxfail: "]),
+        ("execute_tests", {"last_failed": True, "targets": ["test_a.py"]}, ["last_failed: "]),
+        ("execute_tests", {"detail": "full", "budget": 500}, ["budget: "]),
+        ("execute_tests", {"budget": 199}, ["budget: ", "200"]),
+        ("execute_tests", {"wait": -1, "timeout": 0}, ["wait: ", "timeout: "]),
+        ("execute_tests", {"workers": "many"}, ["workers: "]),
+        ("execute_tests", {"keywords": "x" * 5000}, ["keywords: ", "4096"]),
+        ("execute_tests", {"targets": ["test_a.py"] * 10_001}, ["targets: ", "10000"]),
+        ("execute_tests", {"keywords": "a\0--pdb"}, ["keywords: has a NUL"]),
+        ("execute_tests", {"project": "a\0b"}, ["project: has a NUL"]),
+        ("get_test", {"run_id": "last", "node_id": "a\0b"}, ["node_id: has a NUL"]),
+        ("execute_tests", {"runner": "ruby"}, ["runner: ", "'pytest'"]),
+        ("execute_tests", {"project": ".."}, ["project: ", "outside"]),
+        ("execute_tests", {"project": "nowhere"}, ["project: ", "no such directory"]),
+        ("execute_tests", {"python": "/bin/sh"}, ["python: ", "no interpreter of this project"]),
+        ("get_run", {"run_id": ""}, ["run_id: is needed"]),
+        ("get_run", {"run_id": "../../etc"}, ["run_id: "]),
+        ("get_run", {"run_id": "20000101-000000-aaaaaa"}, ["run_id: "]),
+        ("get_test", {"run_id": "last"}, ["node_id: is needed"]),
+        ("cancel_run", {"run_id": "20000101-000000-aaaaaa"}, ["run_id: ", "not a run under way"]),
+        ("describe_project", {"project": "/"}, ["project: ", "outside"]),
+        ("run_tests", {}, ["no tool 'run_tests'", "execute_tests"]),
+    ],
+)
+def test_a_bad_argument_is_refused_by_its_name(server, run_id, tool, arguments, words):
+    said = server.refusal(tool, **arguments)
+
+    assert all(word in said for word in words), said
+    assert len(said) < 2100
+
+
+def test_every_answer_keeps_to_the_schema_that_was_published(server, run_id):
+    calls = [("execute_tests", {"detail": detail}) for detail in ("summary", "failures", "full")] + [
+        ("discover_tests", {}),
+        ("get_test", {"run_id": run_id, "node_id": "test_a.py::test_bad"}),
+        ("describe_project", {}),
+        *(("get_run", {"run_id": run_id, "select": part}) for part in ("failures", "tests", "output")),
+        *(("get_run", {"run_id": run_id, "select": part}) for part in ("json_report", "files")),
+    ]
+    published = schemas(server)
+    for tool, arguments in calls:
+        jsonschema.validate(server.document(tool, **arguments), published[tool].output_schema)
+
+
+def test_the_whole_document_is_the_one_in_the_archive(of_each_era):
+    document = of_each_era.document("execute_tests", detail="full")
+
+    uri = f"proctor://runs/{document['run_id']}/result.json"
+    (kept,) = of_each_era.do(of_each_era.client.read_resource(uri)).contents
+    assert json.loads(kept.text) == document
+    assert [test["outcome"] for test in document["tests"]] == ["passed", "failed", "failed"]
+    assert document["json_report"]["summary"] == {"passed": 1, "failed": 2, "total": 3, "collected": 3}
+    assert "said by bad" in document["text_output"]
+    assert document["omitted"] == {}
+
+
+def test_failures_are_told_in_both_halves(server, run_id):
+    result = server.call("get_run", run_id=run_id)
+
+    document = result.structured_content
+    assert document["outcome"] == "failed"
+    assert document["exit_code"] == 1
+    assert [test["node_id"] for test in document["tests"]] == [
+        "test_a.py::test_bad",
+        "test_a.py::test_also_bad",
+    ]
+    assert "assert [1, 2] == [1, 3]" in document["tests"][0]["traceback"]
+    assert document["omitted"]["tests"] == 1
+    assert text_of(result).startswith("2 failed 1 passed\n")
+    assert "::test_bad :8 assert [1, 2] == [1, 3]" in text_of(result)
+
+
+def test_a_summary_is_the_counts_and_the_ids(of_each_era):
+    result = of_each_era.call("execute_tests", detail="summary")
+
+    assert result.structured_content["failing"] == ["test_a.py::test_bad", "test_a.py::test_also_bad"]
+    assert result.structured_content["summary"]["passed"] == 1
+    assert text_of(result).splitlines() == [
+        "2 failed 1 passed",
+        "test_a.py::test_bad",
+        "test_a.py::test_also_bad",
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments, outcomes",
+    [
+        ({"targets": ["test_a.py::test_good"]}, (1, 0, 0)),
+        ({"keywords": "bad and not also"}, (0, 1, 2)),
+        ({"markers": "slow"}, (1, 0, 2)),
+        ({"failfast": True}, (1, 1, 0)),
+        ({"maxfail": 2}, (1, 2, 0)),
+        ({"workers": 2}, (1, 2, 0)),
+        ({"keywords": "", "runner": "", "python": ""}, (1, 2, 0)),
+    ],
+)
+def test_a_selection_does_what_it_says(server, arguments, outcomes):
+    counts = server.document("execute_tests", **arguments)["summary"]
+
+    assert (counts["passed"], counts["failed"], counts["deselected"]) == outcomes
+
+
+def test_what_failed_last_can_be_run_again(server):
+    server.document("execute_tests")
+    document = server.document("execute_tests", last_failed=True)
+
+    assert document["summary"]["failed"] == document["summary"]["total"] == 2
+    assert document["notices"] == []
+
+
+def test_with_no_failures_on_record_everything_runs_and_that_is_said(server, project):
+    write_project(project / "clean", {"test_clean.py": "def test_clean(): pass"})
+    result = server.call("execute_tests", project="clean", last_failed=True)
+
+    assert result.structured_content["outcome"] == "passed"
+    assert "no failures on record" in text_of(result)
+    assert result.structured_content["notices"] == ["no failures on record: everything was run"]
+
+
+def test_tests_are_listed_a_page_at_a_time(server):
+    whole = server.document("discover_tests")
+    second = server.document("discover_tests", offset=1, limit=1)
+
+    assert whole["total"] == second["total"] == 3
+    assert [test["node_id"] for test in whole["tests"]] == [
+        "test_a.py::test_good",
+        "test_a.py::test_bad",
+        "test_a.py::test_also_bad",
+    ]
+    assert whole["tests"][0] == {"node_id": "test_a.py::test_good", "line": 3, "markers": ["slow"]}
+    assert second["tests"] == whole["tests"][1:2]
+    assert server.document("discover_tests", markers="slow")["total"] == 1
+
+
+def test_a_run_is_read_part_by_part(server, run_id):
+    first = server.document("get_run", run_id=run_id, select="tests", limit=2)
+    rest = server.document("get_run", run_id=run_id, select="tests", offset=2)
+    past = server.document("get_run", run_id=run_id, select="tests", offset=3)
+    output = server.document("get_run", run_id=run_id, select="output", offset=5, limit=20)
+    report = server.document("get_run", run_id=run_id, select="json_report", offset=1, limit=1)
+
+    assert [len(page["tests"]) for page in (first, rest, past)] == [2, 1, 0]
+    assert "offset=2" in first["omitted"]["call"]
+    assert past["omitted"] == {}
+    assert output["text_output"] == "=" * 20
+    assert "offset=25" in output["omitted"]["call"]
+    assert [test["nodeid"] for test in report["json_report"]["tests"]] == ["test_a.py::test_bad"]
+
+
+def test_one_test_is_told_whole(server, run_id):
+    result = server.call("get_test", run_id=run_id, node_id="test_a.py::test_bad")
+
+    assert result.structured_content["captured"] == {"call": {"stdout": "said by bad\n"}}
+    assert "assert [1, 2] == [1, 3]" in result.structured_content["test"]["traceback"]
+    assert "said by bad" in text_of(result)
+    assert "test_a.py::test_bad" in server.refusal("get_test", run_id=run_id, node_id="test_ba")
+
+
+def test_a_project_is_described(server):
+    about = server.document("describe_project")
+
+    assert about["runner"] == "pytest"
+    assert about["markers"] == ["slow"]
+    assert about["test_paths"] == ["test_a.py"]
+    assert about["pytest"] == pytest.__version__
+    assert about["problem"] is None
+
+
+def test_resources_have_what_answers_leave_out(of_each_era, run_id):
+    listed = of_each_era.do(of_each_era.client.list_resources()).resources
+    templates = of_each_era.do(of_each_era.client.list_resource_templates()).resource_templates
+    (output,) = of_each_era.do(
+        of_each_era.client.read_resource(f"proctor://runs/{run_id}/output.txt")
+    ).contents
+    (test,) = of_each_era.do(of_each_era.client.read_resource(f"proctor://runs/{run_id}/tests/1")).contents
+
+    assert all(resource.uri.endswith("/result.json") for resource in listed)
+    assert 1 <= len(listed) <= 10
+    assert len(templates) == 3
+    assert "said by bad" in output.text
+    assert json.loads(test.text)["test"]["node_id"] == "test_a.py::test_bad"
+    for uri in ("proctor://runs/last/../../x", f"proctor://runs/{run_id}/tests/99", "file:///etc/passwd"):
+        with pytest.raises(MCPError):
+            of_each_era.do(of_each_era.client.read_resource(uri))
+
+
+def test_running_tests_needs_nothing_of_the_protocol(tmp_path):
+    write_project(tmp_path, {"test_a.py": "def test_a(): pass"})
+    script = (
+        "import sys; from proctor.cli.main import main\n"
+        "code = main(['run', '--python', sys.executable])\n"
+        "print(code, sorted({'mcp', 'mcp_types', 'pydantic'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+
+    assert done.stdout.splitlines()[-1] == "0 []", done.stderr
+
+
+def test_without_the_sdk_there_is_a_clear_message(tmp_path):
+    script = (
+        "import importlib.util as u, sys; find = u.find_spec\n"
+        "u.find_spec = lambda name, *more: None if name == 'mcp' else find(name, *more)\n"
+        "from proctor.cli.main import main; sys.exit(main(['mcp']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+
+    assert done.returncode == 4
+    assert "pip install 'proctor[mcp]'" in done.stderr
+
+
+def test_bad_options_are_refused(tmp_path):
+    for arguments in (["--max-runs", "0"], ["--root", "nowhere"]):
+        assert proctor("mcp", *arguments, cwd=tmp_path).code == 4

@@ -1,0 +1,402 @@
+"""Whatever a project does, the answer is right, short, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+import venv
+
+import pytest
+from mcp_testing import talk, text_of
+from proctor_testing import processes_with, write_project
+
+MARK = "PROCTOR_TEST_MARK"
+PASSES = {"test_a.py": "def test_a(): pass"}
+PROJECTS = {
+    "green": {
+        "test_many.py": """
+            import pytest
+
+            @pytest.mark.parametrize("number", range(500))
+            def test_number(number): pass
+        """
+    },
+    "kinds": {
+        "test_a.py": """
+            import pytest
+
+            @pytest.fixture
+            def broken(): raise RuntimeError("no fixture today")
+
+            def test_good(): pass
+            def test_bad(): assert 1 == 2
+            @pytest.mark.skip(reason="not now")
+            def test_skipped(): pass
+            @pytest.mark.xfail
+            def test_expected(): assert 0
+            def test_error(broken): pass
+        """
+    },
+    "uncollectable": {
+        "test_a.py": "import nonexistent_a",
+        "test_b.py": "def test_b(:",
+        "test_c.py": "def test_c(): pass",
+    },
+    "empty": {"readme.txt": "no tests"},
+    "segfault": {
+        "test_a.py": """
+            import ctypes
+
+            def test_before(): pass
+            def test_segfault(): ctypes.string_at(0)
+            def test_after(): pass
+        """
+    },
+    "exit": {
+        "test_a.py": """
+            import os
+
+            def test_before(): pass
+            def test_exit(): os._exit(0)
+            def test_after(): pass
+        """
+    },
+    "loud": {
+        "test_a.py": """
+            import sys
+
+            def test_loud():
+                for line in range(20_000):
+                    print("x" * 50, line)
+                assert 0
+
+            def test_loud_with_a_long_message():
+                assert "y" * 100_000 == "z" * 100_000
+        """
+    },
+    "endless": {
+        "test_a.py": """
+            import subprocess, time
+
+            def test_endless():
+                subprocess.Popen(["sleep", "600"], start_new_session=True)
+                while True: time.sleep(1)
+        """
+    },
+    "breakpoint": {"test_a.py": "def test_stop():\n    breakpoint()"},
+    "failing": {
+        "test_many.py": """
+            import pytest
+
+            @pytest.mark.parametrize("number", range(500))
+            def test_number(number):
+                values = {"number": number, "square": number * number}
+                assert number % 10, f"{values} is no good, whatever it was meant to be"
+        """
+    },
+    "shell": {"test_a b;$(touch pwned).py": "def test_a(): pass"},
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    home = tmp_path_factory.mktemp("projects")
+    for name, files in PROJECTS.items():
+        write_project(home / name, files)
+    return home
+
+
+@pytest.fixture(scope="module")
+def mark():
+    return uuid.uuid4().hex
+
+
+@pytest.fixture(scope="module")
+def server(home, mark):
+    with talk(home, **{MARK: mark}) as talking:
+        yield talking
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(server, mark):
+    yield
+    assert len(processes_with(MARK, mark)) == 1  # the server
+
+
+def size(text):
+    return len(text.encode()) / 3
+
+
+def weight(value):
+    return size(json.dumps(value, ensure_ascii=False))
+
+
+def test_a_green_run_is_short(server):
+    result = server.call("execute_tests", project="green")
+
+    assert text_of(result) == "500 passed\n"
+    document = result.structured_content
+    assert document["outcome"] == "passed"
+    assert document["summary"]["passed"] == 500
+    assert weight(document) <= 350 + weight(document["interpreter"]) + weight(document["command"])
+    assert f"proctor://runs/{document['run_id']}/result.json" in json.dumps(document)
+
+
+def test_each_kind_of_result_is_told(server):
+    document = server.document("execute_tests", project="kinds")
+
+    assert document["outcome"] == "failed"
+    assert {test["node_id"].split("::")[1]: test["outcome"] for test in document["tests"]} == {
+        "test_bad": "failed",
+        "test_skipped": "skipped",
+        "test_expected": "xfailed",
+        "test_error": "error",
+    }
+    messages = [test["message"] or "" for test in document["tests"]]
+    assert any("not now" in message for message in messages)
+    assert any("no fixture today" in message for message in messages)
+
+
+def test_files_that_cannot_be_collected_do_not_hide_the_others(server):
+    document = server.document("execute_tests", project="uncollectable")
+    found = server.document("discover_tests", project="uncollectable")
+
+    assert document["outcome"] == "collection_error"
+    assert [error["file"] for error in document["collection_errors"]] == ["test_a.py", "test_b.py"]
+    assert [test["node_id"] for test in found["tests"]] == ["test_c.py::test_c"]
+    assert [error["file"] for error in found["collection_errors"]] == ["test_a.py", "test_b.py"]
+
+
+def test_a_project_without_tests_says_so(server):
+    result = server.call("execute_tests", project="empty")
+
+    assert result.structured_content["outcome"] == "no_tests"
+    assert text_of(result) == "no tests\n"
+
+
+def test_the_newest_run_is_the_last_whatever_its_project(server):
+    for project in ("empty", "kinds"):
+        document = server.document("execute_tests", project=project)
+
+        assert server.document("get_run", run_id="last")["run_id"] == document["run_id"]
+    listed = server.do(server.client.list_resources()).resources
+    assert f"proctor://runs/{document['run_id']}/result.json" in [resource.uri for resource in listed]
+
+
+def test_an_id_that_is_not_there_is_an_error_that_names_it(server):
+    assert "test_a.py::test_nope" in server.refusal(
+        "execute_tests", project="kinds", targets=["test_a.py::test_nope"]
+    )
+
+
+@pytest.mark.parametrize("project, test", [("segfault", "test_segfault"), ("exit", "test_exit")])
+def test_a_crash_names_its_test_and_what_never_ran(server, project, test):
+    result = server.call("execute_tests", project=project)
+
+    document = result.structured_content
+    assert not result.is_error
+    assert document["outcome"] == "crashed"
+    assert document["current_test"] == f"test_a.py::{test}"
+    assert document["not_run"] == ["test_a.py::test_after"]
+    assert text_of(result).startswith("CRASH")
+    page = server.document("get_run", run_id=document["run_id"], select="tests", offset=1)
+    assert [test["outcome"] for test in page["tests"]] == ["crash"]
+    assert page["not_run"] == ["test_a.py::test_after"]
+
+
+def test_much_output_stays_within_the_budget_and_is_there_page_by_page(server):
+    result = server.call("execute_tests", project="loud")
+    document = result.structured_content
+    run_id = document["run_id"]
+    page = server.document("get_run", run_id=run_id, select="output", offset=1000, limit=5000)
+    test = server.call("get_test", run_id=run_id, node_id="test_a.py::test_loud", budget=2000)
+
+    assert document["outcome"] == "failed"
+    assert weight(document) <= 6000
+    assert size(text_of(result)) <= 6000
+    assert len(document["tests"]) == 2
+    assert len(page["text_output"]) == 5000
+    assert weight(test.structured_content) <= 2000
+    assert size(text_of(test)) <= 2000
+
+
+@pytest.mark.parametrize("budget", [200, 500, 2000, 6000, 20_000])
+def test_a_budget_is_kept_and_failing_ids_survive_longest(server, budget):
+    result = server.call("execute_tests", project="failing", budget=budget)
+
+    document = result.structured_content
+    assert document["outcome"] == "failed"
+    assert document["summary"]["failed"] == 50
+    assert weight(document) <= budget
+    assert size(text_of(result)) <= budget
+    assert text_of(result).startswith("50 failed 450 passed\n")
+    if budget >= 6000:
+        assert len(document["tests"]) == 50
+        assert all(f"[{number}]" in text_of(result) for number in range(0, 500, 10))
+        assert "proctor show" not in text_of(result)
+    elif budget <= 500:
+        assert document["omitted"]
+
+
+def test_every_id_can_be_had_within_a_small_budget(server):
+    run_id = server.document("execute_tests", project="failing", detail="summary", budget=300)["run_id"]
+
+    def all_ids(select):
+        ids = []
+        while page := server.document("get_run", run_id=run_id, select=select, offset=len(ids), budget=800):
+            assert weight(page) <= 800
+            ids += [test["node_id"] for test in page["tests"]]
+            if not page["omitted"]:
+                return ids
+
+    assert all_ids("tests") == [f"test_many.py::test_number[{number}]" for number in range(500)]
+    assert all_ids("failures") == [f"test_many.py::test_number[{number}]" for number in range(0, 500, 10)]
+
+
+def test_a_limit_of_time_is_kept(server):
+    document = server.document("execute_tests", project="endless", timeout=10)
+
+    assert document["outcome"] == "timeout"
+
+
+def test_a_breakpoint_does_not_hang(server):
+    document = server.document("execute_tests", project="breakpoint")
+
+    assert document["outcome"] in ("failed", "interrupted")
+
+
+def test_a_project_without_pytest_is_told_how_to_get_it(server, home):
+    venv.create(home / "kinds" / ".venv")
+    said = server.refusal("execute_tests", project="kinds", python=".venv")
+
+    assert "no pytest in" in said
+    assert "install" in said
+    assert ".venv" in " ".join(server.document("describe_project", project="kinds")["others"])
+
+
+def test_a_project_runs_in_the_environment_that_was_named(tmp_path):
+    root = write_project(tmp_path, PASSES)
+    venv.create(root / "own")
+    (package,) = (root / "own" / "lib").glob("python*/site-packages")
+    (package / "this.pth").write_text(os.path.dirname(os.path.dirname(pytest.__file__)))
+    with talk(root, "--python", "own/bin/python") as server:
+        document = server.document("execute_tests")
+
+    assert document["outcome"] == "passed"
+    assert document["interpreter"] == str(root / "own" / "bin" / "python")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "--pdb",
+        "-pevil",
+        "--basetemp=gone",
+        "--rootdir=/",
+        "@targets.txt",
+        "test_a.py\0",
+        "",
+        "../green",
+        "../green/test_many.py::test_number",
+        "/etc/passwd",
+        "out.py",
+        "out/test_many.py",
+        "nowhere.py",
+        "test_a.py/../../green",
+        "x[/../../green/test_many.py",
+    ],
+)
+def test_a_target_that_is_none_or_leads_out_is_refused(server, home, target):
+    for link, to in (("out.py", "../green/test_many.py"), ("out", "../green")):
+        if not os.path.lexists(home / "kinds" / link):
+            os.symlink(to, home / "kinds" / link)
+    (home / "kinds" / "gone").mkdir(exist_ok=True)
+    before = runs_of(home / "kinds")
+
+    said = server.refusal("execute_tests", project="kinds", targets=["test_a.py", target])
+    assert said.startswith("targets[1]: ")
+    assert server.refusal("discover_tests", project="kinds", targets=[target]).startswith("targets[0]: ")
+    assert (home / "kinds" / "gone").is_dir()
+    assert runs_of(home / "kinds") == before
+
+
+def runs_of(project):
+    return sorted(path.name for path in project.glob(".proctor/runs/*"))
+
+
+@pytest.mark.parametrize("target", ["/bin/true", "../green", "/../green", "/../tool/tool.sh", "nowhere"])
+def test_a_program_outside_of_the_project_is_refused(server, home, target):
+    write_project(home, {"tool/tool.sh": "#!/bin/sh\n"})
+    (home / "tool" / "tool.sh").chmod(0o755)
+    said = server.refusal("execute_tests", project="kinds", runner="command", targets=[target])
+
+    assert said.startswith("targets[0]: ")
+
+
+@pytest.mark.parametrize("name", ["keywords", "markers"])
+def test_an_expression_cannot_become_an_option(server, home, name):
+    result = server.call("execute_tests", project="kinds", **{name: "--basetemp=gone"})
+
+    assert result.is_error or result.structured_content["summary"]["total"] == 0
+    assert (home / "kinds").is_dir()
+
+
+def test_a_name_full_of_shell_is_a_name(server, home):
+    (name,) = PROJECTS["shell"]
+    document = server.document("execute_tests", project="shell", targets=[name])
+
+    assert document["outcome"] == "passed"
+    assert sorted(os.listdir(home / "shell")) == sorted([name, ".proctor", *_caches(home / "shell")])
+
+
+def _caches(root):
+    return [name for name in os.listdir(root) if name in (".pytest_cache", "__pycache__")]
+
+
+def test_many_targets_are_one_run(server):
+    targets = [f"test_many.py::test_number[{number % 500}]" for number in range(10_000)]
+    document = server.document("execute_tests", project="green", targets=targets)
+
+    assert document["outcome"] == "passed"
+    assert document["summary"]["total"] == 500
+    assert weight(document) <= 6000
+
+
+def test_two_projects_at_once_do_not_mix(server):
+    calls = [
+        server.begin(server.client.call_tool("execute_tests", {"project": project}))
+        for project in ("kinds", "exit", "empty", "kinds", "segfault", "empty", "exit", "kinds")
+    ]
+
+    assert [call.result().structured_content["outcome"] for call in calls] == [
+        "failed",
+        "crashed",
+        "no_tests",
+        "failed",
+        "crashed",
+        "no_tests",
+        "crashed",
+        "failed",
+    ]
+
+
+def test_a_run_that_cannot_be_kept_is_answered_all_the_same(tmp_path):
+    root = write_project(tmp_path, {**PROJECTS["kinds"], ".proctor": "in the way"})
+    with talk(root, HOME="", XDG_CACHE_HOME="") as server:
+        document = server.document("execute_tests")
+        again = server.document("get_run", run_id=document["run_id"])
+
+    assert document["outcome"] == again["outcome"] == "failed"
+    assert [test["node_id"] for test in again["tests"]] == [test["node_id"] for test in document["tests"]]
+    assert any("not kept" in notice for notice in document["notices"])
+
+
+def test_programs_of_the_project_run_by_path_and_by_name(server, home):
+    root = write_project(home / "programs", {"checks/good.sh": "#!/bin/sh\nexit 0\n"})
+    (root / "checks" / "good.sh").chmod(0o755)
+    for target in ("checks/good.sh", "/checks/good.sh", "checks", str(root / "checks")):
+        document = server.document("execute_tests", project="programs", runner="command", targets=[target])
+
+        assert document["outcome"] == "passed"
+        assert document["summary"]["total"] == 1
