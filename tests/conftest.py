@@ -6,6 +6,8 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
+collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
+
 # A shell starts its background jobs with these ignored, and programs hand that down to what they start.
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
     if signal.getsignal(number) is signal.SIG_IGN:
