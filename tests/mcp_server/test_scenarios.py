@@ -11,6 +11,8 @@ import pytest
 from mcp_testing import talk, text_of
 from proctor_testing import processes_with, write_project
 
+import proctor
+
 MARK = "PROCTOR_TEST_MARK"
 PASSES = {"test_a.py": "def test_a(): pass"}
 PROJECTS = {
@@ -279,7 +281,8 @@ def test_a_project_runs_in_the_environment_that_was_named(tmp_path):
     root = write_project(tmp_path, PASSES)
     venv.create(root / "own")
     (package,) = (root / "own" / "lib").glob("python*/site-packages")
-    (package / "this.pth").write_text(os.path.dirname(os.path.dirname(pytest.__file__)))
+    ours = [os.path.dirname(os.path.dirname(module.__file__)) for module in (pytest, proctor)]
+    (package / "this.pth").write_text("\n".join(ours))  # proctor too: pytest is told of its plugin there
     with talk(root, "--python", "own/bin/python") as server:
         document = server.document("execute_tests")
 

@@ -37,14 +37,10 @@ class Recording:
         self._entries: list[Entry] = []
         self._logged_output = 0
         self._kept_output = 0
-        for name in (EVENTS_FILE, RESULTS_FILE):
-            self._open(name)
-        self._pending[OUTPUT_FILE] = []  # opened when there is some: programs have files of their own
-
-    def _open(self, name: str) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        self._files[name] = os.open(self.directory.path / name, flags, 0o644)
-        self._pending.setdefault(name, [])
+        for name in (EVENTS_FILE, OUTPUT_FILE, RESULTS_FILE):  # all at once: the directory may vanish
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self._files[name] = os.open(directory.path / name, flags, 0o644)
+            self._pending[name] = []
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         if entry.seq == 0:
@@ -88,8 +84,6 @@ class Recording:
         self._encode(so_far)
         for name, pending in self._pending.items():
             if pending:
-                if name not in self._files:
-                    self._open(name)
                 data = memoryview(b"".join(pending))
                 pending.clear()
                 while data:
@@ -108,6 +102,8 @@ class Recording:
         if self.directory.vanished:
             self._move_to(rescue())
         path = self.directory.path
+        if result.run.source == Voice.PROGRAM:
+            (path / OUTPUT_FILE).unlink(missing_ok=True)  # programs have files of their own
 
         def write(file: int) -> None:
             for chunk in document.chunks(result, loader(path), whole_output(path, result)):
