@@ -81,12 +81,19 @@ def _not_collected(error: CollectionFailed) -> Occurrence:
     return Occurrence(error.file, COLLECT, error.failure)
 
 
+def _told_by(test: TestFinished, phase: Phase) -> Failure:
+    """A public stream tells of a test's failure, not of its phases'."""
+    if phase.longrepr or test.failure is None:
+        return Failure("", phase.longrepr)
+    return test.failure
+
+
 def _of_test(test: TestFinished) -> Iterator[Occurrence]:
     failed = [phase for phase in test.phases if phase.outcome == "failed"]
     if any(phase.subtest is not None for phase in failed):
         failed = [phase for phase in failed if not _only_counts(phase)]
     for phase in failed:
-        failure = phase.failure or Failure("", phase.longrepr)
+        failure = phase.failure or _told_by(test, phase)
         yield Occurrence(test.test, phase.when, failure, phase.subtest or "")
     if not failed:
         yield Occurrence(test.test, CALL, test.failure or Failure("", test.message or ""))

@@ -36,7 +36,8 @@ def _of_test(test: TestFinished, names: _Names, length: int) -> Iterator[Row]:
     if any(phase.subtest is not None for phase in phases):
         phases = [phase for phase in phases if phase.subtest is not None or _raised(phase)]
     for phase in phases:
-        failure = phase.failure or Failure("", phase.longrepr)
+        told = None if phase.longrepr else test.failure  # a public stream tells of the test's failure alone
+        failure = phase.failure or told or Failure("", phase.longrepr)
         shown = error(failure.message or test.message or "", phase.when, length)
         label = name if phase.subtest is None else f"{name} {phase.subtest}"
         yield Row(label, shown, _text(failure.place) or defined)
