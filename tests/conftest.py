@@ -8,8 +8,13 @@ from hypothesis import HealthCheck, settings
 
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 
-# A shell starts its background jobs with these ignored, and programs hand that down to what they start.
-for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+# A shell starts its background jobs with some of these ignored, and nohup everything with another; programs hand
+# that down to what they start.
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
 

@@ -387,7 +387,7 @@ def test_after_enough_failures_the_rest_is_not_run(tmp_path):
 def test_a_test_that_outstays_its_duration_is_ended_and_the_others_run(tmp_path):
     program(tmp_path, "stuck", report(name="done", status="pass") + "import time; time.sleep(1000)")
     (tmp_path / "proctor.toml").write_text(
-        '[[tests]]\nname = "stuck"\ncommand = "./stuck"\nduration = 0.3\n'
+        '[[tests]]\nname = "stuck"\ncommand = "./stuck"\nduration = 4\n'
         '[[tests]]\nname = "fine"\ncommand = "true"\n'
     )
 
@@ -399,12 +399,12 @@ def test_a_test_that_outstays_its_duration_is_ended_and_the_others_run(tmp_path)
 
 
 def test_a_test_can_ask_for_more_time_and_for_less(tmp_path):
-    more = "import os, time; os.write(3, b'duration save\\nduration 1h\\n'); time.sleep(1)"
+    more = "import os, time; os.write(3, b'duration save\\nduration 1h\\n'); time.sleep(5)"
     less = "import os, time; os.write(3, b'duration -1d\\n'); time.sleep(1000)"
     program(tmp_path, "more", more)
     program(tmp_path, "less", less)
     (tmp_path / "proctor.toml").write_text(
-        '[[tests]]\nname = "more"\ncommand = "./more"\nduration = 0.5\n'
+        '[[tests]]\nname = "more"\ncommand = "./more"\nduration = 4\n'
         '[[tests]]\nname = "less"\ncommand = "./less"\nduration = "1h"\n'
     )
 
@@ -415,7 +415,7 @@ def test_the_limit_of_the_run_holds_whatever_a_test_asks_for(tmp_path):
     program(tmp_path, "t/a", "import os, time; os.write(3, b'duration 1h\\n'); time.sleep(1000)")
     program(tmp_path, "t/b", "pass")
 
-    found = document(tmp_path, "--timeout", "0.5", "t")
+    found = document(tmp_path, "--timeout", "3", "t")
 
     assert outcomes(found) == {"/t/a": "timeout"}
     assert found["outcome"] == "timeout"
