@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 
-# A shell starts its background jobs with some of these ignored, and nohup everything with another; programs hand
-# that down to what they start.
+# A shell starts its background jobs with some of these ignored, and nohup everything with another; and
+# programs hand that down to what they start.
 for number, handler in (
     (signal.SIGINT, signal.default_int_handler),
     (signal.SIGQUIT, signal.SIG_DFL),
