@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from proctor_testing import run_suite, write_project
+from proctor_testing import clean_environment, run_suite, write_project
 from render_testing import failed, passed, run_of
 
 from proctor import events as e
@@ -195,7 +195,9 @@ def test_what_pytest_prints_is_not_changed_by_looking_on(tmp_path):
 
     root = write_project(tmp_path, {"lib.py": LIBRARY, "test_values.py": KINDS["values"]})
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    plain = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+    plain = subprocess.run(
+        command, cwd=root, env=clean_environment(), capture_output=True, text=True, check=False
+    ).stdout
     seen = run_suite(root, "--format", "json", "--", "-p", "no:cacheprovider").document["text_output"]
 
     def without_times(text: str) -> str:

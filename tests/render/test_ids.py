@@ -31,6 +31,12 @@ def test_every_id_can_be_read_back(failing, others):
     assert sorted(expand(lines, list(map(neutral, known)))) == sorted(map(neutral, failing))
 
 
+def test_the_name_of_a_test_does_not_stand_for_others():
+    failing = ["t.py::test_x", "t.py::test_x[1]", "t.py::test_x[2]"]
+
+    assert factored(failing, Known([*failing, "t.py::test_a"])) == ["t.py::test_x", "t.py::test_x{[1],[2]}"]
+
+
 def test_what_ids_have_in_common_is_written_once():
     failing = [f"t.py::TestA::test_users_{verb}" for verb in ("add", "drop")] + [
         "t.py::test_x[1]",

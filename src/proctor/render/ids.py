@@ -39,6 +39,8 @@ class Known:
         tests = list(tests)
         self.files = Counter(map(file_of, tests))
         self.functions = Counter(map(parametrized_of, tests))
+        for test in self.functions.keys() & set(tests):  # its name is taken: it cannot stand for others
+            del self.functions[test]
 
 
 def factored(tests: Sequence[str], known: Known) -> list[str]:
