@@ -42,6 +42,23 @@ class RunOutcome(StrEnum):
     CANCELLED = "cancelled"
 
 
+#: Of several suites the worst speaks for all: the first of these that one of them has. That a suite has no
+#: tests is no fault where another one has some.
+WORST_FIRST = (
+    RunOutcome.INTERNAL_ERROR,
+    RunOutcome.USAGE_ERROR,
+    RunOutcome.INTERRUPTED,
+    RunOutcome.CANCELLED,
+    RunOutcome.TIMEOUT,
+    RunOutcome.CRASHED,
+    RunOutcome.RUNNING,
+    RunOutcome.INCOMPLETE,
+    RunOutcome.COLLECTION_ERROR,
+    RunOutcome.FAILED,
+    RunOutcome.PASSED,
+    RunOutcome.NO_TESTS,
+)
+
 EXIT_CODES = {
     RunOutcome.PASSED: 0,
     RunOutcome.FAILED: 1,

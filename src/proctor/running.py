@@ -18,6 +18,7 @@ from proctor.outcome import RunOutcome
 from proctor.process.attachments import FileStore
 from proctor.relay import Relay, Sink
 from proctor.result import Result
+from proctor.wire.relabel import SuiteLabels, relabelled
 from proctor.wire.reported import Labels
 
 #: Takes each finished result of the control channel, as one line of its normal form.
@@ -158,6 +159,7 @@ class Running:
             self._result_lines.append(shelf.recording.result)
         self.keeps_results = bool(self._result_lines)
         self.labels = Labels()
+        self._suites: SuiteLabels | None = None  # in a run of several
         self._relay = Relay(started, [*sinks, *shelf.sinks])
         for notice in shelf.notices:
             self.publish(e.Noticed(notice))
@@ -180,14 +182,30 @@ class Running:
     def stop(self, reason: RunOutcome) -> None:
         self.publish(e.RunStopped(reason))
 
+    def enter(self, suite: e.SuiteEntered) -> None:
+        """One of several suites begins."""
+        if self._suites is None:
+            self._suites = SuiteLabels()
+        self._suites.enter()
+        self.publish(suite)
+
+    def leave(self) -> None:
+        """All processes of the present suite are gone."""
+        self._relay.close_suite(self.now())
+
     def publish(self, event: e.Event) -> None:
-        self._relay.publish(event, self.now())
+        self.publish_all((event,))
 
     def publish_all(self, events: Sequence[e.Event]) -> None:
+        if self._suites is not None:
+            events = [relabelled(event, self._suites.label) for event in events]
         self._relay.publish_all(events, self.now())
 
     def publish_parts(self, parts: list[e.TestFinished]) -> None:
-        self._relay.publish_parts(parts, self.now())
+        if self._suites is not None:
+            self.publish_all(parts)
+        else:
+            self._relay.publish_parts(parts, self.now())
 
     def write_result(self, line: bytes) -> None:
         for write in self._result_lines:

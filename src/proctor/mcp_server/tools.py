@@ -32,7 +32,7 @@ from proctor.mcp_server.schemas import (
     GetTest,
     check,
 )
-from proctor.prepare import prepare
+from proctor.prepare import prepare, runners
 from proctor.running import Keeping
 from proctor.spec import RunSpec, Selection
 
@@ -140,7 +140,7 @@ class Tools:
         places = self.places
         root = places.project(wish.project)
         settings = config.load(root)
-        runner = wish.runner or config.usual_runner(settings)
+        runner = ",".join(runners(wish.runner, root, settings))
         targets = places.targets(wish.targets, root, runner, settings)
         spec = RunSpec(
             str(root),

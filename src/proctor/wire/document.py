@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.result import Result
+from proctor.result import Result, SuiteRecord
 from proctor.wire import json_report
 from proctor.wire.json_report import Load
 
@@ -28,7 +29,7 @@ def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]
     """The document as JSON. `load` gives the text of a file of the run, by its relative path."""
     yield _opened(_head(result))
     yield b',"tests":'
-    yield from _list(test(entry, load) for entry in result.tests.values())
+    yield from _list(_tests(result, load))
     yield b',"json_report":'
     yield _opened(json_report.head(result))
     if result.collectors:
@@ -47,6 +48,35 @@ def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]
         "stderr": result.stderr.text(output_path),
     }
     yield b"," + _encoder.encode(tail)[1:] + b"\n"
+
+
+def _tests(result: Result, load: Load) -> Iterator[TestEntry]:
+    if not result.suites:
+        yield from (test(entry, load) for entry in result.tests.values())
+        return
+    told = 0
+    for suite in result.suites:
+        for entry in suite.tests(result):
+            told += 1
+            yield msgspec.structs.replace(test(entry, load), suite=suite.entered.name)
+    yield from (test(entry, load) for entry in islice(result.tests.values(), told, None))
+
+
+def _suite(suite: SuiteRecord) -> dict[str, Any]:
+    entered, finished, exited = suite.entered, suite.finished, suite.exited
+    return {
+        "name": entered.name,
+        "runner": entered.runner,
+        "outcome": finished.outcome,
+        "reason": finished.reason,
+        "exit_code": exited.exit_code if exited else None,
+        "signal": exited.signal if exited else None,
+        "counts": suite.counts,
+        "duration": round(finished.seconds, 6),
+        "interpreter": entered.interpreter,
+        "command": entered.command,
+        "root": suite.described.root if suite.described else entered.cwd,
+    }
 
 
 def _opened(facts: dict[str, Any]) -> bytes:
@@ -83,6 +113,7 @@ def _head(result: Result) -> dict[str, Any]:
         "command": result.run.command,
         "source": result.run.source,
         "started": result.run.started,
+        **({"suites": [_suite(suite) for suite in result.suites]} if result.suites else {}),
         "current_test": result.current_test,
         "omitted": {},
         "notices": result.notices,
@@ -104,6 +135,7 @@ class TestEntry(msgspec.Struct, omit_defaults=True):
     properties: dict[str, Any] | None = None
     subtests: tuple[dict[str, Any], ...] = ()
     part_of: str = ""
+    suite: str = ""  # in a run of several
 
 
 def test(entry: e.TestFinished, load: Load) -> TestEntry:
