@@ -17,7 +17,7 @@ from proctor import events as e
 from proctor.errors import LaunchError, UsageError
 from proctor.launch import Artifact, Launch, Voice
 from proctor.listener import Listener
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import BAD, ENOUGH, Outcome, RunOutcome
 from proctor.prepare import Prepared
 from proctor.process.deadline import Ending
 from proctor.process.stop import Stop
@@ -112,8 +112,8 @@ def _timestamp() -> str:
 class _Job:
     """A process that is running, and what is understood of it."""
 
-    def __init__(self, process: Supervised, listener: Listener) -> None:
-        self.process, self.listener = process, listener
+    def __init__(self, process: Supervised, listener: Listener, reads_lines: bool) -> None:
+        self.process, self.listener, self.reads_lines = process, listener, reads_lines
         self.ending: Ending | None = None
 
     def take(self, chunks: list[Chunk], now: float, interrupted: bool) -> None:
@@ -217,7 +217,8 @@ class _Crew:
             self._run.publish(e.ChannelBroken(str(error)))
 
     def _adopt(self, launch: Launch, process: Supervised) -> None:
-        self._jobs.append(_Job(process, Listener(self._run, launch, self._prepared.limits)))
+        listener = Listener(self._run, launch, self._prepared.limits)
+        self._jobs.append(_Job(process, listener, launch.voice is Voice.LINES))
 
     def _announce(self, suite: Suite) -> None:
         """Programs are known before they run; the parts that they report on are not."""
@@ -243,9 +244,17 @@ class _Crew:
             for process, chunks in self._watch.wait([job.process for job in self._jobs], self._patience(now)):
                 job = next(job for job in self._jobs if job.process is process)
                 job.take(chunks, now, self._run.result.interrupted is not None)
+                if job.reads_lines and job.ending is None and self._enough() and not self._run.stopped:
+                    self._cut(job, now)
             self._run.tick()
             for job in [job for job in self._jobs if job.process.done]:
                 self._bury(job)
+
+    def _cut(self, job: _Job, now: float) -> None:
+        """What only prints its results has not been told how many may fail."""
+        limit = f"stopped after {self._spec.maxfail} {'failure' if self._spec.maxfail == 1 else 'failures'}"
+        self._run.publish(e.SessionInterrupted(e.Failure(ENOUGH, limit)))
+        job.stop(RunOutcome.FAILED, now)
 
     def _start_more(self) -> None:
         self._look_at_stop()

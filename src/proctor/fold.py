@@ -11,7 +11,7 @@ from typing import assert_never
 
 from proctor import events as e
 from proctor.launch import Voice
-from proctor.outcome import Outcome, RunOutcome
+from proctor.outcome import ENOUGH, Outcome, RunOutcome
 from proctor.result import Mark, Result, SuiteRecord
 from proctor.verdict import run_verdict, verdict
 
@@ -240,7 +240,8 @@ def _lost(result: Result) -> tuple[Outcome, str]:
         return Outcome.ERROR, f"run {result.stopped}"
     if result.interrupted is not None:
         failure = result.interrupted.failure
-        return Outcome.ERROR, failure.message or failure.type
+        outcome = Outcome.NOT_RUN if failure.type == ENOUGH else Outcome.ERROR
+        return outcome, failure.message or failure.type
     if result.channel_error is not None:
         return Outcome.ERROR, f"not heard of again: {result.channel_error}"
     if result.exited is None or result.finished is not None:

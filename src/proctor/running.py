@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
@@ -19,8 +19,10 @@ from proctor.outcome import RunOutcome
 from proctor.process.attachments import FileStore
 from proctor.relay import Relay, Sink
 from proctor.result import Result
-from proctor.wire.relabel import SuiteLabels, relabelled
 from proctor.wire.reported import Labels
+
+if TYPE_CHECKING:
+    from proctor.wire.relabel import SuiteLabels
 
 #: Takes each finished result of the control channel, as one line of its normal form.
 ResultLine: TypeAlias = Callable[[bytes], None]
@@ -158,7 +160,7 @@ class Running:
             self._result_lines.append(shelf.recording.result)
         self.keeps_results = bool(self._result_lines)
         self.labels = Labels()
-        self._suites: SuiteLabels | None = None  # in a run of several
+        self._suites: SuiteLabels | None = None  # in a run of several suites
         self._relay = Relay(started, [*sinks, *shelf.sinks])
         for notice in shelf.notices:
             self.publish(e.Noticed(notice))
@@ -184,6 +186,8 @@ class Running:
     def enter(self, suite: e.SuiteEntered) -> None:
         """One of several suites begins."""
         if self._suites is None:
+            from proctor.wire.relabel import SuiteLabels  # most runs have one
+
             self._suites = SuiteLabels()
         self._suites.enter()
         self.publish(suite)
@@ -197,7 +201,7 @@ class Running:
 
     def publish_all(self, events: Sequence[e.Event]) -> None:
         if self._suites is not None:
-            events = [relabelled(event, self._suites.label) for event in events]
+            events = [self._suites.relabelled(event) for event in events]
         self._relay.publish_all(events, self.now())
 
     def publish_parts(self, parts: list[e.TestFinished]) -> None:

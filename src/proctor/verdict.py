@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from proctor.events import SuiteFinished
 from proctor.launch import Voice
-from proctor.outcome import BAD, WORST_FIRST, Outcome, RunOutcome
+from proctor.outcome import BAD, ENOUGH, WORST_FIRST, Outcome, RunOutcome
 from proctor.result import Result
 
 # pytest's exit codes
@@ -22,6 +22,8 @@ def verdict(result: Result) -> tuple[RunOutcome, str]:
         return _programs(result)
     if result.source == Voice.REPORT:
         return _reported(result)
+    if result.interrupted is not None and result.interrupted.failure.type == ENOUGH:
+        return RunOutcome.FAILED, result.interrupted.failure.message
     if result.exited is None:
         return _unseen(result)
     if result.exited.signal == "SIGINT":

@@ -140,11 +140,11 @@ class Tools:
         places = self.places
         root = places.project(wish.project)
         settings = config.load(root)
-        runner = ",".join(runners(wish.runner, root, settings))
-        targets = places.targets(wish.targets, root, runner, settings)
+        chosen = runners(wish.runner, root, settings)
+        targets = places.targets(wish.targets, root, chosen, settings)
         spec = RunSpec(
             str(root),
-            runner,
+            ",".join(chosen),
             Selection(targets, wish.keywords, wish.markers),
             timeout=config.seconds(settings.timeout, "timeout") or USUAL_TIMEOUT,
             memory=config.size(settings.memory, "memory"),

@@ -33,7 +33,7 @@ def names(asked: str) -> tuple[str, ...]:
     wanted = [name.strip() for name in asked.split(",")]
     for name in wanted:
         if name not in RUNNERS:
-            raise UsageError(f"no runner for {name!r}; known: {', '.join(RUNNERS)}")
+            raise UsageError(f"runner: no runner for {name!r}; known: {', '.join(RUNNERS)}")
     return tuple(name for name in RUNNERS if name in wanted)
 
 

@@ -24,6 +24,7 @@ _OWN_BATS = (
     "tests/bats/bin/bats",
     "test/test_helper/bats/bin/bats",
 )
+_MERGED = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
 _VENDORED = re.compile(r"(^|/)(node_modules|bats|bats-core|test_helper|\.[^/]+)/")
 _TEST = re.compile(r"""[ \t]*@test[ \t]+(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+))[ \t]+\{""")
 _SPECIAL = re.compile(r"[][\\.*^$+?(){}|]")
@@ -145,6 +146,8 @@ def _launch(
         argv, reader = _bats(path, tests if narrowed else (), spec, environ), "bats"
     else:
         argv, reader = (*_program(path, environ), *spec.arguments), "tap"
+        if file.endswith(_PERL):
+            argv = (*_MERGED, *argv)  # Test::More explains failures on stderr, each behind its point
     return Launch(
         () if spec.collect_only else argv,
         spec.root,

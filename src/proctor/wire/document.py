@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 import msgspec
@@ -41,7 +41,7 @@ def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]
         yield b',"warnings":' + _encoder.encode(json_report.warnings(result))
     yield b"}"
     tail = {
-        "collection_errors": [_collection_error(error) for error in result.collection_errors],
+        "collection_errors": list(_collection_errors(result)),
         "warnings": _warnings(result.warnings),
         "not_run": result.not_run,
         "text_output": result.output.text(output_path),
@@ -76,6 +76,8 @@ def _suite(suite: SuiteRecord) -> dict[str, Any]:
         "interpreter": entered.interpreter,
         "command": entered.command,
         "root": suite.described.root if suite.described else entered.cwd,
+        "source": entered.source,
+        "not_run": finished.not_run,
     }
 
 
@@ -168,6 +170,14 @@ def test(entry: e.TestFinished, load: Load) -> TestEntry:
         subtests,
         entry.part_of,
     )
+
+
+def _collection_errors(result: Result) -> Iterator[dict[str, Any]]:
+    names: list[str] = []
+    for suite in result.suites:
+        names += [suite.entered.name] * (suite.end.collection_errors - len(names))
+    for error, name in zip_longest(result.collection_errors, names):
+        yield _collection_error(error) | ({"suite": name} if name else {})
 
 
 def _collection_error(error: e.CollectionFailed) -> dict[str, Any]:

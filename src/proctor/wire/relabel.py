@@ -21,7 +21,10 @@ class SuiteLabels:
         """Another suite begins."""
         self._own = {}
 
-    def label(self, name: str) -> str:
+    def relabelled(self, event: e.Event) -> e.Event:
+        return relabelled(event, self._label)
+
+    def _label(self, name: str) -> str:
         found = self._own.get(name)
         if found is None:
             found, number = name, 1

@@ -14,7 +14,7 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.result import Excerpt
-from proctor.wire import diagnostics, node
+from proctor.wire import diagnostics, node, test_more
 from proctor.wire.report import COLLECTION_ERROR, Lines, finished, refined, seconds_of, text_of
 
 MAX_DEPTH = 50
@@ -267,7 +267,8 @@ def _point(ok: bool, text: str, depth: int, number: int) -> Point:
 
 def _finished(point: Point, values: dict[str, str], name: str) -> e.TestFinished:
     outcome = refined(point.outcome(), values.get("outcome"))
-    message = point.reason or _message(point, values)
+    explained = test_more.read(point.comments.text()) if not values else None
+    message = point.reason or (explained.message if explained else _message(point, values))
     phases = tuple(_phases(point.parts)) if point.parts is not None else ()
     faults = [f"{phase.subtest}: {phase.longrepr}" for phase in phases if phase.outcome == "failed"]
     if point.parts is not None and (gap := point.parts.gap()):
@@ -279,7 +280,8 @@ def _finished(point: Point, values: dict[str, str], name: str) -> e.TestFinished
     elif outcome is Outcome.PASSED and not phases and "duration_ms" in values and node.is_file(name):
         outcome, message = Outcome.ERROR, node.SILENT
     traceback = values.get("traceback", "") or (point.yaml.text() or point.comments.text()).rstrip()
-    failure = e.Failure(values.get("name", "") or values.get("type", ""), message, _at(values.get("at")))
+    kind = values.get("name", "") or values.get("type", "")
+    failure = explained or e.Failure(kind, message, _at(values.get("at")))
     event = finished(
         name,
         outcome,
