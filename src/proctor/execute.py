@@ -202,6 +202,8 @@ class _Crew:
 
     def _perform_suite(self, suite: Suite, begun: Supervised | None) -> None:
         self._artifacts = ()
+        if suite.deselected:
+            self._run.publish(e.TestsDeselected(suite.deselected))
         if begun is not None:
             self._adopt(suite.launches[0], begun)
         elif _is_process(suite):
@@ -227,8 +229,6 @@ class _Crew:
         names = (*(launch.name for launch in programs), *(test.name for test in known))
         tags = {launch.name: launch.tags for launch in programs if launch.tags}
         places = {test.name: e.Place(test.file, test.line) for test in known}
-        if suite.deselected:
-            self._run.publish(e.TestsDeselected(suite.deselected))
         self._run.publish(e.TestsSelected(names, tags, places))
         self._run.publish(e.SuiteStarted(suite.name, _timestamp(), len(names)))
         if not self._spec.collect_only:

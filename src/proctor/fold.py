@@ -109,11 +109,14 @@ def _settle(result: Result, event: e.TestFinished) -> None:
 
 
 def _enter(result: Result, event: e.SuiteEntered, at: float) -> None:
+    if result.in_suite:
+        _leave(
+            result, e.SuiteFinished(RunOutcome.INCOMPLETE, reason="another suite began before its end"), at
+        )
     result.entered, result.in_suite, result.mark = event, True, result.marked(at)
     result.suite = result.count = result.interrupted = result.broke = result.finished = None
     result.fault = result.channel_error = result.exited = None
     result.build, result.filtered_out = "", 0
-    result.running = {}
 
 
 def _leave(result: Result, event: e.SuiteFinished, at: float) -> None:
@@ -183,7 +186,7 @@ def closing_events(result: Result, seconds: float) -> list[e.Event]:
         return [*endings, finished, e.RunFinished(outcome, seconds, _not_run(result), why)]
     if result.suites:
         outcome, why = run_verdict(result)
-        return [e.RunFinished(outcome, seconds, _not_run(result), why)]
+        return [*_test_endings(result), e.RunFinished(outcome, seconds, _not_run(result), why)]
     outcome, why = verdict(result)
     return [*_endings(result), e.RunFinished(outcome, seconds, _not_run(result), why)]
 
@@ -201,7 +204,11 @@ def _endings(result: Result) -> list[e.Event]:
         known = sum(1 for _ in result.own_selected()) + len(result.own_errors())
         name = result.entered.name if result.entered else result.run.runner
         endings.append(e.SuiteStarted(name, result.run.started, known))
-    return endings + [_ending(result, test) for test in result.running]
+    return endings + _test_endings(result)
+
+
+def _test_endings(result: Result) -> list[e.Event]:
+    return [_ending(result, test) for test in result.running]
 
 
 def _not_run(result: Result, first: int = 0) -> tuple[str, ...]:
