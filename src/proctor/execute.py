@@ -193,7 +193,8 @@ class _Crew:
     def _next(self, suite: Suite, then: Then) -> list[Suite]:
         """What follows a build. That nothing can is the fault of a suite that has no tests yet."""
         try:
-            return suites(suite.runner, then(self._artifacts))
+            plan = then(self._artifacts)
+            return suites(suite.runner, plan) if plan.launches or plan.deselected else []
         except UsageError as error:
             self._run.enter(e.SuiteEntered(suite.runner, suite.runner, (), self._spec.root))
             self._run.publish(e.ChannelBroken(str(error)))
