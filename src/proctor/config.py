@@ -13,8 +13,6 @@ from proctor.errors import ConfigError
 from proctor.spec import TestProgram
 from proctor.wire.ledger import Limits
 
-RUNNERS = ("pytest", "command")
-
 
 class TestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One of [[tool.proctor.tests]]."""
@@ -87,11 +85,6 @@ def _check(section: object, path: Path) -> Settings:
         if value is not None and value < least:
             raise ConfigError(f"{path}: {name} is {value}; it must be at least {least}")
     return settings
-
-
-def usual_runner(settings: Settings) -> str:
-    """Unless somebody asks for another."""
-    return settings.runner or ("command" if settings.tests else "pytest")
 
 
 def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, str]:

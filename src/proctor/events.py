@@ -113,6 +113,17 @@ class RunStarted(Fact, frozen=True):
     source: str = "control"  # a Voice
 
 
+class SuiteEntered(Fact, frozen=True):
+    """One of several suites of the run begins: every fact up to its `SuiteFinished` is of that suite."""
+
+    name: str
+    runner: str
+    command: tuple[str, ...]
+    cwd: str
+    interpreter: str = ""
+    source: str = "control"  # a Voice
+
+
 class SuiteDescribed(Fact, frozen=True):
     """The framework said who it is."""
 
@@ -264,6 +275,15 @@ class Noticed(Fact, frozen=True):
     text: str
 
 
+class SuiteFinished(Fact, frozen=True):
+    """What one of several suites came to. A run of a single suite has `RunFinished` for that."""
+
+    outcome: RunOutcome
+    seconds: float = 0.0
+    not_run: tuple[str, ...] = ()
+    reason: str = ""
+
+
 class RunFinished(Fact, frozen=True):
     """Always the last entry."""
 
@@ -280,6 +300,7 @@ Event: TypeAlias = (
     | FileAttached
     | OutputReceived
     | RunStarted
+    | SuiteEntered
     | SuiteDescribed
     | CollectorFinished
     | TestsSelected
@@ -295,6 +316,7 @@ Event: TypeAlias = (
     | RunStopped
     | ProcessExited
     | Noticed
+    | SuiteFinished
     | RunFinished
 )
 

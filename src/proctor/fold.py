@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from proctor import events as e
-from proctor.outcome import Outcome, RunOutcome
-from proctor.result import Result
-from proctor.verdict import verdict
+from proctor.launch import Voice
+from proctor.outcome import ENOUGH, Outcome, RunOutcome
+from proctor.result import Mark, Result, SuiteRecord
+from proctor.verdict import run_verdict, verdict
 
 
 def begin(started: e.RunStarted) -> Result:
@@ -74,11 +75,17 @@ def fold(result: Result, entry: e.Entry) -> None:
                 result.exited = event
         case e.Noticed():
             result.notices.append(event.text)
+        case e.SuiteEntered():
+            _enter(result, event, entry.at)
+        case e.SuiteFinished():
+            _leave(result, event, entry.at)
         case e.RunFinished():
+            _sum_up(result)
             result.outcome = event.outcome
             result.reason = event.reason
             result.seconds = event.seconds
             result.not_run = event.not_run
+            _never_began(result, event.not_run)
         case _:
             assert_never(event)
 
@@ -99,6 +106,57 @@ def _settle(result: Result, event: e.TestFinished) -> None:
     result.counts[event.outcome] += 1
     if event.outcome in (Outcome.CRASH, Outcome.TIMEOUT) and result.current_test is None:
         result.current_test = event.test
+
+
+def _enter(result: Result, event: e.SuiteEntered, at: float) -> None:
+    if result.in_suite:
+        _leave(
+            result, e.SuiteFinished(RunOutcome.INCOMPLETE, reason="another suite began before its end"), at
+        )
+    result.entered, result.in_suite, result.mark = event, True, result.marked(at)
+    result.suite = result.count = result.interrupted = result.broke = result.finished = None
+    result.fault = result.channel_error = result.exited = None
+    result.build, result.filtered_out = "", 0
+
+
+def _leave(result: Result, event: e.SuiteFinished, at: float) -> None:
+    if result.entered is None or not result.in_suite:
+        return  # a suite that never began has nothing to end
+    result.in_suite = False
+    _never_began(result, event.not_run)
+    result.suites.append(
+        SuiteRecord(
+            result.entered,
+            event,
+            result.suite,
+            result.count,
+            result.filtered_out or len(result.own_deselected()),
+            result.broke,
+            result.exited,
+            result.mark,
+            result.marked(at),
+        )
+    )
+
+
+def _never_began(result: Result, tests: tuple[str, ...]) -> None:
+    for test in tests:
+        result.running.pop(test, None)
+
+
+def _sum_up(result: Result) -> None:
+    """What the present suite was said to be is the run's again."""
+    suites = result.suites
+    if not suites:
+        return
+    result.entered, result.in_suite, result.mark = None, False, Mark()
+    result.count = sum(suite.count or 0 for suite in suites)
+    result.filtered_out = sum(suite.filtered_out for suite in suites)
+    result.finished = None
+    result.suite = next((suite.described for suite in suites if suite.described), None)
+    result.broke = next((suite.broke for suite in suites if suite.broke), None)
+    ends = [suite.exited for suite in suites if suite.exited]
+    result.exited = next((end for end in ends if end.exit_code), ends[-1] if ends else None)
 
 
 def conclude(phases: Sequence[e.Phase]) -> Outcome:
@@ -127,14 +185,49 @@ def conclude(phases: Sequence[e.Phase]) -> Outcome:
 
 def closing_events(result: Result, seconds: float) -> list[e.Event]:
     """Endings for whatever has none, then the verdict: to be sent the way of all other events."""
-    endings: list[e.Event] = []
-    if result.count is None:
-        known = len(result.selected) + len(result.collection_errors)
-        endings.append(e.SuiteStarted(result.run.runner, result.run.started, known))
-    endings += [_ending(result, test) for test in result.running]
-    not_run = tuple(t for t in result.selected if t not in result.tests and t not in result.running)
+    if not (result.in_suite or result.suites):
+        outcome, why = verdict(result)
+        return [*_endings(result), e.RunFinished(outcome, seconds, _not_run(result), why)]
+    endings = suite_closing_events(result, seconds) if result.in_suite else _test_endings(result)
+    finished = next((event for event in endings if isinstance(event, e.SuiteFinished)), None)
+    ended = [*(suite.finished for suite in result.suites), *([finished] if finished else [])]
+    missed = tuple(test for suite in ended for test in suite.not_run if test not in result.tests)
+    outcome, why = run_verdict(result, finished)
+    return [*endings, e.RunFinished(outcome, seconds, missed, why)]
+
+
+def suite_closing_events(result: Result, at: float) -> list[e.Event]:
+    """The same for the present one of several suites."""
     outcome, why = verdict(result)
-    return [*endings, e.RunFinished(outcome, seconds, () if result.run.collect_only else not_run, why)]
+    seconds = max(0.0, at - result.mark.at)
+    return [*_endings(result), e.SuiteFinished(outcome, seconds, _not_run(result), why)]
+
+
+def _endings(result: Result) -> list[e.Event]:
+    endings: list[e.Event] = []
+    if result.count is None and result.source != Voice.BUILD:
+        known = sum(1 for _ in result.own_selected()) + len(result.own_errors())
+        name = result.entered.name if result.entered else result.run.runner
+        endings.append(e.SuiteStarted(name, result.run.started, known))
+    return endings + _test_endings(result)
+
+
+def _test_endings(result: Result) -> list[e.Event]:
+    return [] if _had_enough(result) else [_ending(result, test) for test in result.running]
+
+
+def _had_enough(result: Result) -> bool:
+    """We ended the process because others had failed: the tests that it was running count as never begun."""
+    return result.interrupted is not None and result.interrupted.failure.type == ENOUGH
+
+
+def _not_run(result: Result) -> tuple[str, ...]:
+    """Of the present suite: tests that were to run and never began."""
+    if result.run.collect_only:
+        return ()
+    tests, running = result.tests, result.running
+    missed = [test for test in result.own_selected() if test not in tests and test not in running]
+    return (*missed, *running) if _had_enough(result) else tuple(missed)
 
 
 def _ending(result: Result, test: str) -> e.TestFinished:
