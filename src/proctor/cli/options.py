@@ -12,6 +12,7 @@ from proctor.config import RUNNERS, usual_runner
 from proctor.config import visible as visible
 from proctor.errors import UsageError
 from proctor.spec import RunSpec, Selection
+from proctor.targets import meant
 
 
 def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -65,7 +66,9 @@ def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **mo
         raise UsageError(f"no runner for {runner!r}; known: {', '.join(RUNNERS)}")
     timeout = parsed.timeout if parsed.timeout is not None else settings.timeout
     memory = parsed.memory if parsed.memory is not None else settings.memory
-    selection = Selection(tuple(parsed.targets), parsed.keywords, parsed.markers)
+    programs = [test.name for test in config.programs(settings)] if runner == "command" else []
+    targets = tuple(meant(target, root, programs) for target in parsed.targets)
+    selection = Selection(targets, parsed.keywords, parsed.markers)
     return RunSpec(
         str(root),
         runner,

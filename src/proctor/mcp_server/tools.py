@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,14 +11,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from proctor import config
-from proctor.archive.history import last_failed
+from proctor.archive.history import only_last_failed
 from proctor.archive.lookup import LAST, find_run, read_run
 from proctor.archive.store import list_runs
 from proctor.errors import ProctorError, UsageError
 from proctor.mcp_server import answers, describe, records
 from proctor.mcp_server.answers import Reply
 from proctor.mcp_server.one_test import one_test
-from proctor.mcp_server.places import TARGET_BYTES, Places
+from proctor.mcp_server.places import Places
 from proctor.mcp_server.records import Record
 from proctor.mcp_server.runs import Plan, Progress, Run, Runs
 from proctor.mcp_server.schemas import (
@@ -154,7 +153,7 @@ class Tools:
         if isinstance(wish, ExecuteTests):
             spec = _as_wished(spec, wish)
             if wish.last_failed:
-                spec, notices = _only_last_failed(spec, places.environ)
+                spec, notices = only_last_failed(spec, places.environ)
         prepared = prepare(spec, settings, places.python(wish.python, root, settings), places.environ)
         environ = config.visible(places.environ, settings.hide_environment)
         return Plan(spec, prepared, environ, Keeping(not spec.collect_only, settings.keep_runs), notices)
@@ -203,18 +202,6 @@ def _as_wished(spec: RunSpec, wish: ExecuteTests) -> RunSpec:
         workers=str(wish.workers),
         timeout=wish.timeout or spec.timeout,
     )
-
-
-def _only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec, tuple[str, ...]]:
-    failed = last_failed(Path(spec.root), environ)
-    if not failed:
-        return spec, ("no failures on record: everything was run",)
-    notices: tuple[str, ...] = ()
-    if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
-        failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
-        notices = (f"too many failures to name: their {len(failed)} files were run",)
-    chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
-    return msgspec.structs.replace(spec, selection=chosen), notices
 
 
 def _record(run: Run) -> Record:
