@@ -44,7 +44,7 @@ def on_a_terminal(command: list[str], cwd: Path, environ: Mapping[str, str]) -> 
         written += piece
     os.close(ours)
     process.wait(GUARD)
-    return written.decode()
+    return text_of(written)
 
 
 def block(text: str) -> str:
@@ -120,6 +120,17 @@ def test_each_way_to_fail_has_its_row_however_pytest_is_told_to_print(project, v
 
     assert ran.code == 1, ran.err
     assert block(ran.out) == expected(version)
+
+
+@each_version
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
+def test_each_way_to_fail_has_the_same_row_on_a_terminal(project, version, workers):
+    command = [version.interpreter(), "-m", "pytest", *QUIET, "-p", "proctor_pytest", *workers, *EVERYTHING]
+    environ = clean_environment(PYTHONPATH=str(SOURCE), TERM="xterm", **AGENT)
+
+    text = on_a_terminal(command, project, environ)
+
+    assert block(text.replace("\r\n", "\n")) == expected(version)
 
 
 def test_every_place_in_the_expected_rows_exists():

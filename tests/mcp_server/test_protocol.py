@@ -288,6 +288,32 @@ def test_tests_are_listed_a_page_at_a_time(server):
     assert server.document("discover_tests", markers="slow")["total"] == 1
 
 
+@pytest.mark.parametrize(
+    "arguments, total",
+    [
+        ({"targets": ["test_a.py::test_good"]}, 1),
+        ({"keywords": "bad"}, 2),
+        ({"runner": "pytest", "python": sys.executable, "project": "."}, 3),
+    ],
+)
+def test_a_list_of_tests_is_narrowed_as_a_run_is(server, arguments, total):
+    assert server.document("discover_tests", **arguments)["total"] == total
+
+
+def test_a_list_of_tests_keeps_to_its_budget_and_says_how_to_go_on(server, project):
+    body = "import pytest\n@pytest.mark.parametrize('n', range(300))\ndef test_n(n): pass\n"
+    write_project(project / "many", {"test_many.py": body})
+    found = []
+    while True:
+        page = server.document("discover_tests", project="many", budget=2000, offset=len(found))
+        assert len(json.dumps(page)) / 3 <= 2000
+        found += [test["node_id"] for test in page["tests"]]
+        if not page["omitted"]:
+            break
+
+    assert found == [f"many/test_many.py::test_n[{number}]" for number in range(300)]
+
+
 def test_a_run_is_read_part_by_part(server, run_id):
     first = server.document("get_run", run_id=run_id, select="tests", limit=2)
     rest = server.document("get_run", run_id=run_id, select="tests", offset=2)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import uuid
 import venv
 
 import pytest
 from mcp_testing import talk, text_of
-from proctor_testing import document_of, environment, interpreters, processes_with, write_project
+from proctor_testing import GUARD, document_of, environment, interpreters, processes_with, write_project
 
 import proctor
 
@@ -462,3 +463,50 @@ def test_an_environment_without_pytest_is_no_reason_to_look_elsewhere(tmp_path):
     assert "install" in said
     assert about["pytest"] is None
     assert "no pytest" in about["problem"]
+
+
+def test_nothing_of_the_project_is_touched_but_the_archive(tmp_path):
+    quiet = "[pytest]\naddopts = -p no:cacheprovider\n"
+    root = write_project(tmp_path / "project", {**PROJECTS["kinds"], "pytest.ini": quiet})
+    before = listed(tmp_path)
+    with talk(root, PYTHONDONTWRITEBYTECODE="1") as server:
+        run_id = server.document("execute_tests")["run_id"]
+        server.document("discover_tests")
+        server.document("get_run", run_id=run_id, select="output")
+        server.document("get_test", run_id=run_id, node_id="test_a.py::test_bad")
+        server.document("describe_project")
+
+    assert runs_of(root) == [run_id]
+    assert listed(tmp_path) == before
+
+
+def listed(home):
+    """Every file and when it was written, without archives."""
+    return {
+        str(path): path.stat().st_mtime_ns
+        for path in home.rglob("*")
+        if ".proctor" not in path.parts and path.is_file()
+    }
+
+
+def test_a_gigabyte_of_output_is_answered_in_the_same_few_words(tmp_path):
+    body = """
+        import os
+
+        def test_loud(capfd):
+            with capfd.disabled():
+                for _ in range(1024):
+                    os.write(1, b"x" * ((1 << 20) - 1) + b"\\n")
+            assert 0
+    """
+    root = write_project(tmp_path, {"test_a.py": body})
+    with talk(root) as server:
+        result = server.call("execute_tests", budget=2000, wait=GUARD)
+        document = result.structured_content
+        page = server.document("get_run", run_id=document["run_id"], select="output", offset=1 << 29, limit=9)
+
+    assert document["outcome"] == "failed"
+    assert weight(document) <= 2000
+    assert size(text_of(result)) <= 2000
+    assert page["text_output"] == "x" * 9
+    shutil.rmtree(root / ".proctor")
