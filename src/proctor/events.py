@@ -1,9 +1,9 @@
 """The facts of a run, in the order they became known. Frozen, flat, and true whoever reads them.
 
 Time and order are not part of a fact: they live in the envelope, `Entry`.
-"""
 
-from __future__ import annotations
+Annotations are values here, not texts, because msgspec has to read them whenever proctor starts.
+"""
 
 from typing import Any, TypeAlias
 
@@ -44,7 +44,7 @@ class Failure(Fact, frozen=True):
     fixture: str = ""  # whose setup or teardown it was
     calls: tuple[Calls, ...] = ()  # the way through user code to the place, outermost first
     difference: tuple[str, ...] = ()  # where two values that were compared differ
-    causes: tuple[Failure, ...] = ()  # what it was raised from, or the members of its group
+    causes: "tuple[Failure, ...]" = ()  # what it was raised from, or the members of its group
 
 
 class CrashSite(Fact, frozen=True):

@@ -12,6 +12,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.archive import store
+from proctor.archive.inside import remove
 from proctor.archive.recording import OUTPUT_LIMIT, Recording
 from proctor.errors import LaunchError
 from proctor.outcome import RunOutcome
@@ -135,9 +136,7 @@ class Shelf:
         unused = self.kept if error is LaunchError else None  # nothing was started: there is nothing to keep
         for leftover in (self._scratch, unused):
             if leftover is not None:
-                import shutil
-
-                shutil.rmtree(leftover, ignore_errors=True)
+                remove(leftover)
 
 
 class Running:
