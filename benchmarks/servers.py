@@ -111,7 +111,7 @@ def _call(talk: Talk, server: Server) -> Spent:
     answer = talk.ask("tools/call", {"name": server.tool, "arguments": server.arguments})
     spent = Spent(talk.cpu() - cpu, time.perf_counter() - wall)
     if server.shows not in json.dumps(answer):
-        raise SystemExit(f"{server.tool} did not run the tests: {str(answer)[:500]}")
+        raise SystemExit(f"{server.tool} did not run the tests: {str(answer)[-2000:]}")
     return spent
 
 
@@ -122,7 +122,7 @@ def bench_servers(quick: bool) -> str:
     servers = _servers(root, bare)
     rounds: dict[str, list[Round]] = defaultdict(list)
     pytests: list[Spent] = []
-    count = 2 if quick else 15
+    count = 2 if quick else 7
     for number in range(count + 1):
         print(f"servers, round {number} of {count}", file=sys.stderr, flush=True)
         done = {name: one_round(server, root) for name, server in servers.items()}

@@ -28,5 +28,5 @@ def _is_there(target: str, root: Path, programs: Collection[str]) -> bool:
         return True
     below = root / target.lstrip("/")  # the name of a program, or of a part of its results
     return any(target == name or target.startswith(f"{name}/") for name in programs) or any(
-        path.is_file() for path in (below, *below.parents) if path != root and path.is_relative_to(root)
+        os.path.isfile(path) for path in (below, *below.parents) if path != root and path.is_relative_to(root)
     )

@@ -120,4 +120,5 @@ def test_an_agent_can_paste_them_too(tmp_path):
             assert test["outcome"] == "failed"
             assert told["test"]["node_id"] == test["node_id"]
         assert server.document("discover_tests", targets=[r"\#first.py"])["total"] == 1
-        assert "targets[0]" in server.refusal("execute_tests", targets=[r"..\|/x"])
+        for target in (r"..\|/x", r"\|" * 2000, r"a\u0000b", "\\"):
+            assert "targets[0]" in server.refusal("execute_tests", targets=[target])
