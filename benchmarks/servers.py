@@ -177,7 +177,7 @@ def _starting(rounds: dict[str, list[Round]]) -> str:
         for name, found in rounds.items()
     ]
     head = ["server", "initialize, CPU ms", "ratio", "wall ms", "ratio", "idle RSS, MB", "ratio"]
-    limit = f"Limit of the ratios of {PROCTOR}: {MOST}.\n"
+    limit = f"Limit of the ratios of {PROCTOR}: {MOST}. Rounds: {len(floor)}.\n"
     return f"{table(head, rows)}\n{limit}"
 
 
