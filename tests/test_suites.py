@@ -93,6 +93,21 @@ def test_a_target_goes_to_whoever_owns_it(mixed, arguments, tests, several):
     assert ("suites" in document) == several
 
 
+def test_a_file_calls_for_its_runner_wherever_it_is(tmp_path):
+    write_project(tmp_path, {"test_a.py": "def test_a(): pass\n", "deep/down/a.t": TAP % ""})
+
+    assert outcomes(run_suite(tmp_path, "--format", "json").document) == {"test_a.py::test_a": "passed"}
+    document = run_suite(tmp_path, "deep/down/a.t", "--format", "json").document
+    assert list(outcomes(document)) == ["deep/down/a.t::one", "deep/down/a.t::two"]
+
+
+def test_a_project_without_python_asks_for_no_interpreter(tmp_path):
+    write_project(tmp_path, {"t/a.t": TAP % ""})
+    ran = proctor("run", "--python", "/nowhere/python", "--format", "json", cwd=tmp_path)
+
+    assert (ran.code, ran.document["runner"]) == (0, "tap")
+
+
 def test_a_target_that_nobody_owns_is_refused(mixed):
     ran = run_suite(mixed, "tests/nothing.txt")
 
@@ -149,6 +164,17 @@ def test_what_is_told_live_is_told_again_from_the_log(mixed):
     agent = (mixed / "agent.out").read_text()
     assert proctor("show", "events.out", "--format", "agent", cwd=mixed).out == agent
     assert proctor("show", "json.out", "--format", "agent", cwd=mixed).out == agent
+
+
+def test_a_log_that_is_cut_anywhere_is_incomplete_and_says_so(mixed):
+    run_suite(mixed, "-o", "events=whole")
+    lines = (mixed / "whole").read_text().splitlines(keepends=True)
+    for count in range(1, len(lines), 5):
+        (mixed / "cut").write_text("".join(lines[:count]))
+        ran = proctor("show", "cut", "--format", "agent", cwd=mixed)
+
+        assert ran.code == 2
+        assert "the stream ends without its final line" in ran.out, count
 
 
 def test_junit_has_a_suite_for_each(mixed):
