@@ -14,7 +14,7 @@ from proctor.errors import ConfigError
 from proctor.spec import TestProgram
 from proctor.wire.ledger import Limits
 
-RUNNERS = ("pytest", "command")
+RUNNERS = ("pytest", "command", "node", "vitest", "jest")
 
 
 class TestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,8 @@ from proctor.process import interpreter as interpreters
 from proctor.runners import pytest_suite
 from proctor.spec import RunSpec
 from proctor.wire.ledger import Limits
+
+_PLANNERS = ("node", "vitest", "jest")  # loaded when they are asked for: most runs are of pytest
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -37,6 +40,9 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
 
         plan = command.plan(spec, config.programs(settings), environ.get("PATH", ""))
         return Prepared(plan.launches, Voice.PROGRAM, settings.limits, deselected=plan.deselected)
+    if spec.runner in _PLANNERS:
+        plan = import_module(f"proctor.runners.{spec.runner}").plan(spec, environ)
+        return Prepared(plan.launches, plan.launches[0].voice, settings.limits)
     return _pytest(spec, settings, python, environ)
 
 
