@@ -17,10 +17,11 @@ const LISTING = "PROCTOR_LISTING"; // look for tests, run none
 const LEFT = "PROCTOR_NODE_LEFT"; // so many tests may fail before it is enough
 const OLDEST = 20;
 
-/** Hand over the stream of test events, the first time that it says something. Nothing else leads to it. */
+/** Hand over the stream of test events, the first time that it says something: nothing else leads to it.
+    There may be another, for tests that were not asked for, which nobody reads. */
 function onTestStream(listen) {
   Readable.prototype.emit = function (...said) {
-    if (this.constructor.name === "TestsStream") {
+    if (this.constructor.name === "TestsStream" && this.listenerCount("data")) {
       delete Readable.prototype.emit;
       listen(this);
     }
@@ -79,6 +80,7 @@ class RunReporter {
     this.notes.drain();
     const about = this.about(file);
     const error = details.error;
+    if (error && error.exitCode === undefined && error.signal === undefined) return; // not its end, but ours
     const cause = error?.signal ?? `the process exited with ${error?.exitCode ?? 0}`;
     if (about.enough) this.session.stopped(file, "enough tests had failed");
     else if (this.session.lost(file, error?.signal ? cause : `${cause} during the test`)) about.failed = true;

@@ -92,7 +92,7 @@ class Session {
     this.ended = false; // the tool came to its end; its exit status is still to come
     this.started = Date.now();
     this.seen = new Map();
-    this.open = new Map(); // id -> file
+    this.open = new Map(); // id -> the file that runs, and the place of the test
     this.told = 0;
     this.say({ toolchain: { node: process.versions.node, ...toolchain } });
     this.say({ suite: { root: process.cwd(), cwd: process.cwd() } });
@@ -118,8 +118,9 @@ class Session {
   /** `file` is the one that runs; a test may be `written` in another. */
   begin(id, file, line, written = file) {
     if (this.open.has(id)) return;
-    this.open.set(id, file);
-    this.channel.send({ name: id, status: "error", partial: true, file: relative(written), line: line || 0 });
+    const place = { file: relative(written), line: line || 0 };
+    this.open.set(id, { file, place });
+    this.channel.send({ name: id, status: "error", partial: true, ...place });
   }
 
   end(id, phases) {
@@ -134,7 +135,10 @@ class Session {
   /** The process of a file is gone: what was still running in it has crashed. Returns whether anything was. */
   lost(file, cause) {
     const ids = this.running(file);
-    for (const id of ids) this.end(id, [{ when: "???", outcome: "failed", longrepr: cause, failure: { message: cause } }]);
+    for (const id of ids) {
+      const failure = { message: cause, place: this.open.get(id).place };
+      this.end(id, [{ when: "???", outcome: "failed", longrepr: cause, failure }]);
+    }
     return ids.length > 0;
   }
 
@@ -144,7 +148,7 @@ class Session {
   }
 
   running(file) {
-    return [...this.open].filter(([, of]) => of === file).map(([id]) => id);
+    return [...this.open].filter(([, test]) => test.file === file).map(([id]) => id);
   }
 
   fileFailed(file, failure, longrepr) {

@@ -7,6 +7,7 @@ import shared from "./proctor_session.cjs";
 
 const STOPPED = /^At file: .*:(\d+):\d+$/m;
 const NOTES = "PROCTOR_VITEST_NOTES";
+const PATIENCE = 1000; // milliseconds for vitest's own word on a test that is noted to have ended
 const WORKER = fileURLToPath(new URL("vitest_worker.mjs", import.meta.url));
 
 export default class VitestReporter {
@@ -40,7 +41,14 @@ export default class VitestReporter {
     const test = this.tests.get(task);
     if (!test) return;
     if (word === "began") this.begin(test);
-    else test.ended = rest;
+    else {
+      test.ended = rest;
+      setTimeout(() => this.endByNote(test), PATIENCE).unref();
+    }
+  }
+
+  endByNote(test) {
+    if (!test.told && test.ended) this.end(test, noted(...test.ended));
   }
 
   begin(test) {
@@ -61,7 +69,7 @@ export default class VitestReporter {
 
   onTestCaseResult(test) {
     const known = this.tests?.get(test.id);
-    if (!known || this.wish.listing) return;
+    if (!known || known.told || this.wish.listing) return;
     this.end(known, { ...phaseOf(test), ...this.printed.get(test.id) });
     this.printed.delete(test.id);
   }
@@ -102,7 +110,7 @@ export default class VitestReporter {
   /** What a module's worker did not live to tell: first from its notes, then by the fact that it is gone. */
   abandoned(module, cause) {
     for (const test of this.tests.values()) {
-      if (test.file === module.moduleId && !test.told && test.ended) this.end(test, noted(...test.ended));
+      if (test.file === module.moduleId) this.endByNote(test);
     }
     const isOver = !["pending", "queued"].includes(module.state());
     if (!isOver && !this.session.lost(module.moduleId, cause)) this.session.fileFailed(module.moduleId, { message: cause }, cause);
@@ -155,8 +163,8 @@ function explained(file, error) {
   return facts;
 }
 
-function noted(state, milliseconds, message) {
+function noted(state, milliseconds, errors) {
   const phase = { when: "call", outcome: "passed", duration: milliseconds / 1000 };
-  if (state === "skip") return { ...phase, outcome: "skipped" };
-  return state === "pass" ? phase : { ...phase, outcome: "failed", failure: { message }, longrepr: message };
+  if (state === "fail") return { ...phase, ...failed(errors[0] ?? { message: "it failed" }, errors) };
+  return state === "pass" ? phase : { ...phase, outcome: "skipped" };
 }

@@ -8,6 +8,10 @@ const PLACE = process.env.PROCTOR_VITEST_NOTES;
 const state = globalThis.__vitest_worker__;
 const MARK = Symbol.for("proctor.watched");
 
+function told({ name, message, stack, expected, actual, diff }) {
+  return { name, message, stack, expected, actual, diff };
+}
+
 function watch(writer) {
   const running = new Set();
   let current = state.current;
@@ -21,7 +25,7 @@ function watch(writer) {
         const { state: reached, duration, errors } = test.result ?? {};
         if (!reached || reached === "run") continue;
         running.delete(test);
-        writer.write("ended", test.id, reached, duration ?? 0, errors?.[0]?.message ?? "");
+        writer.write("ended", test.id, reached, duration ?? 0, (errors ?? []).map(told));
       }
       if (task?.type === "test" && !running.has(task)) {
         running.add(task);

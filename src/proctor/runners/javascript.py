@@ -93,7 +93,8 @@ def sources(directory: Path) -> Iterator[Path]:
 
 
 def chosen(spec: RunSpec) -> Chosen:
-    """What the targets name. A file among them is wanted whole, whatever else is named in it."""
+    """What the targets name. With a whole file among them, the others are wanted whole, too: no tool has one
+    set of names for each file."""
     if spec.selection.markers:
         raise UsageError(f"{spec.runner} has no markers; leave out -m, or use -k")
     root = Path(spec.root)
@@ -111,9 +112,7 @@ def chosen(spec: RunSpec) -> Chosen:
             names[name] = None
         else:
             whole = True
-    if whole and names:
-        raise UsageError("whole files and single tests in one run; name either the one or the other")
-    return Chosen(tuple(files), tuple(names))
+    return Chosen(tuple(files), () if whole else tuple(names))
 
 
 def exactly(names: Iterable[str]) -> str:
