@@ -97,33 +97,40 @@ export default class VitestReporter {
     this.end({ id, file: module.moduleId, line: suite.location?.line }, { ...failed(error), when: "setup", duration: 0 });
   }
 
-  onTestRunEnd(modules, errors) {
+  onTestRunEnd(modules, errors, reason) {
     if (!this.session) return;
-    this.notes?.drain();
-    const causes = errors.filter((error) => !error.VITEST_TEST_PATH);
-    const cause = causes.length ? saidLast(causes[0]) : "its worker ended before it did";
-    for (const module of modules) if (!this.wish.listing) this.abandoned(module, cause);
-    for (const error of errors) this.unhandled(error, modules);
     this.session.ended = true;
+    if (this.wish.listing) return;
+    this.notes.drain();
+    const { cause, isOurs } = whyCut(errors, reason);
+    for (const module of modules) this.cutOff(module, cause, isOurs);
+    for (const error of errors) if (error.VITEST_TEST_PATH) this.unhandled(error.VITEST_TEST_PATH, error);
+    if (modules.every(isOver)) for (const error of errors) if (!error.VITEST_TEST_PATH) this.unhandled(process.cwd(), error);
   }
 
   /** What a module's worker did not live to tell: first from its notes, then by the fact that it is gone. */
-  abandoned(module, cause) {
-    for (const test of this.tests.values()) {
-      if (test.file === module.moduleId) this.endByNote(test);
-    }
-    const isOver = !["pending", "queued"].includes(module.state());
-    if (!isOver && !this.session.lost(module.moduleId, cause)) this.session.fileFailed(module.moduleId, { message: cause }, cause);
+  cutOff(module, cause, isOurs) {
+    for (const test of this.tests.values()) if (test.file === module.moduleId) this.endByNote(test);
+    if (isOver(module)) return;
+    if (isOurs) this.session.stopped(module.moduleId, cause);
+    else if (!this.session.lost(module.moduleId, cause)) this.session.fileFailed(module.moduleId, { message: cause }, cause);
   }
 
-  /** Nobody's fault that we know: a promise that nobody waited for, or a worker of which nothing is known. */
-  unhandled(error, modules) {
-    const file = error.VITEST_TEST_PATH;
-    if (file) this.session.fileFailed(file, failureOf(error), error.stack ?? error.message);
-    else if (modules.every((module) => !["pending", "queued"].includes(module.state()))) {
-      this.session.fileFailed(process.cwd(), failureOf(error), error.stack ?? error.message);
-    }
+  /** Of no test in particular: a promise that nobody waited for, as a rule. */
+  unhandled(file, error) {
+    this.session.fileFailed(file, failureOf(error), error.stack ?? error.message);
   }
+}
+
+function isOver(module) {
+  return !["pending", "queued"].includes(module.state());
+}
+
+/** Why modules are not over when the run is, and whether that was wanted. */
+function whyCut(errors, reason) {
+  const [first] = errors.filter((error) => !error.VITEST_TEST_PATH);
+  if (first) return { cause: saidLast(first), isOurs: false };
+  return { cause: reason === "passed" ? "vitest left it out" : "enough tests had failed", isOurs: reason !== "passed" };
 }
 
 function saidLast(error) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from proctor.errors import UsageError
 from proctor.launch import Launch
 from proctor.runners import javascript
 from proctor.runners.plan import Plan
@@ -26,8 +27,10 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     wanted = javascript.chosen(spec)
     pattern, told = javascript.names(spec, wanted.names)
     options = [f"--testNamePattern={pattern}"] if pattern else []
+    if spec.maxfail > 1:
+        raise UsageError(f"jest cannot stop after {spec.maxfail} failures; -x stops it after the first")
     if spec.maxfail:
-        options.append(f"--bail={spec.maxfail}")
+        options.append("--bail")
     if spec.workers not in ("", "auto"):
         options.append(f"--maxWorkers={spec.workers}")
     tool = javascript.own_tool(Path(spec.root), "jest", environ.get("PATH", ""))
