@@ -68,7 +68,7 @@ class JestReporter {
   fileFailed(file, result) {
     const error = result.testExecError;
     const text = shared.plain(result.failureMessage || error.stack || error.message);
-    const said = shared.plain(error.message || "").trim();
+    const said = shared.plain(error.message || "").trim() || firstLine(text);
     if (this.session.lost(file, said)) return;
     this.session.fileFailed(file, explained(file, error, said, text), text);
   }
@@ -85,7 +85,7 @@ function keyOf(file, { ancestorTitles, title }) {
 function phaseOf(result) {
   const phase = { when: "call", outcome: "passed", duration: (result.duration ?? 0) / 1000 };
   if (result.status === "failed") {
-    const text = shared.plain(result.failureMessages.join("\n"));
+    const text = result.failureMessages.map(shared.trace).join("\n");
     return { ...phase, outcome: "failed", failure: failureOf(result), longrepr: text };
   }
   if (result.status === "passed") return result.failing ? { ...phase, outcome: "skipped", wasxfail: "" } : phase;
@@ -101,6 +101,11 @@ function failureOf(result) {
   if (compared && "expected" in compared) facts.expected = shared.shown(compared.expected);
   if (compared && "actual" in compared) facts.actual = shared.shown(compared.actual);
   return facts;
+}
+
+/** Below the mark and the title that jest gives to such a text. */
+function firstLine(text) {
+  return text.split("\n").map((line) => line.trim()).find((line) => line && !line.startsWith("●")) ?? "it gives no reason";
 }
 
 /** Why a file has no tests. A parser's own words are behind those of jest, which are always the same. */

@@ -82,8 +82,12 @@ class FileReporter {
     if (!node.isSuite && !node.whole.id) return;
     const phase = phaseOf(data);
     if (node.isSuite) this.suiteEnded(node, phase);
-    else if (node.whole !== node) node.whole.parts.push({ ...phase, subtest: node.path.slice(node.whole.path.length).join(" > ") });
-    else this.tell(node, [...node.parts, phase]);
+    else if (node.whole === node) this.tell(node, [...node.parts, phase]);
+    else if (phase.outcome !== "failed" || phase.failure) this.partEnded(node, phase);
+  }
+
+  partEnded(node, phase) {
+    node.whole.parts.push({ ...phase, subtest: node.path.slice(node.whole.path.length).join(" > ") });
   }
 
   /** A group fails by itself if its body or one of its hooks does. */
@@ -161,7 +165,7 @@ function failed(error) {
   }
   const hook = error.failureType === "hookFailed" ? /\b(before|after)/.exec(error.message) : null;
   const when = hook ? (hook[1] === "before" ? "setup" : "teardown") : "call";
-  return { when, failure: facts, longrepr: shared.plain(thrown.stack ?? facts.message) };
+  return { when, failure: facts, longrepr: shared.trace(thrown.stack ?? facts.message) };
 }
 
 /** Groups are entered, so that their tests are found; tests and hooks are not. */
@@ -175,6 +179,13 @@ function runNothing() {
   };
 }
 
+/** Node's tests were made and have not come to their end, for which it waits. Node 20 begins late: it may not even
+    have announced them. */
+function isWaiting() {
+  const isUsed = process.moduleLoadList.some((name) => name.endsWith("internal/test_runner/harness"));
+  return isUsed && process.listeners("beforeExit").some((listener) => listener.name === "exitHandler");
+}
+
 /** Begin to note. Returns what listens to the stream of events, once there is one. */
 function report({ place, listing, left }) {
   const entry = path.resolve(process.argv[1] ?? "");
@@ -183,6 +194,7 @@ function report({ place, listing, left }) {
   process.on("uncaughtExceptionMonitor", (error) => {
     notes.write("threw", entry, shared.failure(error), shared.plain(error?.stack ?? error));
   });
+  process.on("exit", () => isWaiting() && notes.write("cut short", entry));
   const reporter = new FileReporter(notes, entry, left);
   return (stream) => reporter.listen(stream);
 }

@@ -49,7 +49,7 @@ class RunReporter {
 
   /** What is known of a file. */
   about(file) {
-    if (!this.files.has(file)) this.files.set(file, { heard: false, found: 0, failed: false, threw: null, enough: false });
+    if (!this.files.has(file)) this.files.set(file, { heard: false, found: 0, failed: false, threw: null, enough: false, cut: false });
     return this.files.get(file);
   }
 
@@ -59,6 +59,7 @@ class RunReporter {
     else if (word === "found") this.found(about, ...rest);
     else if (word === "threw") about.threw = rest;
     else if (word === "enough") about.enough = true;
+    else if (word === "cut short") about.cut = true;
     else if (this.listing) return;
     else if (word === "began") this.session.begin(rest[0], file, rest[2], rest[1]);
     else if (word === "ended") this.ended(about, ...rest);
@@ -84,7 +85,8 @@ class RunReporter {
     const cause = error?.signal ?? `the process exited with ${error?.exitCode ?? 0}`;
     if (about.enough) this.session.stopped(file, "enough tests had failed");
     else if (this.session.lost(file, error?.signal ? cause : `${cause} during the test`)) about.failed = true;
-    if (error && !about.failed) this.fileFailed(file, about, cause);
+    const isCut = about.cut && !about.found;
+    if (error ? !about.failed : isCut) this.fileFailed(file, about, isCut ? `${cause} before its tests ran` : cause);
     else if (!about.found && !this.chosen) this.script(file, details);
     if (about.enough) process.exit(1);
   }

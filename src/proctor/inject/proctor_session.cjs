@@ -152,7 +152,7 @@ class Session {
   }
 
   fileFailed(file, failure, longrepr) {
-    this.say({ collection_errors: [{ id: relative(file), failure, longrepr: plain(longrepr) }] });
+    this.say({ collection_errors: [{ id: relative(file), failure, longrepr: trace(longrepr) }] });
   }
 
   finish(exitStatus) {
@@ -197,6 +197,13 @@ function places(stack) {
   return found;
 }
 
+/** A stack without the frames of tools and of node itself, unless there are no others. */
+function trace(stack) {
+  const lines = plain(stack ?? "").split("\n");
+  const kept = lines.filter((line) => !/^\s*at /.test(line) || (FRAME.test(line) && !line.includes("/node_modules/")));
+  return (kept.some((line) => FRAME.test(line)) ? kept : lines).join("\n");
+}
+
 /** What an error says and where it comes from; whatever is thrown is an error here. */
 function failure(error, depth = 0) {
   if (error === null || typeof error !== "object") return { type: typeof error, message: cut(util.inspect(error, SHOWN)) };
@@ -231,7 +238,8 @@ function open(toolchain) {
   const channel = Channel.take();
   if (!channel) return null;
   const session = new Session(channel, toolchain);
-  process.on("exit", (code) => session.ended && session.finish(code));
+  // Before all others, of which some cut the exit short with another.
+  process.prependListener("exit", (code) => session.ended && session.finish(code));
   return session;
 }
 
@@ -243,4 +251,4 @@ function wish() {
   return { listing: Boolean(listing), names: new RegExp(names ?? "") };
 }
 
-module.exports = { Channel, Session, difference, failure, open, places, plain, relative, shown, told, wish };
+module.exports = { Channel, Session, difference, failure, open, places, plain, relative, shown, trace, wish };

@@ -19,6 +19,7 @@ export default class VitestReporter {
     if (!this.session || this.wish.listing) return;
     this.notes = new notes.NoteReader((...note) => this.noted(...note));
     process.env[NOTES] = this.notes.place;
+    process.prependListener("exit", () => this.session.ended || this.readNotes());
     for (const project of vitest.projects) project.config.setupFiles.unshift(WORKER);
   }
 
@@ -45,6 +46,11 @@ export default class VitestReporter {
       test.ended = rest;
       setTimeout(() => this.endByNote(test), PATIENCE).unref();
     }
+  }
+
+  readNotes() {
+    this.notes.drain();
+    for (const test of this.tests.values()) this.endByNote(test);
   }
 
   endByNote(test) {
@@ -101,16 +107,15 @@ export default class VitestReporter {
     if (!this.session) return;
     this.session.ended = true;
     if (this.wish.listing) return;
-    this.notes.drain();
+    this.readNotes();
     const { cause, isOurs } = whyCut(errors, reason);
     for (const module of modules) this.cutOff(module, cause, isOurs);
     for (const error of errors) if (error.VITEST_TEST_PATH) this.unhandled(error.VITEST_TEST_PATH, error);
     if (modules.every(isOver)) for (const error of errors) if (!error.VITEST_TEST_PATH) this.unhandled(process.cwd(), error);
   }
 
-  /** What a module's worker did not live to tell: first from its notes, then by the fact that it is gone. */
+  /** What a module's worker did not live to tell. */
   cutOff(module, cause, isOurs) {
-    for (const test of this.tests.values()) if (test.file === module.moduleId) this.endByNote(test);
     if (isOver(module)) return;
     if (isOurs) this.session.stopped(module.moduleId, cause);
     else if (!this.session.lost(module.moduleId, cause)) this.session.fileFailed(module.moduleId, { message: cause }, cause);
@@ -148,7 +153,7 @@ function phaseOf(test) {
 
 function failed(error, errors = [error]) {
   const text = errors.map((one) => one?.stack ?? one?.message ?? String(one)).join("\n");
-  return { outcome: "failed", failure: failureOf(error), longrepr: shared.plain(text) };
+  return { outcome: "failed", failure: failureOf(error), longrepr: shared.trace(text) };
 }
 
 function failureOf(error) {
