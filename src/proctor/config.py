@@ -9,12 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from proctor import failure_row
 from proctor.errors import ConfigError
 from proctor.spec import TestProgram
 from proctor.wire.ledger import Limits
-
-RUNNERS = ("pytest", "command", "node", "vitest", "jest")
 
 
 class TestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,14 +33,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: int = 0  # tokens of the text for agents; 0: as many as it takes
     mask_secrets: bool = True
     keep_runs: int = 50
-    failure_rows: int = failure_row.ROWS
-    failure_length: int = failure_row.LENGTH
+    failure_rows: int | None = None  # of the failure index; None: as many as it usually has
+    failure_length: int | None = None  # characters of an error in it
     hide_environment: tuple[str, ...] = ()  # names (with * and ?) of variables that tests must not see
     limits: Limits = Limits()
     tests: tuple[TestSettings, ...] = ()
 
 
-_LEAST = {"keep_runs": 1, "failure_rows": 1, "failure_length": failure_row.LEAST_LENGTH}
+_LEAST = {"keep_runs": 1, "failure_rows": 1, "failure_length": 20}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*\Z", re.I)
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhd]?)\s*")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -84,14 +81,10 @@ def _check(section: object, path: Path) -> Settings:
         known = ", ".join(Settings.__struct_fields__)
         raise ConfigError(f"{path}: {error}; known keys: {known}") from None
     for name, least in _LEAST.items():
-        if getattr(settings, name) < least:
-            raise ConfigError(f"{path}: {name} is {getattr(settings, name)}; it must be at least {least}")
+        value = getattr(settings, name)
+        if value is not None and value < least:
+            raise ConfigError(f"{path}: {name} is {value}; it must be at least {least}")
     return settings
-
-
-def usual_runner(settings: Settings) -> str:
-    """Unless somebody asks for another."""
-    return settings.runner or ("command" if settings.tests else "pytest")
 
 
 def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, str]:

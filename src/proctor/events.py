@@ -1,9 +1,9 @@
 """The facts of a run, in the order they became known. Frozen, flat, and true whoever reads them.
 
 Time and order are not part of a fact: they live in the envelope, `Entry`.
-"""
 
-from __future__ import annotations
+Annotations are values here, not texts, because msgspec has to read them whenever proctor starts.
+"""
 
 from typing import Any, TypeAlias
 
@@ -44,7 +44,7 @@ class Failure(Fact, frozen=True):
     fixture: str = ""  # whose setup or teardown it was
     calls: tuple[Calls, ...] = ()  # the way through user code to the place, outermost first
     difference: tuple[str, ...] = ()  # where two values that were compared differ
-    causes: tuple[Failure, ...] = ()  # what it was raised from, or the members of its group
+    causes: "tuple[Failure, ...]" = ()  # what it was raised from, or the members of its group
 
 
 class CrashSite(Fact, frozen=True):
@@ -110,6 +110,17 @@ class RunStarted(Fact, frozen=True):
     started: str  # RFC 3339, UTC
     everything: bool = True  # no part of the tests was selected: the project as a whole
     collect_only: bool = False
+    source: str = "control"  # a Voice
+
+
+class SuiteEntered(Fact, frozen=True):
+    """One of several suites of the run begins: every fact up to its `SuiteFinished` is of that suite."""
+
+    name: str
+    runner: str
+    command: tuple[str, ...]
+    cwd: str
+    interpreter: str = ""
     source: str = "control"  # a Voice
 
 
@@ -264,6 +275,15 @@ class Noticed(Fact, frozen=True):
     text: str
 
 
+class SuiteFinished(Fact, frozen=True):
+    """What one of several suites came to. A run of a single suite has `RunFinished` for that."""
+
+    outcome: RunOutcome
+    seconds: float = 0.0
+    not_run: tuple[str, ...] = ()
+    reason: str = ""
+
+
 class RunFinished(Fact, frozen=True):
     """Always the last entry."""
 
@@ -280,6 +300,7 @@ Event: TypeAlias = (
     | FileAttached
     | OutputReceived
     | RunStarted
+    | SuiteEntered
     | SuiteDescribed
     | CollectorFinished
     | TestsSelected
@@ -295,6 +316,7 @@ Event: TypeAlias = (
     | RunStopped
     | ProcessExited
     | Noticed
+    | SuiteFinished
     | RunFinished
 )
 

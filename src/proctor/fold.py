@@ -6,12 +6,14 @@ Pure: the same entries give the same result, live or replayed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import assert_never
 
 from proctor import events as e
-from proctor.outcome import Outcome, RunOutcome
-from proctor.result import Result
-from proctor.verdict import verdict
+from proctor.launch import Voice
+from proctor.outcome import ENOUGH, Outcome, RunOutcome
+from proctor.result import Mark, Result, SuiteRecord
+from proctor.verdict import run_verdict, verdict
 
 
 def begin(started: e.RunStarted) -> Result:
@@ -74,7 +76,12 @@ def fold(result: Result, entry: e.Entry) -> None:
                 result.exited = event
         case e.Noticed():
             result.notices.append(event.text)
+        case e.SuiteEntered():
+            _enter(result, event, entry.at)
+        case e.SuiteFinished():
+            _leave(result, event, entry.at)
         case e.RunFinished():
+            _sum_up(result)
             result.outcome = event.outcome
             result.reason = event.reason
             result.seconds = event.seconds
@@ -99,6 +106,51 @@ def _settle(result: Result, event: e.TestFinished) -> None:
     result.counts[event.outcome] += 1
     if event.outcome in (Outcome.CRASH, Outcome.TIMEOUT) and result.current_test is None:
         result.current_test = event.test
+
+
+def _enter(result: Result, event: e.SuiteEntered, at: float) -> None:
+    if result.in_suite:
+        _leave(
+            result, e.SuiteFinished(RunOutcome.INCOMPLETE, reason="another suite began before its end"), at
+        )
+    result.entered, result.in_suite, result.mark = event, True, result.marked(at)
+    result.suite = result.count = result.interrupted = result.broke = result.finished = None
+    result.fault = result.channel_error = result.exited = None
+    result.build, result.filtered_out = "", 0
+
+
+def _leave(result: Result, event: e.SuiteFinished, at: float) -> None:
+    if result.entered is None or not result.in_suite:
+        return  # a suite that never began has nothing to end
+    result.in_suite = False
+    result.suites.append(
+        SuiteRecord(
+            result.entered,
+            event,
+            result.suite,
+            result.count,
+            result.filtered_out or len(result.own_deselected()),
+            result.broke,
+            result.exited,
+            result.mark,
+            result.marked(at),
+        )
+    )
+
+
+def _sum_up(result: Result) -> None:
+    """What the present suite was said to be is the run's again."""
+    suites = result.suites
+    if not suites:
+        return
+    result.entered, result.in_suite, result.mark = None, False, Mark()
+    result.count = sum(suite.count or 0 for suite in suites)
+    result.filtered_out = sum(suite.filtered_out for suite in suites)
+    result.finished = None
+    result.suite = next((suite.described for suite in suites if suite.described), None)
+    result.broke = next((suite.broke for suite in suites if suite.broke), None)
+    ends = [suite.exited for suite in suites if suite.exited]
+    result.exited = next((end for end in ends if end.exit_code), ends[-1] if ends else None)
 
 
 def conclude(phases: Sequence[e.Phase]) -> Outcome:
@@ -127,14 +179,45 @@ def conclude(phases: Sequence[e.Phase]) -> Outcome:
 
 def closing_events(result: Result, seconds: float) -> list[e.Event]:
     """Endings for whatever has none, then the verdict: to be sent the way of all other events."""
-    endings: list[e.Event] = []
-    if result.count is None:
-        known = len(result.selected) + len(result.collection_errors)
-        endings.append(e.SuiteStarted(result.run.runner, result.run.started, known))
-    endings += [_ending(result, test) for test in result.running]
-    not_run = tuple(t for t in result.selected if t not in result.tests and t not in result.running)
+    if result.in_suite:
+        *endings, finished = suite_closing_events(result, seconds)
+        assert isinstance(finished, e.SuiteFinished)
+        outcome, why = run_verdict(result, finished)
+        return [*endings, finished, e.RunFinished(outcome, seconds, _not_run(result), why)]
+    if result.suites:
+        outcome, why = run_verdict(result)
+        return [*_test_endings(result), e.RunFinished(outcome, seconds, _not_run(result), why)]
     outcome, why = verdict(result)
-    return [*endings, e.RunFinished(outcome, seconds, () if result.run.collect_only else not_run, why)]
+    return [*_endings(result), e.RunFinished(outcome, seconds, _not_run(result), why)]
+
+
+def suite_closing_events(result: Result, at: float) -> list[e.Event]:
+    """The same for the present one of several suites."""
+    outcome, why = verdict(result)
+    not_run = _not_run(result, result.mark.selected)
+    return [*_endings(result), e.SuiteFinished(outcome, max(0.0, at - result.mark.at), not_run, why)]
+
+
+def _endings(result: Result) -> list[e.Event]:
+    endings: list[e.Event] = []
+    if result.count is None and result.source != Voice.BUILD:
+        known = sum(1 for _ in result.own_selected()) + len(result.own_errors())
+        name = result.entered.name if result.entered else result.run.runner
+        endings.append(e.SuiteStarted(name, result.run.started, known))
+    return endings + _test_endings(result)
+
+
+def _test_endings(result: Result) -> list[e.Event]:
+    return [_ending(result, test) for test in result.running]
+
+
+def _not_run(result: Result, first: int = 0) -> tuple[str, ...]:
+    if result.run.collect_only:
+        return ()
+    tests, running = result.tests, result.running
+    return tuple(
+        test for test in islice(result.selected, first, None) if test not in tests and test not in running
+    )
 
 
 def _ending(result: Result, test: str) -> e.TestFinished:
@@ -164,7 +247,8 @@ def _lost(result: Result) -> tuple[Outcome, str]:
         return Outcome.ERROR, f"run {result.stopped}"
     if result.interrupted is not None:
         failure = result.interrupted.failure
-        return Outcome.ERROR, failure.message or failure.type
+        outcome = Outcome.NOT_RUN if failure.type == ENOUGH else Outcome.ERROR
+        return outcome, failure.message or failure.type
     if result.channel_error is not None:
         return Outcome.ERROR, f"not heard of again: {result.channel_error}"
     if result.exited is None or result.finished is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from proctor import events as e
-from proctor.launch import Launch, Voice
+from proctor.launch import Artifact, Launch, Voice
 from proctor.outcome import Outcome, RunOutcome
 from proctor.process.allowance import Allowance
 from proctor.process.attachments import Attachments
@@ -30,6 +30,7 @@ from proctor.wire.reported import ProgramEnd, ProgramReader
 from proctor.wire.session import SessionReader
 
 if TYPE_CHECKING:
+    from proctor.wire.lines import LineReader
     from proctor.wire.pytest_text import TextReader
 
 _TAIL = 8 << 10  # characters of a program's output that its result shows
@@ -68,6 +69,7 @@ class Listener:
         self._files = Attachments(run.shelf.store)
         self._fault = FaultReader(launch.cwd)
         self._text = _text_reader(launch.name) if launch.voice is Voice.TEXT else None
+        self._lines = _line_reader(launch) if launch.reader else None
         self._session: SessionReader | None = None
         self._program: ProgramReader | None = None
         self._reader: _Reader
@@ -76,6 +78,11 @@ class Listener:
         else:
             self._reader = self._session = SessionReader(launch.name, self._output.path, run.labels)
         run.publish_all(self._reader.start())
+
+    @property
+    def artifacts(self) -> tuple[Artifact, ...]:
+        """What the process has built, if that is its purpose."""
+        return self._lines.artifacts if self._lines is not None else ()
 
     @property
     def diversion(self) -> Diversion | None:
@@ -108,6 +115,8 @@ class Listener:
         self._hear(self._control.close())
         if self._text is not None:
             self._run.publish_all(self._text.close())
+        if self._lines is not None:
+            self._run.publish_all(self._lines.close(exit_status, self._run.result))
         if self._session is not None:
             self._run.publish_all(self._session.close())
         signal = None if exit_status is None else signal_name(exit_status)
@@ -137,6 +146,9 @@ class Listener:
     def _read(self, stream: str, data: bytes, final: bool = False) -> None:
         if data:
             self._output.write(data)
+        if self._lines is not None and stream == "stdout":
+            self._run.publish_all(self._lines.feed(data))
+            return
         text = self._decoders[stream].decode(data, final)
         if not text:
             return
@@ -145,6 +157,8 @@ class Listener:
             self._tail.add(text)
         elif stream == "stderr":
             self._fault.feed(text)
+            if self._lines is not None:
+                self._lines.hear(text)
         elif self._text is not None:
             self._run.publish_all(self._text.feed(text))
 
@@ -215,6 +229,12 @@ class Listener:
             if isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH:
                 event = explain(event, self._fault.dumps())
             self._run.publish(event)
+
+
+def _line_reader(launch: Launch) -> LineReader:
+    from proctor.wire.lines import LineReader  # likewise
+
+    return LineReader(launch)
 
 
 def _text_reader(name: str) -> TextReader:

@@ -21,6 +21,9 @@ class Outcome(StrEnum):
     WARN = "warn"
 
 
+#: What interrupted a session is of this type if as many tests had failed as were allowed to.
+ENOUGH = "maxfail"
+
 #: A run with one of these cannot have passed.
 BAD = frozenset({Outcome.FAILED, Outcome.ERROR, Outcome.CRASH, Outcome.TIMEOUT})
 
@@ -41,6 +44,23 @@ class RunOutcome(StrEnum):
     INCOMPLETE = "incomplete"
     CANCELLED = "cancelled"
 
+
+#: Of several suites the worst speaks for all: the first of these that one of them has. That a suite has no
+#: tests is no fault where another one has some.
+WORST_FIRST = (
+    RunOutcome.INTERNAL_ERROR,
+    RunOutcome.USAGE_ERROR,
+    RunOutcome.INTERRUPTED,
+    RunOutcome.CANCELLED,
+    RunOutcome.TIMEOUT,
+    RunOutcome.CRASHED,
+    RunOutcome.RUNNING,
+    RunOutcome.INCOMPLETE,
+    RunOutcome.COLLECTION_ERROR,
+    RunOutcome.FAILED,
+    RunOutcome.PASSED,
+    RunOutcome.NO_TESTS,
+)
 
 EXIT_CODES = {
     RunOutcome.PASSED: 0,

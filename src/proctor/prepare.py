@@ -4,58 +4,92 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
 from proctor import config
 from proctor.config import Settings
 from proctor.errors import UsageError
-from proctor.launch import Launch, Voice
 from proctor.process import interpreter as interpreters
-from proctor.runners import pytest_suite
-from proctor.spec import RunSpec
+from proctor.runners import table
+from proctor.runners.plan import Plan, PythonRunner, Runner, Suite, suites
+from proctor.spec import Python, RunSpec
 from proctor.wire.ledger import Limits
-
-_PLANNERS = ("node", "vitest", "jest")  # loaded when they are asked for: most runs are of pytest
 
 
 class Prepared(msgspec.Struct, frozen=True):
     """A spec that can be met."""
 
-    launches: tuple[Launch, ...]
-    voice: Voice
+    suites: tuple[Suite, ...]
     limits: Limits = Limits()
-    interpreter: str = ""
-    deselected: tuple[str, ...] = ()  # as far as that is known before the run
+
+    @property
+    def runner(self) -> str:
+        """Of all suites: one name, or several with commas between them."""
+        return ",".join(dict.fromkeys(suite.runner for suite in self.suites))
+
+    @property
+    def interpreter(self) -> str:
+        return next((suite.interpreter for suite in self.suites if suite.interpreter), "")
+
+    @property
+    def single(self) -> bool:
+        """There is one suite, and there will be no other."""
+        return len(self.suites) == 1 and self.suites[0].then is None
 
 
 def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapping[str, str]) -> Prepared:
     """Raises what keeps the tests from running, before anything runs."""
     if not Path(spec.root).is_dir():
         raise UsageError(f"no such directory: {spec.root}")
-    if spec.runner == "command":
-        from proctor.runners import command  # most runs are of pytest
+    spec = msgspec.structs.replace(spec, programs=config.programs(settings))
+    chosen = runners(spec.runner, Path(spec.root), settings)
+    found: list[Suite] = []
+    for name, targets in _shares(spec, chosen).items():
+        selection = msgspec.structs.replace(spec.selection, targets=targets)
+        part = msgspec.structs.replace(spec, runner=name, selection=selection)
+        found += suites(name, _plan(name, part, python, environ))
+    return Prepared(tuple(found), settings.limits)
 
-        plan = command.plan(spec, config.programs(settings), environ.get("PATH", ""))
-        return Prepared(plan.launches, Voice.PROGRAM, settings.limits, deselected=plan.deselected)
-    if spec.runner in _PLANNERS:
-        plan = import_module(f"proctor.runners.{spec.runner}").plan(spec, environ)
-        return Prepared(plan.launches, plan.launches[0].voice, settings.limits)
-    return _pytest(spec, settings, python, environ)
+
+def runners(asked: str, root: Path, settings: Settings) -> tuple[str, ...]:
+    """Those that were asked for, on the command line or in the settings; else every one that has tests."""
+    asked = asked or settings.runner or ""
+    if asked:
+        return table.names(asked)
+    others = [*(["command"] if settings.tests else []), *table.signed(root)]
+    if others and not table.load(table.USUAL).detect(root):
+        return tuple(others)
+    return (table.USUAL, *others)
 
 
-def _pytest(spec: RunSpec, settings: Settings, python: str | None, environ: Mapping[str, str]) -> Prepared:
+def _shares(spec: RunSpec, chosen: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Which runner gets which targets; one that gets none of them has nothing to do."""
+    targets = spec.selection.targets
+    if len(chosen) == 1 or not targets:
+        return dict.fromkeys(chosen, targets)
+    shares: dict[str, tuple[str, ...]] = {}
+    for target in targets:
+        owners = [name for name in chosen if table.load(name).owns(target, Path(spec.root))]
+        if not owners:
+            known = ", ".join(chosen)
+            raise UsageError(
+                f"{target!r} is no test of {known}; a path or an id of a test would do, or --runner NAME"
+            )
+        for name in owners:
+            shares[name] = (*shares.get(name, ()), target)
+    return {name: shares[name] for name in chosen if name in shares}
+
+
+def _plan(name: str, spec: RunSpec, python: str | None, environ: Mapping[str, str]) -> Plan:
+    runner, package = table.load(name), table.RUNNERS[name].package
+    if package is None:
+        return cast(Runner, runner).plan(spec, environ)
     root = Path(spec.root)
     chosen = interpreters.choose(root, python, environ, sys.prefix)
-    cache = interpreters.default_cache(environ)
-    found = interpreters.probe(chosen, root, environ, cache)
-    pytest = interpreters.require_pytest(found)
-    if spec.workers and "pytest-xdist" not in found.packages:
-        needed = f"`-n {spec.workers}` needs pytest-xdist, which {found.path} does not have"
-        raise UsageError(f"{needed}; `{found.path} -m pip install pytest-xdist`, or leave out -n")
-    able = pytest_suite.can_load_plugin(found.version, pytest)
-    voice = Voice.CONTROL if able else Voice.TEXT
-    launch = pytest_suite.plan(spec, found.path, voice, environ.get("PYTHONPATH", ""))
-    return Prepared((launch,), voice, settings.limits, found.path)
+    found = interpreters.probe(chosen, root, environ, interpreters.default_cache(environ))
+    if package:
+        interpreters.require(found, package)
+    return cast(PythonRunner, runner).plan(spec, environ, Python(found.path, found.version, found.packages))

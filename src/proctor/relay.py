@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from proctor.events import Entry, Event, Noticed, RunStarted, TestFinished
-from proctor.fold import begin, closing_events, fold, fold_parts
+from proctor.fold import begin, closing_events, fold, fold_parts, suite_closing_events
 from proctor.result import Result
 
 
@@ -73,6 +73,11 @@ class Relay:
                 sink.tick(now, self.result)
             except Exception as error:  # noqa: BLE001
                 self._drop(sink, error, now)
+
+    def close_suite(self, now: float) -> None:
+        """The same for the present one of several suites."""
+        self.publish_all(suite_closing_events(self.result, now), now)
+        self.tick(now)
 
     def close(self, now: float) -> Result:
         """Give an ending to whatever has none; the last entry is the verdict."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -19,6 +21,8 @@ from proctor.events import (
     SessionFinished,
     SessionInterrupted,
     SuiteDescribed,
+    SuiteEntered,
+    SuiteFinished,
     TestFinished,
     WarningRecorded,
 )
@@ -66,10 +70,53 @@ class Excerpt:
         return "".join(self._head) + tail
 
 
+class Mark(msgspec.Struct, frozen=True):
+    """How much a result held at some moment: between two of them lies what is one suite's."""
+
+    at: float = 0.0
+    tests: int = 0
+    selected: int = 0
+    deselected: int = 0
+    collection_errors: int = 0
+    counts: dict[Outcome, int] = {}
+
+
+class SuiteRecord(msgspec.Struct, frozen=True):
+    """One of several suites, when it has ended."""
+
+    entered: SuiteEntered
+    finished: SuiteFinished
+    described: SuiteDescribed | None
+    count: int | None
+    filtered_out: int
+    broke: SessionBroke | None
+    exited: ProcessExited | None
+    begin: Mark
+    end: Mark
+
+    def tests(self, result: Result) -> Iterator[TestFinished]:
+        return islice(result.tests.values(), self.begin.tests, self.end.tests)
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """Its tests by their outcomes, those that have any."""
+        begin = self.begin.counts
+        grown = {outcome: count - begin.get(outcome, 0) for outcome, count in self.end.counts.items()}
+        return {outcome: count for outcome, count in grown.items() if count}
+
+
 class Result(msgspec.Struct):
-    """Facts in, conclusions out; nothing here reads a clock or a file."""
+    """Facts in, conclusions out; nothing here reads a clock or a file.
+
+    Of a run with several suites: while it runs, what is said of processes and sessions is the present
+    suite's; tests, counts, errors and warnings are always the run's.
+    """
 
     run: RunStarted
+    suites: list[SuiteRecord] = []  # that have ended; none in a run of a single one
+    entered: SuiteEntered | None = None  # the present suite, or the newest
+    in_suite: bool = False
+    mark: Mark = Mark()  # when it began
     suite: SuiteDescribed | None = None
     count: int | None = None  # tests that are to run, once that is known
     build: str = ""
@@ -102,6 +149,45 @@ class Result(msgspec.Struct):
     stderr: Excerpt = msgspec.field(default_factory=Excerpt)
 
     @property
+    def source(self) -> str:
+        """The voice of the present suite."""
+        return self.entered.source if self.entered is not None else self.run.source
+
+    @property
+    def expected(self) -> int | None:
+        """Tests of the run, as far as its suites have counted them; None while the present one has not."""
+        if self.count is None or not self.suites or not self.in_suite:
+            return self.count
+        return self.count + sum(suite.count or 0 for suite in self.suites)
+
+    def own_tests(self) -> Iterator[TestFinished]:
+        """Of the present suite."""
+        return islice(self.tests.values(), self.mark.tests, None)
+
+    def own_selected(self) -> Iterator[str]:
+        return islice(self.selected, self.mark.selected, None)
+
+    def own_deselected(self) -> list[str]:
+        return self.deselected[self.mark.deselected :] if self.mark.deselected else self.deselected
+
+    def own_errors(self) -> list[CollectionFailed]:
+        return self.collection_errors[self.mark.collection_errors :]
+
+    def own_counts(self) -> Counter[Outcome]:
+        return Counter({outcome: n - self.mark.counts.get(outcome, 0) for outcome, n in self.counts.items()})
+
+    def marked(self, at: float) -> Mark:
+        """As much as there is now."""
+        return Mark(
+            at,
+            len(self.tests),
+            len(self.selected),
+            len(self.deselected),
+            len(self.collection_errors),
+            dict(self.counts),
+        )
+
+    @property
     def exit_code(self) -> int:
         """proctor's own exit code for this outcome."""
         return EXIT_CODES[self.outcome]
@@ -121,6 +207,6 @@ class Result(msgspec.Struct):
             "info": counts[Outcome.INFO],
             "warn": counts[Outcome.WARN],
             "deselected": len(self.deselected),
-            "not_run": len(self.not_run),
+            "not_run": len(self.not_run) + counts[Outcome.NOT_RUN],
             "duration": round(self.seconds, 6),
         }

@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
 from proctor import events as e
 from proctor.archive import store
+from proctor.archive.inside import remove
 from proctor.archive.recording import OUTPUT_LIMIT, Recording
 from proctor.errors import LaunchError
 from proctor.outcome import RunOutcome
@@ -19,6 +20,9 @@ from proctor.process.attachments import FileStore
 from proctor.relay import Relay, Sink
 from proctor.result import Result
 from proctor.wire.reported import Labels
+
+if TYPE_CHECKING:
+    from proctor.wire.relabel import SuiteLabels
 
 #: Takes each finished result of the control channel, as one line of its normal form.
 ResultLine: TypeAlias = Callable[[bytes], None]
@@ -135,9 +139,7 @@ class Shelf:
         unused = self.kept if error is LaunchError else None  # nothing was started: there is nothing to keep
         for leftover in (self._scratch, unused):
             if leftover is not None:
-                import shutil
-
-                shutil.rmtree(leftover, ignore_errors=True)
+                remove(leftover)
 
 
 class Running:
@@ -158,6 +160,7 @@ class Running:
             self._result_lines.append(shelf.recording.result)
         self.keeps_results = bool(self._result_lines)
         self.labels = Labels()
+        self._suites: SuiteLabels | None = None  # in a run of several suites
         self._relay = Relay(started, [*sinks, *shelf.sinks])
         for notice in shelf.notices:
             self.publish(e.Noticed(notice))
@@ -180,14 +183,32 @@ class Running:
     def stop(self, reason: RunOutcome) -> None:
         self.publish(e.RunStopped(reason))
 
+    def enter(self, suite: e.SuiteEntered) -> None:
+        """One of several suites begins."""
+        if self._suites is None:
+            from proctor.wire.relabel import SuiteLabels  # most runs have one
+
+            self._suites = SuiteLabels()
+        self._suites.enter()
+        self.publish(suite)
+
+    def leave(self) -> None:
+        """All processes of the present suite are gone."""
+        self._relay.close_suite(self.now())
+
     def publish(self, event: e.Event) -> None:
-        self._relay.publish(event, self.now())
+        self.publish_all((event,))
 
     def publish_all(self, events: Sequence[e.Event]) -> None:
+        if self._suites is not None:
+            events = [self._suites.relabelled(event) for event in events]
         self._relay.publish_all(events, self.now())
 
     def publish_parts(self, parts: list[e.TestFinished]) -> None:
-        self._relay.publish_parts(parts, self.now())
+        if self._suites is not None:
+            self.publish_all(parts)
+        else:
+            self._relay.publish_parts(parts, self.now())
 
     def write_result(self, line: bytes) -> None:
         for write in self._result_lines:

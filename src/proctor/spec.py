@@ -28,11 +28,19 @@ class TestProgram(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
 
 
+class Python(msgspec.Struct, frozen=True):
+    """The interpreter of the project's tests."""
+
+    path: str
+    version: tuple[int, ...]
+    packages: dict[str, str]  # pytest and its companions, by name: their versions
+
+
 class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A request, checked for shape but not yet for whether it can be met."""
 
     root: str
-    runner: str = "pytest"
+    runner: str = ""  # one name, or several with commas between them; none: every suite that is found
     selection: Selection = Selection()
     maxfail: int = 0  # 0: no limit
     workers: str = ""  # a number, or "auto"
@@ -40,3 +48,4 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     timeout: float = 0.0  # seconds; 0: no limit
     memory: int = 0  # bytes for each process; 0: no limit
     arguments: tuple[str, ...] = ()  # handed to the runner as they are
+    programs: tuple[TestProgram, ...] = ()  # that the project's settings list

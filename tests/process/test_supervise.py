@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import socket
@@ -18,8 +19,9 @@ from proctor.errors import LaunchError
 from proctor.launch import Launch
 from proctor.process import supervise
 from proctor.process.deadline import Push
+from proctor.process.spawn import Spawned
 from proctor.process.stop import Stop
-from proctor.process.supervise import SUPERVISOR, Supervised, encode_launch, signal_name
+from proctor.process.supervise import FREE_FD, SUPERVISOR, Supervised, encode_launch, signal_name
 from proctor.process.tagged import TAG_VARIABLE, kill_tagged, tagged
 from proctor.process.watch import Watch
 
@@ -364,17 +366,14 @@ def test_a_launch_is_its_length_and_fields_that_end_with_nul():
 
 
 @contextlib.contextmanager
-def supervisor_by_hand(tag: str) -> Iterator[tuple[socket.socket, subprocess.Popen[bytes]]]:
+def supervisor_by_hand(tag: str) -> Iterator[tuple[socket.socket, Spawned]]:
     ours, theirs = socket.socketpair()
     control, write = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", SUPERVISOR, str(theirs.fileno()), str(write)],
-        pass_fds=(theirs.fileno(), write),
-        env={TAG_VARIABLE: tag},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with open(os.devnull, "wb") as null:
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FREE_FD) for end in (null, null, write, theirs)]
+    process = Spawned([sys.executable, "-I", "-S", "-c", SUPERVISOR], ends, {TAG_VARIABLE: tag})
+    for end in ends:
+        os.close(end)
     theirs.close()
     os.close(write)
     ours.settimeout(GUARD)
@@ -417,7 +416,8 @@ def test_a_supervisor_whose_launch_is_cut_short_ends(tag, size):
     with supervisor_by_hand(tag) as (sock, process):
         sock.sendall(encode_launch(python(FOREVER), {})[:size])
         sock.close()
-        assert process.wait(GUARD) == 1
+        assert process.wait(GUARD)
+    assert process.returncode == 1
 
 
 def test_the_tree_dies_though_proctor_died_with_words_unread(tag):
@@ -427,5 +427,6 @@ def test_the_tree_dies_though_proctor_died_with_words_unread(tag):
         sock.sendall(encode_launch(python(code + FOREVER), {TAG_VARIABLE: tag}))
         sock.recv(1)
         sock.close()
-        assert process.wait(GUARD) == 0
+        assert process.wait(GUARD)
+    assert process.returncode == 0
     assert tagged(tag) == []

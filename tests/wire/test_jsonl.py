@@ -19,6 +19,7 @@ STARTED = e.RunStarted("id", "pytest", ("python", "-m", "pytest"), "/p", "/py", 
 PLACE = e.Place("test_a.py", 3)
 EVENTS = [
     STARTED,
+    e.SuiteEntered("t/a.t", "tap", ("perl", "t/a.t"), "/p", source="lines"),
     e.SuiteDescribed("/p", {"python": "3.11"}, {"a": [1]}),
     e.CollectorFinished("test_a.py", "passed", (e.Child("test_a.py::t", "Function", 0, True),)),
     e.TestsSelected(("a", "b"), {"a": ("slow",)}, {"a": PLACE}),
@@ -49,6 +50,7 @@ EVENTS = [
     e.RunStopped(RunOutcome.TIMEOUT),
     e.ProcessExited(-11, "SIGSEGV"),
     e.Noticed("hello"),
+    e.SuiteFinished(RunOutcome.FAILED, 1.0, ("c",), "why"),
     e.RunFinished(RunOutcome.CRASHED, 1.5, ("c",), "why"),
 ]
 

@@ -18,10 +18,17 @@ class _Test(msgspec.Struct):
     node_id: str
     outcome: str
     part_of: str = ""
+    suite: str = ""
 
 
 class _CollectionError(msgspec.Struct):
     file: str
+    suite: str = ""
+
+
+class _Suite(msgspec.Struct, frozen=True):
+    name: str
+    root: str = ""
 
 
 class _Report(msgspec.Struct, frozen=True):
@@ -32,6 +39,11 @@ class _Document(msgspec.Struct):
     tests: list[_Test] = []
     collection_errors: list[_CollectionError] = []
     json_report: _Report = _Report()
+    suites: list[_Suite] = []
+
+    def root(self, suite: str) -> str:
+        """Where the ids of a suite's tests begin."""
+        return next((known.root for known in self.suites if known.name == suite), self.json_report.root)
 
 
 def last_failed(root: Path, environ: Mapping[str, str]) -> list[str]:
@@ -47,9 +59,10 @@ def last_failed(root: Path, environ: Mapping[str, str]) -> list[str]:
             continue
         here: dict[str, bool] = {}
         for test in document.tests:
-            target = _target(test.part_of or test.node_id, document, root)
+            target = _target(test.part_of or test.node_id, document.root(test.suite), root)
             here[target] = here.get(target, False) or test.outcome in BAD
-        here.update((_target(error.file, document, root), True) for error in document.collection_errors)
+        for error in document.collection_errors:
+            here[_target(error.file, document.root(error.suite), root)] = True
         for target, bad in here.items():
             latest.setdefault(target, bad)
         if head.everything and (document.tests or document.collection_errors):
@@ -57,9 +70,8 @@ def last_failed(root: Path, environ: Mapping[str, str]) -> list[str]:
     return [target for target, bad in latest.items() if bad]
 
 
-def _target(node_id: str, document: _Document, root: Path) -> str:
+def _target(node_id: str, base: str, root: Path) -> str:
     """pytest's ids are relative to its own root, targets to where it is started."""
-    base = document.json_report.root
     if not base or base == str(root):
         return node_id
     file, mark, rest = node_id.partition("::")

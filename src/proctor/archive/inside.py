@@ -1,4 +1,5 @@
-"""Opens files of a run's directory and none outside it: a test could have put anything there."""
+"""Opens files of a run's directory, or removes it, and touches none outside it: a test could have put
+anything there."""
 
 from __future__ import annotations
 
@@ -37,3 +38,21 @@ def open_inside(directory: Path, relative: str) -> int:
 def read_inside(directory: Path, relative: str) -> bytes:
     with os.fdopen(open_inside(directory, relative), "rb") as file:
         return file.read()
+
+
+def remove(directory: str | Path) -> None:
+    """The directory with all that is in it; what cannot be removed stays. shutil would take long to load."""
+    for _, folders, files, here in os.fwalk(directory, topdown=False, onerror=None):
+        for name in (*files, *folders):  # a link to a folder is among the folders
+            try:
+                os.unlink(name, dir_fd=here)
+            except OSError:
+                _remove_folder(name, here)
+    _remove_folder(os.fspath(directory), None)
+
+
+def _remove_folder(name: str, here: int | None) -> None:
+    try:
+        os.rmdir(name, dir_fd=here)
+    except OSError:
+        pass

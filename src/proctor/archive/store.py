@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.archive.inside import read_inside
+from proctor.archive.inside import read_inside, remove
 
 FOLDER = ".proctor"
 RUN_FILE, RESULT_FILE, OUTPUT_FILE, EVENTS_FILE, RESULTS_FILE = (
@@ -141,6 +141,4 @@ def prune(root: Path, environ: Mapping[str, str], keep: int) -> None:
     old = list(list_runs(root, environ))[keep:]
     for path in old[::-1][:_AT_ONCE]:
         if not in_use(path):
-            import shutil  # rarely needed, and not cheap
-
-            shutil.rmtree(path, ignore_errors=True)
+            remove(path)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from proctor import __version__, config
+from proctor import __version__, config, prepare
 from proctor.agent_mode import agent_mode
 from proctor.archive import store
 from proctor.cli import options
@@ -25,11 +25,11 @@ def main(arguments: list[str]) -> int:
     print(f"proctor {__version__}, project {root}")
     try:
         settings = config.load(root)
-        runner = config.usual_runner(settings)
-        print(f"runner: {runner}")
+        chosen = prepare.runners("", root, settings)
+        print(f"runner: {', '.join(chosen)}")
         if settings.tests:
             print(f"programs: {', '.join(test.name for test in config.programs(settings))}")
-        if runner == "pytest":
+        if "pytest" in chosen:
             for line in _interpreter(root, options.python(parsed, settings)):
                 print(line)
         exit_code = 0

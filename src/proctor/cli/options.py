@@ -8,9 +8,9 @@ from pathlib import Path
 
 from proctor import config
 from proctor.cli.parser import Parser as Parser
-from proctor.config import RUNNERS, usual_runner
 from proctor.config import visible as visible
 from proctor.errors import UsageError
+from proctor.runners import table
 from proctor.spec import RunSpec, Selection
 
 
@@ -29,7 +29,7 @@ def add_directory(parser: argparse.ArgumentParser) -> None:
 def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="paths or test ids; none: all tests")
     add_directory(parser)
-    parser.add_argument("--runner", metavar="NAME", help=f"what runs the tests: {', '.join(RUNNERS)}")
+    parser.add_argument("--runner", metavar="NAME", help=f"what runs the tests: {', '.join(table.RUNNERS)}")
     parser.add_argument("--python", metavar="PATH", help="the interpreter, or its environment")
     parser.add_argument(
         "-k", dest="keywords", default="", metavar="EXPR", help="only tests whose names match"
@@ -60,15 +60,12 @@ def project(directory: str) -> Path:
 
 
 def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: object) -> RunSpec:
-    runner = parsed.runner or usual_runner(settings)
-    if runner not in RUNNERS:
-        raise UsageError(f"no runner for {runner!r}; known: {', '.join(RUNNERS)}")
     timeout = parsed.timeout if parsed.timeout is not None else settings.timeout
     memory = parsed.memory if parsed.memory is not None else settings.memory
     selection = Selection(tuple(parsed.targets), parsed.keywords, parsed.markers)
     return RunSpec(
         str(root),
-        runner,
+        parsed.runner or "",
         selection,
         timeout=config.seconds(timeout, "timeout"),
         memory=config.size(memory, "memory"),

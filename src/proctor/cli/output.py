@@ -74,9 +74,9 @@ class Outputs:
             say = speaker(sys.stdout.buffer, wants_colours(self._environ))
             self.sinks.append(text_reader("human", say, self._environ))
 
-    def add_failure_index(self, rows: int, length: int) -> None:
+    def add_failure_index(self, summary: Summary) -> None:
         """The last thing on stdout."""
-        self._last.append(lambda answer: _failure_index(answer.result, rows, length))
+        self._last.append(lambda answer: _failure_index(answer.result, summary))
 
     def finish(self, answer: Answer) -> None:
         for write in self._last:
@@ -91,8 +91,8 @@ class Summary(NamedTuple):
     """The failure index as it was asked for: `auto`, `on` or `off`."""
 
     asked: str
-    rows: int
-    length: int
+    rows: int | None = None  # None: as many as usual
+    length: int | None = None
 
 
 def build(
@@ -115,7 +115,7 @@ def build(
     else:
         outputs.add(form, sys.stdout.buffer)
     if summary.asked == "on" or (form == "human" and _agent_reads(summary, environ)):
-        outputs.add_failure_index(summary.rows, summary.length)  # the text for agents has such lines already
+        outputs.add_failure_index(summary)  # the text for agents has such lines already
     return outputs
 
 
@@ -135,11 +135,12 @@ def _line(file: IO[bytes], line: bytes) -> None:
     file.flush()
 
 
-def _failure_index(result: Result, rows: int, length: int) -> None:
+def _failure_index(result: Result, summary: Summary) -> None:
+    from proctor.failure_row import LENGTH, ROWS
     from proctor.render.failure_index import failure_index
 
     try:
-        text = failure_index(result, rows, length)
+        text = failure_index(result, summary.rows or ROWS, summary.length or LENGTH)
     except Exception as error:  # noqa: BLE001  a fault here must not cost the run
         print(f"proctor: no failure index: {type(error).__name__}: {error}", file=sys.stderr)
         return

@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING
 
 from proctor.events import Entry, RunFinished
 from proctor.relay import Sink
-from proctor.render.agent import agent_text
 from proctor.render.say import Say, coloured, plain
 from proctor.result import Result
 from proctor.wire import jsonl
@@ -69,6 +68,8 @@ def text_reader(form: str, say: Say, environ: Mapping[str, str]) -> Sink:
 
         return PlainLog(say)
     if form == "agent":
+        from proctor.render.agent import agent_text
+
         return AtTheEnd(lambda result: say(agent_text(result)))
     if form == "failures":
         from proctor.render.failure_index import failure_index

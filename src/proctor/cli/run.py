@@ -15,7 +15,6 @@ from proctor.errors import UsageError
 from proctor.execute import execute
 from proctor.prepare import prepare
 from proctor.process.stop import stoppable
-from proctor.render.budget import LEAST
 from proctor.running import Keeping
 from proctor.spec import RunSpec, Selection
 
@@ -84,7 +83,11 @@ def _parser() -> options.Parser:
 
 def _budget(given: int | None, settings: config.Settings) -> int:
     budget = settings.budget if given is None else given
-    if budget and budget < LEAST:
+    if not budget:
+        return 0
+    from proctor.render.budget import LEAST
+
+    if budget < LEAST:
         raise UsageError(f"the budget is {budget} tokens; {LEAST} or more would do, or 0 for no limit")
     return budget
 

@@ -25,7 +25,7 @@ from proctor.cli.readers import (
 )
 from proctor.errors import UsageError
 from proctor.events import Entry
-from proctor.outcome import EXIT_CODES, RunOutcome
+from proctor.outcome import EXIT_CODES, WORST_FIRST, RunOutcome
 from proctor.relay import Sink
 from proctor.replay import Replay
 from proctor.result import Result
@@ -36,7 +36,6 @@ from proctor.wire.stream_rules import StreamRules
 
 FORMATS = ("auto", *TEXTS, "agent", "github", "failures", "json", "stream", "events")
 
-_WORST = (3, 4, 2, 1, 5, 0)  # exit codes of several runs: the first of these that occurs
 _PIECE = 1 << 16
 _SILENCE = 0.2  # seconds after which readers get a look at the clock
 
@@ -199,9 +198,8 @@ def _conclude(results: list[Result], name: str) -> int:
     if not results:
         print(f"proctor: {name} has no suite; nothing to show [stream]", file=sys.stderr)
         return 2
-    codes = [result.exit_code for result in results]
-    worst = next(code for code in _WORST if code in codes)
-    return conclude(next(result.outcome for result in results if result.exit_code == worst), name)
+    outcomes = {result.outcome for result in results}
+    return conclude(next(outcome for outcome in WORST_FIRST if outcome in outcomes), name)
 
 
 def conclude(outcome: RunOutcome, name: str) -> int:

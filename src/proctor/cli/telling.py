@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from proctor.render.agent import Detail, agent_text
+from proctor.outcome import RunOutcome
+from proctor.render.verdict_line import verdict_line
 from proctor.result import Result
 
 
@@ -14,6 +15,10 @@ class Telling(msgspec.Struct, frozen=True):
     kept: bool = True  # `proctor show` will find the run
 
     def text(self, result: Result) -> str:
+        if result.outcome is RunOutcome.PASSED and not (result.reason or result.notices):
+            return verdict_line(result) + "\n"  # all there is to say; what says more takes long to load
+        from proctor.render.agent import Detail, agent_text
+
         detail = Detail(mask=self.mask_secrets, kept=self.kept)
         if not self.budget:
             return agent_text(result, detail)

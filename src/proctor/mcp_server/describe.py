@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from proctor import config
+from proctor import config, prepare
 from proctor.config import Settings
 from proctor.errors import ProctorError
 from proctor.process import interpreter as interpreters
@@ -23,10 +23,11 @@ def describe(
     root: Path, settings: Settings, python: str | None, environ: Mapping[str, str]
 ) -> dict[str, Any]:
     own = _pytest_settings(root)
+    found = prepare.runners("", root, settings)
     about: dict[str, Any] = {
         "project": str(root),
-        "runner": config.usual_runner(settings),
-        "runners": ["pytest", *(["command"] if settings.tests else [])],
+        "runner": ",".join(found),
+        "runners": list(found),
         "programs": [test.name for test in config.programs(settings)][:_LISTED],
         "test_paths": _words(own.get("testpaths", ())),
         "markers": [marker.partition(":")[0] for marker in _lines(own.get("markers", ()))][:_LISTED],

@@ -16,6 +16,7 @@ from proctor.errors import UsageError
 from proctor.process import interpreter as interpreters
 
 TARGET_BYTES = 1 << 20  # of all targets together; Linux takes twice that on a command line
+_COMMAND = "command"  # whose tests have names that look like paths
 _SHOWN = 200  # characters of a target that an error repeats
 
 
@@ -56,26 +57,28 @@ class Places:
         known = ", ".join(dict.fromkeys(allowed)) or "none"
         raise UsageError(f"python: {named!r} is no interpreter of this project; known: {known}")
 
-    def targets(self, named: Sequence[str], root: Path, runner: str, settings: Settings) -> tuple[str, ...]:
+    def targets(
+        self, named: Sequence[str], root: Path, runners: Sequence[str], settings: Settings
+    ) -> tuple[str, ...]:
         if sum(len(os.fsencode(target)) + 1 for target in named) > TARGET_BYTES:
             raise UsageError(f"targets: more than {TARGET_BYTES} bytes of them; their directory would do")
-        programs = [test.name for test in config.programs(settings)] if runner == "command" else []
+        programs = [test.name for test in config.programs(settings)] if _COMMAND in runners else []
         for number, target in enumerate(named):
-            fault = _fault(target, root, runner, programs)
+            fault = _fault(target, root, runners, programs)
             if fault:
                 raise UsageError(f"targets[{number}]: {fault}")
         return tuple(named)
 
 
-def _fault(target: str, root: Path, runner: str, programs: Sequence[str]) -> str:
+def _fault(target: str, root: Path, runners: Sequence[str], programs: Sequence[str]) -> str:
     """Why it cannot be meant, or nothing."""
     shown = repr(target if len(target) <= _SHOWN else target[:_SHOWN] + "…")
     if not target or target.startswith(("-", "@")):
         return f"{shown} is not a target; a path or a test's id, such as tests/test_a.py::test_b, would do"
-    if runner == "command" and target.startswith("/") and not _is_inside(target, root):
+    if _COMMAND in runners and target.startswith("/") and not _is_inside(target, root):
         known = any(target == name or target.startswith(f"{name}/") for name in programs)
         return "" if known or _is_of_program(target, root) else f"no program or test {shown} in the project"
-    paths = _paths(target) if runner != "command" else [target]
+    paths = _paths(target) if tuple(runners) != (_COMMAND,) else [target]
     if not all(_is_inside(path, root) for path in paths):
         return f"{shown} leads out of the project"
     if not any(os.path.exists(os.path.join(root, path)) for path in paths):

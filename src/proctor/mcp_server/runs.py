@@ -131,7 +131,7 @@ class Run:
         current = next(iter(so_far.running), None)
         summary = {**so_far.summary(), "duration": round(now, 3)}
         self.so_far = SoFar(
-            so_far.run.run_id, len(so_far.tests), so_far.count, current, summary, so_far.run.collect_only
+            so_far.run.run_id, len(so_far.tests), so_far.expected, current, summary, so_far.run.collect_only
         )
 
     def _work(self) -> None:

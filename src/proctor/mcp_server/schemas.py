@@ -56,7 +56,7 @@ class Selecting(Arguments):
 
 
 class Where(Arguments):
-    runner: Literal["", "pytest", "command"] = ""
+    runner: Annotated[Text, Field(description="Or several: a,b; else all found")] = ""
     python: Annotated[Text, Field(description="One that describe_project lists")] = ""
     project: Annotated[Text, Field(description="Directory; else the server's first root")] = ""
 

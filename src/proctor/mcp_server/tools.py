@@ -32,7 +32,7 @@ from proctor.mcp_server.schemas import (
     GetTest,
     check,
 )
-from proctor.prepare import prepare
+from proctor.prepare import prepare, runners
 from proctor.running import Keeping
 from proctor.spec import RunSpec, Selection
 
@@ -140,11 +140,11 @@ class Tools:
         places = self.places
         root = places.project(wish.project)
         settings = config.load(root)
-        runner = wish.runner or config.usual_runner(settings)
-        targets = places.targets(wish.targets, root, runner, settings)
+        chosen = runners(wish.runner, root, settings)
+        targets = places.targets(wish.targets, root, chosen, settings)
         spec = RunSpec(
             str(root),
-            runner,
+            ",".join(chosen),
             Selection(targets, wish.keywords, wish.markers),
             timeout=config.seconds(settings.timeout, "timeout") or USUAL_TIMEOUT,
             memory=config.size(settings.memory, "memory"),

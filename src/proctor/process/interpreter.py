@@ -136,16 +136,20 @@ def default_cache(environ: Mapping[str, str]) -> Path | None:
 
 
 def require_pytest(interpreter: Interpreter) -> str:
-    """The version of pytest there."""
-    if version := interpreter.packages.get("pytest"):
+    return require(interpreter, "pytest")
+
+
+def require(interpreter: Interpreter, package: str) -> str:
+    """The version of the package there."""
+    if version := interpreter.packages.get(package):
         return version
     import shlex
 
     python = shlex.quote(interpreter.path)
-    install = f"{python} -m pip install pytest"
+    install = f"{python} -m pip install {package}"
     if "pip" not in interpreter.packages:
-        install = f"uv pip install --python {python} pytest"
-    raise InterpreterError(f"no pytest in {interpreter.path} ({interpreter.why}); install it: {install}")
+        install = f"uv pip install --python {python} {package}"
+    raise InterpreterError(f"no {package} in {interpreter.path} ({interpreter.why}); install it: {install}")
 
 
 class _Remembered(msgspec.Struct, frozen=True):

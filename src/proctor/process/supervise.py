@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import _socket  # of `socket`, which costs a start-up several milliseconds, this much is needed
 import fcntl
 import os
 import signal
-import socket
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -17,10 +16,15 @@ import msgspec
 from proctor.errors import LaunchError
 from proctor.launch import Launch
 from proctor.process.deadline import Push
+from proctor.process.spawn import Spawned
 from proctor.process.tagged import TAG_VARIABLE, kill_tagged
 
-SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
+# As a module, because only those have a bytecode cache.
+SUPERVISOR = (
+    f"import sys; sys.path.append({str(Path(__file__).parent)!r}); import supervisor; supervisor.start_up()"
+)
 CONTROL_FD = 3  # as supervisor.py places it
+FREE_FD = 10  # and above: not used by the supervisor
 STREAMS = ("control", "stdout", "stderr")
 USUAL_CAPACITY = 1 << 16  # of a pipe
 CAPACITY = 1 << 18  # asked for the channel, so that it can be read in few large batches
@@ -72,33 +76,27 @@ class Supervised:
             raise
 
     def _start_supervisor(self, environ: Mapping[str, str]) -> None:
-        writes: dict[str, int] = {}
-        self._socket, theirs = socket.socketpair()
+        theirs: list[int] = []
+        self._socket, their_socket = _socket.socketpair()
         try:
-            for stream in STREAMS:
-                read, writes[stream] = os.pipe()
+            for stream in ("stdout", "stderr", "control"):
+                read, write = os.pipe()
                 self._ends[read] = stream
+                theirs.append(_out_of_the_way(write))
                 if stream == "control":
                     self._capacity[stream] = _resize(read, USUAL_CAPACITY, CAPACITY)
-            control = writes["control"]
-            self._supervisor = subprocess.Popen(
-                [sys.executable, "-I", "-S", SUPERVISOR, str(theirs.fileno()), str(control)],
-                stdin=subprocess.DEVNULL,
-                stdout=writes["stdout"],
-                stderr=writes["stderr"],
-                pass_fds=(theirs.fileno(), control),
-                start_new_session=True,
-                cwd="/",
-                env=environ,
-            )
+            theirs.append(_out_of_the_way(their_socket.detach()))
+            argv = [sys.executable, "-I", "-S", "-c", SUPERVISOR]
+            self._supervisor = Spawned(argv, theirs, environ)
         except OSError as error:
             self._socket.close()
             self._forget_all()
-            raise LaunchError(f"cannot start a supervisor: {error.strerror}: {error.filename}") from error
+            where = f": {error.filename}" if error.filename else ""
+            raise LaunchError(f"cannot start a supervisor: {error.strerror}{where}") from error
         finally:
-            theirs.close()
-            for write in writes.values():
-                os.close(write)
+            their_socket.close()
+            for end in theirs:
+                os.close(end)
 
     def _start(self, launch: Launch, message: bytes) -> None:
         self._socket.settimeout(START_SECONDS)
@@ -249,14 +247,19 @@ class Supervised:
             self.push(Push.KILL)
         self._socket.close()
         seconds = GONE_SECONDS if self._give_up_at is None else self._give_up_at - time.monotonic()
-        try:
-            self._supervisor.wait(max(0.0, seconds))
-        except subprocess.TimeoutExpired:
+        if not self._supervisor.wait(seconds):
             self._supervisor.kill()
-            self._supervisor.wait()
         if self._supervisor.returncode != 0:  # it did not say that all are gone
             kill_tagged(self._tag)
         self._forget_all()
+
+
+def _out_of_the_way(end: int) -> int:
+    """The same under a number that none of the supervisor's descriptors will have."""
+    try:
+        return fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FREE_FD)
+    finally:
+        os.close(end)
 
 
 def _resize(pipe: int, now: int, wanted: int) -> int:

@@ -1,7 +1,7 @@
 """Stands between proctor and the tests: starts them, reaps everything, and leaves nothing alive.
 
-Started as `python -I -S supervisor.py SOCKET CONTROL`; standard library only, and little of it, because
-every run waits for it. File descriptors 0, 1 and 2 are already those of the tests, CONTROL is the channel.
+Imported by `python -I -S -c …` and nothing else; standard library only, and little of it, because every run
+waits for it. File descriptors 0, 1 and 2 are already those of the tests, CONTROL is the channel.
 
 On SOCKET it reads one launch (see `encode_launch` in supervise.py), then single letters:
     i  interrupt the main process      a  make it abort, so that it says where it is      k  kill everything
@@ -17,8 +17,17 @@ import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 EINVAL = 22
-CONTROL_FD = 3  # in the tests; 3 to 9, because a POSIX shell need not take two digits
+CONTROL_FD = 3  # here and in the tests; 3 to 9, because a POSIX shell need not take two digits
+SOCKET = 4
 KILL_SECONDS = 20.0  # after that, what is left cannot be killed by anybody
+
+
+def start_up() -> None:
+    os.closerange(
+        SOCKET + 1, max(4096, os.sysconf("SC_OPEN_MAX"))
+    )  # what proctor inherited and did not open itself
+    os.chdir("/")
+    os._exit(main(SOCKET, CONTROL_FD))  # no tidying up: proctor waits for us
 
 
 def main(sock: int, control: int) -> int:
@@ -251,7 +260,3 @@ def kill_descendants() -> None:
             if group not in groups:
                 groups.add(group)
                 signal_to(-group, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    os._exit(main(int(sys.argv[1]), int(sys.argv[2])))  # no tidying up: proctor waits for us

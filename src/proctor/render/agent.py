@@ -18,6 +18,7 @@ from proctor.render.neutral import neutral
 from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.result import Result
+from proctor.verdict import suite_reason
 
 _ONE_LINE = 160  # characters of ids that still go before the message instead of after it
 _OUTPUT_WIDTH = 160  # characters of a line of captured output
@@ -110,11 +111,21 @@ class Composer:
             place = result.broke.failure.place
             yield f"{neutral(str(place))} {found.said}" if place else found.said
             yield from (f" {line}" for line in found.more)
-        elif result.reason and not self._is_said(result.reason):
-            yield self._wording.shorten(self._wording.clean(result.reason).replace("\n", " "))
+        elif result.suites:
+            for suite in result.suites:
+                why, crashed = suite_reason(suite.finished), bool(suite.counts.get(Outcome.CRASH))
+                if why and not self._is_said(why, suite.finished.outcome, crashed):
+                    yield self._short(f"{suite.entered.name}: {why}")
+        elif result.reason and not self._is_said(
+            result.reason, result.outcome, result.current_test is not None
+        ):
+            yield self._short(result.reason)
 
-    def _is_said(self, reason: str) -> bool:
-        if self._result.outcome is RunOutcome.CRASHED and self._result.current_test is not None:
+    def _short(self, text: str) -> str:
+        return self._wording.shorten(self._wording.clean(text).replace("\n", " "))
+
+    def _is_said(self, reason: str, outcome: RunOutcome, crashed: bool) -> bool:
+        if outcome is RunOutcome.CRASHED and crashed:
             return True
         said = {occurrence.failure.message for cause in self._causes for occurrence in cause.occurrences}
         return reason in said or reason.partition(" at ")[0] in said

@@ -46,7 +46,7 @@ class Dots:
         self._say(*_SIGNS[outcome])
         self._column += 1
         if self._column == _ROW:
-            total = f"/{so_far.count}" if so_far.count else ""
+            total = f"/{so_far.expected}" if so_far.expected else ""
             self._say(f" {tests_done(so_far)}{total}\n", "quiet")
             self._column = 0
 

@@ -39,7 +39,7 @@ class PlainLog:
 
 
 def progress(result: Result) -> str:
-    done = f"{tests_done(result)}/{result.count}" if result.count is not None else "collecting"
+    done = f"{tests_done(result)}/{result.expected}" if result.expected is not None else "collecting"
     running = ", ".join(neutral(test) for test in list(result.running)[:3])
     return f"{done}: {running}" if running else done
 

@@ -105,7 +105,7 @@ def _head(result: Result, now: float, width: int) -> RenderableType:
     bar = min(_BAR[1], width - cell_len(text) - 1)
     if bar < _BAR[0]:
         return _line(text, width)
-    total = None if result.count is None else max(1, result.count)
+    total = None if result.expected is None else max(1, result.expected)
     shown = ProgressBar(total=total, completed=tests_done(result), width=bar, animation_time=now)
     row = Table.grid(padding=(0, 1, 0, 0))
     row.add_row(shown, Text(text, no_wrap=True))
@@ -114,7 +114,7 @@ def _head(result: Result, now: float, width: int) -> RenderableType:
 
 def _facts(result: Result, now: float) -> tuple[list[str], list[str]]:
     """What is always told, and what is told where there is room, the most important first."""
-    total, done = result.count, tests_done(result)
+    total, done = result.expected, tests_done(result)
     if total is None:
         return ["collecting"], [clock(now)]
     left = (now / done) * (total - done) if done else 0.0

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-
-import msgspec
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Voice
 from proctor.runners import matching
+from proctor.runners.finding import executable, on_path
+from proctor.runners.plan import Plan
 from proctor.spec import RunSpec, TestProgram
 
 DURATION_VARIABLE = "PROCTOR_DURATION"  # what a test reads to know how long it may take
+_NOT_OURS = (".py", ".t", ".bats")  # that run by themselves too, and are tests of another kind
 _NOT_LOOKED_INTO = frozenset({"node_modules", "__pycache__", "venv"})
 
 
-class Plan(msgspec.Struct, frozen=True):
-    launches: tuple[Launch, ...]
-    deselected: tuple[str, ...] = ()
+def detect(_root: Path) -> bool:
+    """Any file may be a program, so none is a sign: the project's settings list its tests."""
+    return False
 
 
-def plan(spec: RunSpec, configured: tuple[TestProgram, ...], search_path: str) -> Plan:
+def owns(target: str, root: Path) -> bool:
+    """A name that begins with `/`, or an executable file that other kinds of tests do not look like."""
+    path = root / target.partition("::")[0]
+    if path.suffix in _NOT_OURS or "::" in target:
+        return False
+    return target.startswith("/") or executable(path)
+
+
+def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     """The programs named by the targets, or all that the project's settings list."""
-    root = Path(spec.root)
+    root, configured = Path(spec.root), spec.programs
     targets = spec.selection.targets
     if not targets and not configured:
         would = "name programs or a directory of them, or list them as [[tool.proctor.tests]]"
@@ -35,7 +43,7 @@ def plan(spec: RunSpec, configured: tuple[TestProgram, ...], search_path: str) -
             found.setdefault(test.name, test)
     wanted = [test for test in found.values() if _is_wanted(test, spec)]
     deselected = tuple(name for name in found if name not in {test.name for test in wanted})
-    return Plan(tuple(_launch(test, spec, search_path) for test in wanted), deselected)
+    return Plan(tuple(_launch(test, spec, environ) for test in wanted), deselected)
 
 
 def _named(target: str, root: Path, configured: Iterable[TestProgram]) -> list[TestProgram]:
@@ -55,7 +63,7 @@ def _named(target: str, root: Path, configured: Iterable[TestProgram]) -> list[T
     if not path.is_file():
         names = ", ".join(test.name for test in configured)
         raise UsageError(f"no program and no test {target!r}" + (f"; known tests: {names}" if names else ""))
-    if not _is_executable(path):
+    if not executable(path):
         raise UsageError(f"{path} is not executable; `chmod +x {path}` makes it a program")
     return [_program(path, root)]
 
@@ -67,7 +75,7 @@ def _path(target: str, root: Path) -> Path:
         for path in (below, *below.parents):
             if path == root:
                 break
-            if path.is_file() and _is_executable(path):
+            if executable(path):
                 return path
     return root / target
 
@@ -84,12 +92,8 @@ def _executables(directory: Path) -> Iterator[Path]:
             continue
         if path.is_dir() and not path.is_symlink():
             yield from _executables(path)
-        elif path.is_file() and _is_executable(path):
+        elif executable(path):
             yield path
-
-
-def _is_executable(path: Path) -> bool:
-    return bool(path.stat().st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH))
 
 
 def _is_wanted(test: TestProgram, spec: RunSpec) -> bool:
@@ -100,11 +104,11 @@ def _is_wanted(test: TestProgram, spec: RunSpec) -> bool:
     return not markers or matching.parse(markers)(lambda word: word in test.tags)
 
 
-def _launch(test: TestProgram, spec: RunSpec, search_path: str) -> Launch:
+def _launch(test: TestProgram, spec: RunSpec, environ: Mapping[str, str]) -> Launch:
     cwd = Path(spec.root) / test.cwd
     told = {} if test.duration is None else {DURATION_VARIABLE: f"{test.duration:g}"}
     return Launch(
-        (_resolved(test.command[0], cwd, search_path), *test.command[1:], *spec.arguments),
+        (_resolved(test.command[0], cwd, environ), *test.command[1:], *spec.arguments),
         str(cwd),
         test.name,
         Voice.PROGRAM,
@@ -115,9 +119,8 @@ def _launch(test: TestProgram, spec: RunSpec, search_path: str) -> Launch:
     )
 
 
-def _resolved(program: str, cwd: Path, search_path: str) -> str:
+def _resolved(program: str, cwd: Path, environ: Mapping[str, str]) -> str:
     """As a shell finds it; what cannot be found is left as it is, and the start will say so."""
     if "/" in program:
         return str(cwd / program)
-    places = [Path(place or cwd) / program for place in search_path.split(":")]
-    return str(next((path for path in places if path.is_file() and _is_executable(path)), program))
+    return on_path(program, environ, str(cwd)) or program

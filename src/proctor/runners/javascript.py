@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import msgspec
 
 from proctor.errors import UsageError
 from proctor.runners import matching
+from proctor.runners.finding import on_path
 from proctor.spec import RunSpec
 
 INJECT = Path(__file__).parent.parent / "inject"
@@ -54,9 +54,9 @@ def scripts(root: Path) -> list[str]:
     return [text for text in found.values() if isinstance(text, str)] if isinstance(found, dict) else []
 
 
-def own_tool(root: Path, name: str, search_path: str) -> str:
+def own_tool(root: Path, name: str, environ: Mapping[str, str]) -> str:
     """The project's own: one that the whole machine has, or that could be downloaded, is another version."""
-    on_path("node", search_path)
+    node(environ)
     for directory in (root, *root.parents):
         path = directory / "node_modules" / ".bin" / name
         if path.is_file():
@@ -66,12 +66,11 @@ def own_tool(root: Path, name: str, search_path: str) -> str:
     )
 
 
-def on_path(name: str, search_path: str) -> str:
-    for directory in filter(None, search_path.split(":")):
-        path = Path(directory).absolute() / name
-        if path.is_file() and path.stat().st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH):
-            return str(path)
-    raise UsageError(f"no {name} on PATH; a directory with {name} in it would do")
+def node(environ: Mapping[str, str]) -> str:
+    found = on_path("node", environ)
+    if not found:
+        raise UsageError("no node on PATH; a directory with node in it would do")
+    return found
 
 
 def owns(target: str, root: Path) -> bool:

@@ -33,7 +33,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         options.append("--bail")
     if spec.workers not in ("", "auto"):
         options.append(f"--maxWorkers={spec.workers}")
-    tool = javascript.own_tool(Path(spec.root), "jest", environ.get("PATH", ""))
+    tool = javascript.own_tool(Path(spec.root), "jest", environ)
     paths = map(_path_pattern, wanted.files)
     # First, because jest takes what follows an option with a list for more of the list.
     argv = (tool, *paths, *_OPTIONS, *options, *spec.arguments)

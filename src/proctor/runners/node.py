@@ -36,7 +36,7 @@ owns = javascript.owns
 
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
-    node = javascript.on_path("node", environ.get("PATH", ""))
+    node = javascript.node(environ)
     wanted = javascript.chosen(spec)
     root = Path(spec.root)
     files = [str(file) for path in wanted.files for file in _files(path, root)]

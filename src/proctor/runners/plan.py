@@ -1,13 +1,78 @@
-"""What a runner makes of a wish: processes to start."""
+"""What a runner makes of a wish: processes to start and, where a build comes first, how to go on from it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
 import msgspec
 
-from proctor.launch import Launch
+from proctor.launch import Artifact, Launch, Voice
+from proctor.spec import Python, RunSpec
+
+Then: TypeAlias = Callable[[tuple[Artifact, ...]], "Plan"]  # what a build made -> what comes next
 
 
 class Plan(msgspec.Struct, frozen=True):
+    """Programs are one suite together; any other launch is a suite of its own, by the launch's name."""
+
     launches: tuple[Launch, ...]
     deselected: tuple[str, ...] = ()  # as far as that is known before the run
     interpreter: str = ""
+    then: Then | None = None  # asked when the launches have ended
+
+
+class Suite(msgspec.Struct, frozen=True):
+    """Launches that belong together, ready to be started."""
+
+    name: str
+    runner: str
+    voice: Voice
+    launches: tuple[Launch, ...]
+    deselected: tuple[str, ...] = ()
+    interpreter: str = ""
+    then: Then | None = None
+
+
+def suites(runner: str, plan: Plan) -> list[Suite]:
+    """In the order in which they run."""
+    together = [launch for launch in plan.launches if launch.voice is Voice.PROGRAM]
+    groups = [tuple(together)] if together or not plan.launches else []
+    groups += [(launch,) for launch in plan.launches if launch.voice is not Voice.PROGRAM]
+    found = [_suite(runner, group, plan) for group in groups]
+    found[0] = msgspec.structs.replace(found[0], deselected=plan.deselected)
+    found[-1] = msgspec.structs.replace(found[-1], then=plan.then)
+    return found
+
+
+def _suite(runner: str, launches: tuple[Launch, ...], plan: Plan) -> Suite:
+    voice = launches[0].voice if launches else Voice.PROGRAM
+    name = runner if voice is Voice.PROGRAM else launches[0].name
+    return Suite(name, runner, voice, launches, interpreter=plan.interpreter)
+
+
+class Runner(Protocol):
+    """A module of this room. Pure: it reads the project's files and starts nothing."""
+
+    def detect(self, root: Path) -> bool:
+        """Whether the project has tests of this kind; false rather than wrong."""
+        ...
+
+    def owns(self, target: str, root: Path) -> bool:
+        """Whether a path or an id may be one of its tests, where several kinds are to be told apart."""
+        ...
+
+    def plan(self, spec: RunSpec, environ: Mapping[str, str]) -> Plan:
+        """Raises UsageError for what cannot be done: names what was found and what would do."""
+        ...
+
+
+class PythonRunner(Protocol):
+    """One whose tests run in the project's interpreter."""
+
+    def detect(self, root: Path) -> bool: ...
+
+    def owns(self, target: str, root: Path) -> bool: ...
+
+    def plan(self, spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan: ...

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Voice
-from proctor.spec import RunSpec
+from proctor.runners.plan import Plan
+from proctor.spec import Python, RunSpec
 
 PLUGIN = "_proctor_injected_pytest"
 PLUGIN_PATH = str(Path(__file__).parent.parent / "inject" / "path")
@@ -15,6 +18,10 @@ PATH_VARIABLE = "PROCTOR_PYTHONPATH"
 
 _OLDEST_PYTHON = (3, 7)
 _OLDEST_PYTEST = (6, 2)
+_SECTIONS = {"pyproject.toml": b"[tool.pytest", "tox.ini": b"[pytest]", "setup.cfg": b"[tool:pytest]"}
+_COLLECTED = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")
+_LEFT_OUT = re.compile(r"\..*|node_modules|__pycache__|venv|build|dist|target|.*\.egg")
+_MOST_ENTRIES = 20_000  # that are looked at
 _TEXT_OPTIONS = ("--verbosity=1", "--tb=short", "-rA")  # as a number, so that no `-q` takes it back
 
 
@@ -24,18 +31,64 @@ def can_load_plugin(python: tuple[int, ...], pytest: str) -> bool:
     return python[:2] >= _OLDEST_PYTHON and numbers >= _OLDEST_PYTEST
 
 
-def plan(spec: RunSpec, python: str, voice: Voice, pythonpath: str = "") -> Launch:
-    """`pythonpath` is the user's own PYTHONPATH: ours comes after it, and the plugin takes it out again."""
-    argv = [python, "-m", "pytest"]
+def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
+    """Our path comes after the user's own PYTHONPATH, and the plugin takes it out again."""
+    if spec.workers and "pytest-xdist" not in python.packages:
+        needed = f"`-n {spec.workers}` needs pytest-xdist, which {python.path} does not have"
+        raise UsageError(f"{needed}; `{python.path} -m pip install pytest-xdist`, or leave out -n")
+    able = can_load_plugin(python.version, python.packages["pytest"])
+    argv = [python.path, "-m", "pytest"]
     environment = {}
-    if voice is Voice.CONTROL:
+    if able:
+        pythonpath = environ.get("PYTHONPATH", "")
         argv += ["-p", PLUGIN]
         joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
         environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
     else:
         argv += _TEXT_OPTIONS
     argv += _selection(spec)
-    return Launch(tuple(argv), spec.root, spec.runner, voice, environment, spec.memory)
+    voice = Voice.CONTROL if able else Voice.TEXT
+    launch = Launch(tuple(argv), spec.root, spec.runner, voice, environment, spec.memory)
+    return Plan((launch,), interpreter=python.path)
+
+
+def detect(root: Path) -> bool:
+    """By pytest's own settings, a conftest.py, or a file that pytest would collect."""
+    return _has_settings(root) or has_tests(root)
+
+
+def owns(target: str, root: Path) -> bool:
+    path = root / target.partition("::")[0]
+    return path.suffix == ".py" or (path.is_dir() and has_tests(path))
+
+
+def has_tests(directory: Path) -> bool:
+    """Among the files that a walk of bounded length comes upon, the nearest first."""
+    waiting, seen = deque([directory]), 0
+    while waiting and seen < _MOST_ENTRIES:
+        try:
+            entries = list(waiting.popleft().iterdir())
+        except OSError:
+            continue
+        seen += len(entries)
+        if any(_COLLECTED.fullmatch(entry.name) for entry in entries):
+            return True
+        waiting.extend(
+            e for e in entries if not _LEFT_OUT.fullmatch(e.name) and e.is_dir() and not e.is_symlink()
+        )
+    return False
+
+
+def _has_settings(root: Path) -> bool:
+    if (root / "pytest.ini").is_file() or (root / ".pytest.ini").is_file():
+        return True
+    for name, section in _SECTIONS.items():
+        try:
+            if section in (root / name).read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _selection(spec: RunSpec) -> list[str]:

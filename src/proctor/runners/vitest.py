@@ -29,7 +29,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         options.append(f"--bail={spec.maxfail}")
     if spec.workers not in ("", "auto"):
         options.append(f"--maxWorkers={spec.workers}")
-    tool = javascript.own_tool(Path(spec.root), "vitest", environ.get("PATH", ""))
+    tool = javascript.own_tool(Path(spec.root), "vitest", environ)
     argv = (tool, "run", *_OPTIONS, *options, *spec.arguments)
     argv += tuple(map(str, wanted.files))
     return Plan((Launch(argv, spec.root, spec.runner, environment=told, memory=spec.memory),))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice, zip_longest
 from typing import Any
 
 import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.result import Result
+from proctor.result import Result, SuiteRecord
 from proctor.wire import json_report
 from proctor.wire.json_report import Load
 
@@ -28,7 +29,7 @@ def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]
     """The document as JSON. `load` gives the text of a file of the run, by its relative path."""
     yield _opened(_head(result))
     yield b',"tests":'
-    yield from _list(test(entry, load) for entry in result.tests.values())
+    yield from _list(_tests(result, load))
     yield b',"json_report":'
     yield _opened(json_report.head(result))
     if result.collectors:
@@ -40,13 +41,44 @@ def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]
         yield b',"warnings":' + _encoder.encode(json_report.warnings(result))
     yield b"}"
     tail = {
-        "collection_errors": [_collection_error(error) for error in result.collection_errors],
+        "collection_errors": list(_collection_errors(result)),
         "warnings": _warnings(result.warnings),
         "not_run": result.not_run,
         "text_output": result.output.text(output_path),
         "stderr": result.stderr.text(output_path),
     }
     yield b"," + _encoder.encode(tail)[1:] + b"\n"
+
+
+def _tests(result: Result, load: Load) -> Iterator[TestEntry]:
+    if not result.suites:
+        yield from (test(entry, load) for entry in result.tests.values())
+        return
+    told = 0
+    for suite in result.suites:
+        for entry in suite.tests(result):
+            told += 1
+            yield msgspec.structs.replace(test(entry, load), suite=suite.entered.name)
+    yield from (test(entry, load) for entry in islice(result.tests.values(), told, None))
+
+
+def _suite(suite: SuiteRecord) -> dict[str, Any]:
+    entered, finished, exited = suite.entered, suite.finished, suite.exited
+    return {
+        "name": entered.name,
+        "runner": entered.runner,
+        "outcome": finished.outcome,
+        "reason": finished.reason,
+        "exit_code": exited.exit_code if exited else None,
+        "signal": exited.signal if exited else None,
+        "counts": suite.counts,
+        "duration": round(finished.seconds, 6),
+        "interpreter": entered.interpreter,
+        "command": entered.command,
+        "root": suite.described.root if suite.described else entered.cwd,
+        "source": entered.source,
+        "not_run": finished.not_run,
+    }
 
 
 def _opened(facts: dict[str, Any]) -> bytes:
@@ -83,6 +115,7 @@ def _head(result: Result) -> dict[str, Any]:
         "command": result.run.command,
         "source": result.run.source,
         "started": result.run.started,
+        **({"suites": [_suite(suite) for suite in result.suites]} if result.suites else {}),
         "current_test": result.current_test,
         "omitted": {},
         "notices": result.notices,
@@ -104,6 +137,7 @@ class TestEntry(msgspec.Struct, omit_defaults=True):
     properties: dict[str, Any] | None = None
     subtests: tuple[dict[str, Any], ...] = ()
     part_of: str = ""
+    suite: str = ""  # in a run of several
 
 
 def test(entry: e.TestFinished, load: Load) -> TestEntry:
@@ -136,6 +170,14 @@ def test(entry: e.TestFinished, load: Load) -> TestEntry:
         subtests,
         entry.part_of,
     )
+
+
+def _collection_errors(result: Result) -> Iterator[dict[str, Any]]:
+    names: list[str] = []
+    for suite in result.suites:
+        names += [suite.entered.name] * (suite.end.collection_errors - len(names))
+    for error, name in zip_longest(result.collection_errors, names):
+        yield _collection_error(error) | ({"suite": name} if name else {})
 
 
 def _collection_error(error: e.CollectionFailed) -> dict[str, Any]:

@@ -28,6 +28,7 @@ class _Test(msgspec.Struct):
     testout: e.OutputLink | None = None
     properties: dict[str, Any] | None = None
     part_of: str = ""
+    suite: str = ""
 
 
 class _CollectionError(msgspec.Struct):
@@ -35,6 +36,22 @@ class _CollectionError(msgspec.Struct):
     message: str = ""
     traceback: str = ""
     failure: e.Failure | None = None
+    suite: str = ""
+
+
+class _Suite(msgspec.Struct):
+    name: str
+    runner: str = ""
+    outcome: RunOutcome = RunOutcome.INCOMPLETE
+    reason: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    duration: float = 0.0
+    interpreter: str = ""
+    command: tuple[str, ...] = ()
+    root: str = ""
+    source: str = ""
+    not_run: tuple[str, ...] = ()
 
 
 class _Warning(msgspec.Struct):
@@ -56,6 +73,7 @@ class _Document(msgspec.Struct):
     command: tuple[str, ...] = ()
     source: str = ""
     started: str = ""
+    suites: list[_Suite] = []
     tests: list[_Test] = []
     collection_errors: list[_CollectionError] = []
     warnings: list[_Warning] = []
@@ -89,7 +107,6 @@ class DocumentRun:
 
 
 def _events(found: _Document) -> list[e.Event]:
-    tests = tuple(test.node_id for test in found.tests if not test.part_of)
     events: list[e.Event] = [
         e.RunStarted(
             found.run_id,
@@ -99,26 +116,52 @@ def _events(found: _Document) -> list[e.Event]:
             found.interpreter,
             found.started,
             source=found.source,
-        ),
-        e.TestsSelected((*tests, *found.not_run)),
-        e.SuiteStarted(
-            found.runner, found.started, len(tests) + len(found.not_run) + len(found.collection_errors)
-        ),
+        )
     ]
-    for error in found.collection_errors:
-        failure = error.failure or e.Failure("", error.message)
-        events.append(e.CollectionFailed(error.file, failure, error.traceback))
-    events += [_finished(test) for test in found.tests]
+    if not found.suites:
+        events += _suite_events(found, found.runner, found.tests, found.collection_errors, found.not_run)
+    for suite in found.suites:
+        events += _of_several(found, suite)
     for warning in found.warnings:
         recorded = e.WarningRecorded(warning.category, warning.message, warning.file, warning.line)
         events += [recorded] * min(warning.count, 1000)
     if found.text_output:
         events.append(e.OutputReceived("stdout", found.text_output))
     events += [e.Noticed(notice) for notice in found.notices]
-    if found.exit_code is not None:
+    if found.exit_code is not None and not found.suites:
         events.append(e.ProcessExited(found.exit_code, found.signal))
     events.append(e.RunFinished(found.outcome, found.summary.duration, found.not_run, found.reason))
     return events
+
+
+def _of_several(found: _Document, suite: _Suite) -> list[e.Event]:
+    tests = [test for test in found.tests if test.suite == suite.name]
+    errors = [error for error in found.collection_errors if error.suite == suite.name]
+    exited = [] if suite.exit_code is None else [e.ProcessExited(suite.exit_code, suite.signal)]
+    return [
+        e.SuiteEntered(suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source),
+        *_suite_events(found, suite.name, tests, errors, suite.not_run),
+        *exited,
+        e.SuiteFinished(suite.outcome, suite.duration, suite.not_run, suite.reason),
+    ]
+
+
+def _suite_events(
+    found: _Document,
+    name: str,
+    tests: list[_Test],
+    errors: list[_CollectionError],
+    not_run: tuple[str, ...],
+) -> list[e.Event]:
+    own = tuple(test.node_id for test in tests if not test.part_of)
+    events: list[e.Event] = [
+        e.TestsSelected((*own, *not_run)),
+        e.SuiteStarted(name, found.started, len(own) + len(not_run) + len(errors)),
+    ]
+    for error in errors:
+        failure = error.failure or e.Failure("", error.message)
+        events.append(e.CollectionFailed(error.file, failure, error.traceback))
+    return events + [_finished(test) for test in tests]
 
 
 def _finished(test: _Test) -> e.TestFinished:

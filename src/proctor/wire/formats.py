@@ -28,6 +28,10 @@ READERS = {
     "results": "results:ResultsReader",
     "failures": "failures:FailuresReport",
 }
+#: What tools say while they run and nobody keeps: when tests begin, how builds go, which tests there are.
+LIVE_READERS = {
+    "bats": "bats:BatsReader",
+}
 #: Ours: they tell of whole runs, verdict and all.
 RUN_READERS = {
     "events": "stream_reader:StreamReader",
@@ -56,6 +60,11 @@ _KEPT = {
 
 def reader(name: str) -> Reader:
     return cast(Reader, _find(READERS, name, "read")())
+
+
+def live_reader(name: str) -> Reader:
+    """One that can follow a process."""
+    return cast(Reader, _find(READERS | LIVE_READERS, name, "read")())
 
 
 def run_reader(name: str) -> RunReader:

@@ -35,6 +35,8 @@ _NOTES: dict[type, str] = {
     e.FaultTraced: "fault",
     e.RunStopped: "stopped",
     e.Noticed: "notice",
+    e.SuiteEntered: "suite_entered",
+    e.SuiteFinished: "suite_finished",
 }
 _NOTE_TYPES = {kind: event for event, kind in _NOTES.items()}
 

@@ -25,28 +25,43 @@ _SKIPPED = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN}
 
 
 def write(result: Result) -> Iterator[bytes]:
-    counts, missing = result.counts, tell.unexplained(result)
-    extra = len(result.collection_errors) + bool(missing)
-    numbers = {
-        "tests": len(result.tests) + len(result.not_run) + extra,
-        "failures": counts[Outcome.FAILED],
-        "errors": sum(counts[outcome] for outcome in BAD - {Outcome.FAILED}) + extra,
-        "skipped": sum(counts[outcome] for outcome in _SKIPPED) + len(result.not_run),
-        "time": _seconds(result.seconds),
-    }
-    suite = {"name": result.run.runner, **numbers}
-    if result.run.started:
-        suite["timestamp"] = result.run.started
-    yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites{_attributes(numbers)}>\n<testsuite{_attributes(suite)}>\n".encode()
-    for test in tell.tests(result):
-        yield _case(test).encode()
-    for error in result.collection_errors:
-        yield _collection_error(error).encode()
+    groups = list(tell.groups(result))
+    missing = tell.unexplained(result)
     if missing:
         inner = _element("error", {"type": str(result.outcome), "message": missing}, missing)
-        yield _testcase({"classname": "proctor", "name": "run"}, [inner]).encode()
-    yield b"</testsuite>\n</testsuites>\n"
+        explanation = _testcase({"classname": "proctor", "name": "run"}, [inner])
+    whole = [_numbers(group) for group in groups]
+    sums: dict[str, Any] = {name: sum(numbers[name] for numbers in whole) for name in whole[0]}
+    sums["tests"] += bool(missing)
+    sums["errors"] += bool(missing)
+    yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_attributes({**sums, 'time': _seconds(result.seconds)})}>\n".encode()
+    for group, numbers in zip(groups, whole, strict=True):
+        last = bool(missing) and group is groups[-1]
+        numbers["tests"] += last
+        numbers["errors"] += last
+        suite = {"name": group.name, **numbers, "time": _seconds(group.seconds)}
+        if result.run.started:
+            suite["timestamp"] = result.run.started
+        yield f"<testsuite{_attributes(suite)}>\n".encode()
+        for test in group.tests():
+            yield _case(test).encode()
+        for error in group.errors:
+            yield _collection_error(error).encode()
+        if last:
+            yield explanation.encode()
+        yield b"</testsuite>\n"
+    yield b"</testsuites>\n"
+
+
+def _numbers(group: tell.Group) -> dict[str, int]:
+    counts, not_run = group.counts, len(group.not_run)
+    return {
+        "tests": sum(counts.values()) + not_run + len(group.errors),
+        "failures": counts.get(Outcome.FAILED, 0),
+        "errors": sum(counts.get(outcome, 0) for outcome in BAD - {Outcome.FAILED}) + len(group.errors),
+        "skipped": sum(counts.get(outcome, 0) for outcome in _SKIPPED) + not_run,
+    }
 
 
 def _case(test: e.TestFinished) -> str:

@@ -2,9 +2,9 @@
 
 Nothing here is private to pytest: any program whose own result begins as a partial `error`, and whose
 tests are named results with phases, can speak this way.
-"""
 
-from __future__ import annotations
+Annotations are values here, as in `events`, because every run reads them.
+"""
 
 from datetime import UTC, datetime
 from typing import Any

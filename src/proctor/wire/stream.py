@@ -7,9 +7,12 @@ and what was promised and never came is said to be not run: the promise is kept,
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
 
 from proctor import events as e
+from proctor.launch import Voice
 from proctor.outcome import RunOutcome
 from proctor.result import Result
 from proctor.wire.literal import encode_line, literal
@@ -22,7 +25,9 @@ from proctor.wire.stream_objects import (
 )
 from proctor.wire.words import NOT_RUN, Object, one_line
 
-_PARTS_UNKNOWN = "program"  # the source of a run whose tests report on parts that nobody can count before
+_Ending: TypeAlias = e.RunFinished | e.SuiteFinished
+
+_PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts that nobody can count before
 _QUIET = (RunOutcome.PASSED, RunOutcome.NO_TESTS)  # endings that need no failure to explain them
 
 
@@ -50,10 +55,14 @@ class StrictStream:
         elif isinstance(event, e.SuiteStarted):
             if self._written is None:
                 self._suite = event
-        elif isinstance(event, e.RunFinished):
+        elif isinstance(event, e.SuiteEntered):
+            self._begin()
+        elif isinstance(event, e.SuiteFinished):
             found = self._end(event, so_far)
+        elif isinstance(event, e.RunFinished):
+            found = self._end_of_several(event, so_far) if so_far.suites else self._end(event, so_far)
         else:
-            if self._suite is not None and self._written is None and so_far.run.source != _PARTS_UNKNOWN:
+            if self._suite is not None and self._written is None and so_far.source != _PARTS_UNKNOWN:
                 found = self._open(self._suite.count, so_far)
             if isinstance(event, e.TestFinished):
                 self._seen.add(event.test)
@@ -84,14 +93,17 @@ class StrictStream:
             found += self._add(test)
         return found
 
-    def _end(self, event: e.RunFinished, result: Result) -> list[Object]:
-        missing = [self._not_run(test) for test in result.selected if test not in self._seen]
+    def _end(self, event: _Ending, result: Result) -> list[Object]:
+        missing = [self._not_run(test) for test in result.own_selected() if test not in self._seen]
         why = self._explanation(event, result)
+        if result.source == Voice.BUILD and not (self._held or why):
+            return []  # a build that went well is no suite
         found: list[Object] = []
         if self._suite is None:
-            self._suite = e.SuiteStarted(result.run.runner, result.run.started, 0)
+            name = result.entered.name if result.entered else result.run.runner
+            self._suite = e.SuiteStarted(name, result.run.started, 0)
         if self._written is None:
-            promised = self._suite.count if result.run.source != _PARTS_UNKNOWN else 0
+            promised = self._suite.count if result.source != _PARTS_UNKNOWN else 0
             known = len(self._held) + len(missing)
             found = self._open(max(promised, known) + len(why), result)
             reserved = len(why)
@@ -107,7 +119,14 @@ class StrictStream:
         found.append(final_object(self._tally, event, result))
         return found + self._rest(event, result)
 
-    def _rest(self, event: e.RunFinished, result: Result) -> list[Object]:
+    def _end_of_several(self, event: e.RunFinished, result: Result) -> list[Object]:
+        """Each suite has its end. If they do not say why the run failed, one more suite does."""
+        self._begin()
+        if event.outcome in _QUIET or any(suite.finished.outcome not in _QUIET for suite in result.suites):
+            return []
+        return self._end(event, result)
+
+    def _rest(self, event: _Ending, result: Result) -> list[Object]:
         """A suite for what came beyond the count of the first."""
         beyond = self._beyond
         if not beyond or self._suite is None:
@@ -131,12 +150,12 @@ class StrictStream:
         test: Object = {"type": "test", "status": "ignore", "label": label}
         return {**test, "extra": {**native_id(label, name), "outcome": NOT_RUN}}
 
-    def _explanation(self, event: e.RunFinished, result: Result) -> list[Object]:
+    def _explanation(self, event: _Ending, result: Result) -> list[Object]:
         """For a run that did not pass though none of its tests failed: nobody shall count that as a pass."""
         tests = (*self._held, *self._beyond)
         if event.outcome in _QUIET or self._tally["fail"] or any(test["status"] == "fail" for test in tests):
             return []
         told = ": ".join(part for part in (event.outcome.replace("_", " "), event.reason) if part)
-        label = self._label(result.run.runner or "run")
+        label = self._label(result.entered.name if result.entered else result.run.runner or "run")
         test: Object = {"type": "test", "status": "fail", "reason": one_line(told), "label": label}
         return [{**test, "extra": {"outcome": "error", "phase": "run"}}]

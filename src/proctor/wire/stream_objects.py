@@ -17,10 +17,11 @@ _EPOCH = "1970-01-01T00:00:00+00:00"
 
 def suite_object(suite: e.SuiteStarted, result: Result) -> Object:
     toolchain = result.suite.toolchain if result.suite else {}
-    extra: Object = {"proctor": {"rev": REVISION}, "run": result.run.run_id, "runner": result.run.runner}
+    runner = result.entered.runner if result.entered else result.run.runner
+    extra: Object = {"proctor": {"rev": REVISION}, "run": result.run.run_id, "runner": runner}
     if toolchain:
         extra["toolchain"] = toolchain
-    if filtered_out := suite.filtered_out or len(result.deselected):
+    if filtered_out := suite.filtered_out or len(result.own_deselected()):
         extra["filtered_out"] = filtered_out
     return {
         "type": "suite",
@@ -36,7 +37,7 @@ def _build(suite: e.SuiteStarted, result: Result) -> str:
     return next((time for time in (suite.build, result.run.started) if has_zone(time)), _EPOCH)
 
 
-def final_object(tally: dict[str, int], event: e.RunFinished, result: Result) -> Object:
+def final_object(tally: dict[str, int], event: e.RunFinished | e.SuiteFinished, result: Result) -> Object:
     extra: Object = {"outcome": event.outcome, "seconds": round(event.seconds, 6)}
     if event.reason:
         extra["reason"] = event.reason

@@ -14,7 +14,7 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.result import Excerpt
-from proctor.wire import diagnostics, node
+from proctor.wire import diagnostics, node, test_more
 from proctor.wire.report import COLLECTION_ERROR, Lines, finished, refined, seconds_of, text_of
 
 MAX_DEPTH = 50
@@ -30,7 +30,7 @@ _AT = re.compile(r"(.+?):([0-9]+)(?::[0-9]+)?")
 _SUBTEST = "# Subtest: "
 
 
-class _Point(msgspec.Struct):
+class Point(msgspec.Struct):
     ok: bool
     name: str
     directive: str = ""
@@ -40,7 +40,7 @@ class _Point(msgspec.Struct):
     opened: bool = False  # a brace ends its line
     yaml: Excerpt = msgspec.field(default_factory=Excerpt)
     comments: Excerpt = msgspec.field(default_factory=Excerpt)
-    parts: _Level | None = None
+    parts: Level | None = None
 
     def values(self) -> dict[str, str]:
         return diagnostics.read(self.yaml.text())
@@ -53,10 +53,10 @@ class _Point(msgspec.Struct):
         return Outcome.PASSED if self.ok else Outcome.FAILED
 
 
-class _Level(msgspec.Struct):
+class Level(msgspec.Struct):
     """The points of one indentation, and what they add up to."""
 
-    points: list[_Point] = []
+    points: list[Point] = []
     count: int = 0  # of points, those that were told and forgotten included
     highest: int = 0
     plan: int | None = None
@@ -78,10 +78,10 @@ class TapReader(Lines):
 
     def __init__(self) -> None:
         super().__init__()
-        self._levels = [_Level()]
-        self._point: _Point | None = None  # the newest: its diagnostics may follow
+        self._levels = [Level()]
+        self._point: Point | None = None  # the newest: its diagnostics may follow
         self._block: str | None = None  # the indentation of the YAML that is being read
-        self._open: list[_Point] = []  # whose subtests follow in braces
+        self._open: list[Point] = []  # whose subtests follow in braces
         self._headed = 0  # how deep a heading lets subtests be; without one, one deeper than anything yet
         self._bailed = False
         self._planned = 0
@@ -104,7 +104,7 @@ class TapReader(Lines):
             return self._noise(text)
         return self._told(body, depth)
 
-    def _diagnostic(self, text: str, indent: str, point: _Point) -> Iterable[e.Event]:
+    def _diagnostic(self, text: str, indent: str, point: Point) -> Iterable[e.Event]:
         if text.rstrip() == indent + "...":
             self._block = None
         else:
@@ -124,7 +124,7 @@ class TapReader(Lines):
         if body.startswith("TAP version") and depth == 0 and self._levels[0].plan is not None:
             yield from self._stream_ended()  # another one follows
         while len(self._levels) <= depth:
-            self._levels.append(_Level())
+            self._levels.append(Level())
         level = self._levels[depth]
         if plan := _PLAN.fullmatch(body):
             level.plan, level.plans = int(plan[1]), level.plans + 1
@@ -133,7 +133,7 @@ class TapReader(Lines):
         elif found := _POINT.fullmatch(body):
             yield from self._new_point(found, depth, level)
 
-    def _plan(self, level: _Level, reason: str) -> Iterator[e.Event]:
+    def _plan(self, level: Level, reason: str) -> Iterator[e.Event]:
         if level.plan == 0 and reason:
             yield e.Noticed(f"tap: all tests were skipped: {reason}")
         elif level.plan and level.count == 0 and self._announced is None:
@@ -153,7 +153,7 @@ class TapReader(Lines):
 
     # Points
 
-    def _new_point(self, found: re.Match[str], depth: int, level: _Level) -> Iterator[e.Event]:
+    def _new_point(self, found: re.Match[str], depth: int, level: Level) -> Iterator[e.Event]:
         point = _point(not found[1], found[3], depth, level.count + 1)
         self._never_closed(depth)
         point.parts = self._taken(depth)
@@ -174,12 +174,12 @@ class TapReader(Lines):
             if point.parts is None:
                 point.name += " {"
 
-    def _closed(self, point: _Point) -> Iterable[e.Event]:
+    def _closed(self, point: Point) -> Iterable[e.Event]:
         point.parts = self._taken(point.depth)
         self._point = None
         return ()
 
-    def _taken(self, depth: int) -> _Level | None:
+    def _taken(self, depth: int) -> Level | None:
         """The subtests below this depth; deeper ones that have no point of their own are lost in theirs."""
         below = self._levels[depth + 1 :]
         del self._levels[depth + 1 :]
@@ -193,7 +193,7 @@ class TapReader(Lines):
         for point in points:
             yield from self._ended(point, ())
 
-    def _ended(self, point: _Point, path: tuple[str, ...]) -> Iterator[e.Event]:
+    def _ended(self, point: Point, path: tuple[str, ...]) -> Iterator[e.Event]:
         values = point.values()
         path = (*path, point.name)
         if point.parts is not None and values.get("type") == "suite":
@@ -230,21 +230,21 @@ class TapReader(Lines):
         if gap := level.gap(nested=False):
             self._gaps.append(gap)
         self._planned += level.plan or 0
-        self._levels = [_Level()]
+        self._levels = [Level()]
 
 
 def _is_tap(body: str) -> bool:
     return any(kind.fullmatch(body) for kind in (_POINT, _PLAN, _BAIL, _OTHER))
 
 
-def _lost(parts: _Level) -> _Point:
+def _lost(parts: Level) -> Point:
     """Stands for the point that should have followed its subtests."""
-    point = _Point(False, "(subtests)", parts=parts)
+    point = Point(False, "(subtests)", parts=parts)
     point.comments.add("its subtests have no result")
     return point
 
 
-def _point(ok: bool, text: str, depth: int, number: int) -> _Point:
+def _point(ok: bool, text: str, depth: int, number: int) -> Point:
     seconds = 0.0
     opened = text.endswith(" {")
     text = text.removesuffix(" {")
@@ -254,7 +254,7 @@ def _point(ok: bool, text: str, depth: int, number: int) -> _Point:
     directive = _DIRECTIVE.fullmatch(text)
     name = directive[1] if directive else text
     name = re.sub(r"\\([\\#])", r"\1", name.strip()) or f"test {number}"
-    return _Point(
+    return Point(
         ok,
         name,
         directive[3].lower() if directive else "",
@@ -265,9 +265,10 @@ def _point(ok: bool, text: str, depth: int, number: int) -> _Point:
     )
 
 
-def _finished(point: _Point, values: dict[str, str], name: str) -> e.TestFinished:
+def _finished(point: Point, values: dict[str, str], name: str) -> e.TestFinished:
     outcome = refined(point.outcome(), values.get("outcome"))
-    message = point.reason or _message(point, values)
+    explained = test_more.read(point.comments.text()) if not values else None
+    message = point.reason or (explained.message if explained else _message(point, values))
     phases = tuple(_phases(point.parts)) if point.parts is not None else ()
     faults = [f"{phase.subtest}: {phase.longrepr}" for phase in phases if phase.outcome == "failed"]
     if point.parts is not None and (gap := point.parts.gap()):
@@ -279,7 +280,8 @@ def _finished(point: _Point, values: dict[str, str], name: str) -> e.TestFinishe
     elif outcome is Outcome.PASSED and not phases and "duration_ms" in values and node.is_file(name):
         outcome, message = Outcome.ERROR, node.SILENT
     traceback = values.get("traceback", "") or (point.yaml.text() or point.comments.text()).rstrip()
-    failure = e.Failure(values.get("name", "") or values.get("type", ""), message, _at(values.get("at")))
+    kind = values.get("name", "") or values.get("type", "")
+    failure = explained or e.Failure(kind, message, _at(values.get("at")))
     event = finished(
         name,
         outcome,
@@ -294,15 +296,15 @@ def _finished(point: _Point, values: dict[str, str], name: str) -> e.TestFinishe
     return msgspec.structs.replace(event, phases=event.phases + phases)
 
 
-def _seconds(point: _Point, values: dict[str, str]) -> float:
+def _seconds(point: Point, values: dict[str, str]) -> float:
     return round(seconds_of(values.get("duration_ms")) / 1000, 9) or point.seconds
 
 
-def _message(point: _Point, values: dict[str, str]) -> str:
+def _message(point: Point, values: dict[str, str]) -> str:
     return (values.get("message") or values.get("error") or point.comments.text()).strip()
 
 
-def _phases(level: _Level, path: tuple[str, ...] = (), excused: bool = False) -> Iterator[e.Phase]:
+def _phases(level: Level, path: tuple[str, ...] = (), excused: bool = False) -> Iterator[e.Phase]:
     """The parts of a test, and their parts. What is below a TODO or a SKIP may fail."""
     for point in level.points:
         inner, values = (*path, point.name), point.values()

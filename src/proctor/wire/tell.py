@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+import msgspec
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.result import Result
 
 _BY_TESTS = {RunOutcome.FAILED, RunOutcome.COLLECTION_ERROR, RunOutcome.CRASHED, RunOutcome.TIMEOUT}
+_NO_FAULT = {RunOutcome.PASSED, RunOutcome.NO_TESTS}
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 
@@ -18,18 +22,79 @@ def unexplained(result: Result) -> str:
     """Why the run is not a pass, where its tests do not show it; empty where they do, or where it passed."""
     if result.outcome is RunOutcome.PASSED:
         return ""
-    shown = bool(result.collection_errors) or any(result.counts[outcome] for outcome in BAD)
-    if shown and result.outcome in _BY_TESTS:
+    if any(suite.finished.outcome not in _NO_FAULT for suite in result.suites):
+        return "; ".join(f"{group.name}: {why}" for group in groups(result) if (why := group.unexplained()))
+    return _unexplained(result.outcome, result.reason, result.counts, result.collection_errors)
+
+
+def _unexplained(
+    outcome: RunOutcome, reason: str, counts: Mapping[Outcome, int], errors: Sequence[e.CollectionFailed]
+) -> str:
+    if outcome in _BY_TESTS and (errors or any(counts.get(bad) for bad in BAD)):
         return ""
-    words = str(result.outcome).replace("_", " ")
-    return f"{words}: {result.reason}" if result.reason else words
+    words = str(outcome).replace("_", " ")
+    return f"{words}: {reason}" if reason else words
+
+
+class Group(msgspec.Struct, frozen=True):
+    """One suite of a result, which may be all of it."""
+
+    name: str
+    outcome: RunOutcome
+    reason: str
+    seconds: float
+    counts: Mapping[Outcome, int]
+    errors: Sequence[e.CollectionFailed]
+    not_run: tuple[str, ...]
+    ended: Callable[[], Iterable[e.TestFinished]]
+    places: Mapping[str, e.Place]
+
+    def unexplained(self) -> str:
+        if self.outcome in _NO_FAULT:
+            return ""
+        return _unexplained(self.outcome, self.reason, self.counts, self.errors)
+
+    def tests(self) -> Iterator[e.TestFinished]:
+        """Every test that is known: those with an end, then those that never ran."""
+        yield from self.ended()
+        for test in self.not_run:
+            yield e.TestFinished(test, Outcome.NOT_RUN, message="not run", place=self.places.get(test))
+
+
+def groups(result: Result) -> Iterator[Group]:
+    places = result.places
+    if not result.suites:
+        ended = result.tests.values
+        yield Group(
+            result.run.runner,
+            result.outcome,
+            result.reason,
+            result.seconds,
+            result.counts,
+            result.collection_errors,
+            result.not_run,
+            ended,
+            places,
+        )
+    for suite in result.suites:
+        errors = result.collection_errors[suite.begin.collection_errors : suite.end.collection_errors]
+        yield Group(
+            suite.entered.name,
+            suite.finished.outcome,
+            suite.finished.reason,
+            suite.finished.seconds,
+            suite.counts,
+            errors,
+            suite.finished.not_run,
+            partial(suite.tests, result),
+            places,
+        )
 
 
 def tests(result: Result) -> Iterator[e.TestFinished]:
-    """Every test that is known: those with an end, then those that never ran."""
-    yield from result.tests.values()
-    for test in result.not_run:
-        yield e.TestFinished(test, Outcome.NOT_RUN, message="not run", place=result.places.get(test))
+    """Those of all suites."""
+    for group in groups(result):
+        yield from group.tests()
 
 
 def stdout(test: e.TestFinished) -> str:

@@ -1,0 +1,59 @@
+"""A child process, started with little. `subprocess` can do more, and its import alone costs a start-up
+as much as the supervisor that is started with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+
+_LONGEST_PAUSE = 0.05  # seconds between two looks at whether it has ended
+
+
+class Spawned:
+    """Has a session of its own, /dev/null as its input, and of our descriptors those that are named."""
+
+    def __init__(self, argv: Sequence[str], descriptors: Sequence[int], environ: Mapping[str, str]) -> None:
+        """`descriptors` become 1, 2, 3 and so on; none of those that we have may be one of these."""
+        actions = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            *((os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in enumerate(descriptors, 1)),
+        ]
+        self.returncode: int | None = None
+        self.pid = os.posix_spawn(argv[0], list(argv), environ, file_actions=actions, setsid=True)
+
+    def send_signal(self, number: int) -> None:
+        if self._poll() is None:
+            os.kill(self.pid, number)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended by then."""
+        until = time.monotonic() + seconds
+        pause = 0.0005
+        while self._poll() is None:
+            left = until - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        return True
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+        if self.returncode is None:
+            self._bury(0)
+
+    def _poll(self) -> int | None:
+        if self.returncode is None:
+            self._bury(os.WNOHANG)
+        return self.returncode
+
+    def _bury(self, flags: int) -> None:
+        try:
+            pid, status = os.waitpid(self.pid, flags)
+        except ChildProcessError:  # somebody else has done it
+            self.returncode = -1
+            return
+        if pid:
+            self.returncode = os.waitstatus_to_exitcode(status)

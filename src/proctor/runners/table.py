@@ -1,0 +1,57 @@
+"""Every runner by its name. A module is imported when the project has a sign of its tests, or when it is
+asked for: most runs are of one kind, and none of them should wait for the others."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from proctor.errors import UsageError
+from proctor.runners.plan import PythonRunner, Runner
+
+
+class Row(msgspec.Struct, frozen=True):
+    module: str
+    signs: tuple[str, ...] = ()  # without one of these, as paths or globs below the project, it is not asked
+    package: str | None = None  # what its interpreter must have (nothing: ""); None: it needs no interpreter
+
+
+#: In the order in which their suites run.
+RUNNERS = {
+    "pytest": Row("pytest_suite", package="pytest"),
+    "command": Row("command"),
+    "tap": Row("tap", ("*.bats", "test/*.bats", "tests/*.bats", "t/*.t")),
+    "node": Row("node", ("package.json",)),
+    "vitest": Row("vitest", ("package.json",)),
+    "jest": Row("jest", ("package.json",)),
+}
+USUAL = "pytest"  # what a project without a sign of anything gets
+
+
+def names(asked: str) -> tuple[str, ...]:
+    """The runners that a text such as `pytest,tap` names, in the order of the table."""
+    wanted = [name.strip() for name in asked.split(",")]
+    for name in wanted:
+        if name not in RUNNERS:
+            raise UsageError(f"runner: no runner for {name!r}; known: {', '.join(RUNNERS)}")
+    return tuple(name for name in RUNNERS if name in wanted)
+
+
+def load(name: str) -> Runner | PythonRunner:
+    return cast(Runner | PythonRunner, import_module(f"proctor.runners.{RUNNERS[name].module}"))
+
+
+def signed(root: Path) -> list[str]:
+    """Runners other than the usual one that the project's files call for."""
+    return [
+        name
+        for name, row in RUNNERS.items()
+        if row.signs and _has_sign(root, row) and load(name).detect(root)
+    ]
+
+
+def _has_sign(root: Path, row: Row) -> bool:
+    return any(any(root.glob(sign)) if "*" in sign else (root / sign).exists() for sign in row.signs)

@@ -1,0 +1,200 @@
+"""Plan a run of TAP programs: bats files, perl's `t/*.t`, anything that prints TAP. Each file is a suite.
+
+A test is `file::description`. bats runs that one alone; any other program always runs as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from proctor.errors import UsageError
+from proctor.launch import KnownTest, Launch, Voice
+from proctor.runners import matching
+from proctor.runners.finding import executable, on_path
+from proctor.runners.plan import Plan
+from proctor.spec import RunSpec
+
+_BATS, _PERL = ".bats", ".t"
+_USUAL = ("*.bats", "test/**/*.bats", "tests/**/*.bats", "t/**/*.bats", "t/**/*.t")
+_OWN_BATS = (
+    "node_modules/bats/bin/bats",
+    "test/bats/bin/bats",
+    "tests/bats/bin/bats",
+    "test/test_helper/bats/bin/bats",
+)
+_MERGED = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
+_VENDORED = re.compile(r"(^|/)(node_modules|bats|bats-core|test_helper|\.[^/]+)/")
+_TEST = re.compile(r"""[ \t]*@test[ \t]+(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+))[ \t]+\{""")
+_REPEATED = re.compile(r"#[0-9]+\Z")
+_SPECIAL = re.compile(r"[][\\.*^$+?(){}|]")
+
+
+def detect(root: Path) -> bool:
+    return any(_usual(root))
+
+
+def owns(target: str, root: Path) -> bool:
+    path = root / target.partition("::")[0]
+    return path.suffix in (_BATS, _PERL) or (path.is_dir() and any(_below(path)))
+
+
+def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
+    if spec.workers:
+        raise UsageError(
+            "tap runs one file after the other; leave out -n, or name another runner with --runner"
+        )
+    if spec.selection.markers:
+        raise UsageError("tap knows no markers; leave out -m, or name another runner with --runner")
+    root = Path(spec.root)
+    launches: list[Launch] = []
+    deselected: list[str] = []
+    for file, wanted in _files(spec.selection.targets, root).items():
+        known = _known(root / file, file) if file.endswith(_BATS) else [KnownTest(file, file, 0)]
+        names = _meant(file, wanted, known)
+        chosen = [test for test in known if _is_chosen(test, names, spec.selection.keywords)]
+        deselected += [test.name for test in known if test not in chosen]
+        if chosen or not known:
+            launches.append(_launch(file, tuple(chosen), len(chosen) < len(known), spec, environ))
+    return Plan(tuple(launches), tuple(deselected))
+
+
+def _files(targets: tuple[str, ...], root: Path) -> dict[str, list[str]]:
+    """Each file once, with the descriptions that were asked for; none: all of it."""
+    if not targets:
+        found = list(_usual(root))
+        if not found:
+            raise UsageError(f"no TAP program in {root}; name one, or a directory of *.bats or *.t files")
+        return {_relative(path, root): [] for path in found}
+    files: dict[str, list[str]] = {}
+    for target in targets:
+        name, _, description = target.partition("::")
+        path = root / name
+        if not name or name.startswith("-") or "\0" in target or not path.exists():
+            hint = "a file, a directory of them, or a test's id such as test/a.bats::adds up"
+            raise UsageError(f"not a target: {target!r}; a target is {hint}")
+        inside = sorted(_below(path)) if path.is_dir() else [path]
+        if not inside:
+            raise UsageError(f"no *.bats and no *.t in {path}")
+        for file in inside:
+            one = _relative(file, root)
+            if one in files and not (files[one] and description):
+                files[one] = []
+            else:
+                files.setdefault(one, []).extend([description] if description else [])
+    return files
+
+
+def _usual(root: Path) -> Iterator[Path]:
+    for pattern in _USUAL:
+        yield from sorted(path for path in root.glob(pattern) if not _VENDORED.search(_relative(path, root)))
+
+
+def _below(directory: Path) -> Iterator[Path]:
+    for path in directory.rglob("*"):
+        if (
+            path.suffix in (_BATS, _PERL)
+            and path.is_file()
+            and not _VENDORED.search(_relative(path, directory))
+        ):
+            yield path
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def _known(path: Path, file: str) -> list[KnownTest]:
+    """The tests that a bats file names plainly; a loop may make more of them."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="backslashreplace").splitlines()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        if test := _TEST.match(line):
+            name = re.sub(r"\\(.)", r"\1", test[1]) if test[1] is not None else test[2] or test[3]
+            found.append(KnownTest(f"{file}::{name.strip()}", file, number))
+    return found
+
+
+def _meant(file: str, wanted: list[str], known: list[KnownTest]) -> list[str]:
+    """The descriptions as bats knows them: the second `x` is shown as `x#2`."""
+    if not file.endswith(_BATS):
+        return wanted  # its tests are not known before it runs, and it runs as a whole
+    names = {test.name.partition("::")[2] for test in known}
+    found = [name if name in names else _REPEATED.sub("", name) for name in wanted]
+    for description, name in zip(wanted, found, strict=True):
+        if name not in names:
+            raise UsageError(
+                f"no test {description!r} in {file}; it has {', '.join(sorted(names)) or 'none'}"
+            )
+    return found
+
+
+def _is_chosen(test: KnownTest, wanted: list[str], keywords: str) -> bool:
+    description = test.name.partition("::")[2]
+    if wanted and description and description not in wanted:
+        return False
+    name = test.name.lower()
+    return not keywords or matching.parse(keywords)(lambda word: word.lower() in name)
+
+
+def _launch(
+    file: str, tests: tuple[KnownTest, ...], narrowed: bool, spec: RunSpec, environ: Mapping[str, str]
+) -> Launch:
+    path = Path(spec.root) / file
+    if file.endswith(_BATS):
+        argv, reader = _bats(path, tests if narrowed else (), spec, environ), "bats"
+    else:
+        argv, reader = (*_program(path, environ), *spec.arguments), "tap"
+        if file.endswith(_PERL):
+            argv = (*_MERGED, *argv)  # Test::More explains failures on stderr, each behind its point
+    return Launch(
+        () if spec.collect_only else argv,
+        spec.root,
+        file,
+        Voice.LINES,
+        _perl_library(Path(spec.root), environ) if file.endswith(_PERL) else {},
+        spec.memory,
+        reader=reader,
+        prefix=f"{file}::",
+        known=tests,
+    )
+
+
+def _bats(
+    path: Path, only: tuple[KnownTest, ...], spec: RunSpec, environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    own = [Path(spec.root) / place for place in _OWN_BATS]
+    bats = next((str(place) for place in own if executable(place)), on_path("bats", environ))
+    if not bats:
+        raise UsageError(f"no bats for {path}; `npm install --save-dev bats` or bats on PATH would do")
+    names = "|".join(_SPECIAL.sub(r"\\\g<0>", test.name.partition("::")[2]) for test in only)
+    filtered = ("--filter", f"^({names})$") if only else ()
+    return (bats, "--formatter", "cat", "--timing", *filtered, *spec.arguments, str(path))
+
+
+def _program(path: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """As its first line says; without one a `.t` is perl's, and anything else must run by itself."""
+    try:
+        with path.open("rb") as file:
+            first = file.readline(1000)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    if first.startswith(b"#!"):
+        return (*first[2:].decode("utf-8", "backslashreplace").split(), str(path))
+    if path.suffix == _PERL:
+        return (on_path("perl", environ) or "perl", str(path))
+    if not executable(path):
+        raise UsageError(f"{path} is no program; `chmod +x {path}` or a first line with #! would do")
+    return (str(path),)
+
+
+def _perl_library(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """As `prove -l` has it: what is tested is in lib."""
+    if not (root / "lib").is_dir():
+        return {}
+    before = environ.get("PERL5LIB", "")
+    return {"PERL5LIB": f"{root / 'lib'}:{before}" if before else str(root / "lib")}

@@ -1,0 +1,134 @@
+"""A process that tells of its tests, or of what it builds, on its stdout: read as it comes, by the reader of
+its format. What its report says of its own end is held against the end of the process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.launch import Artifact, Launch
+from proctor.result import Excerpt, Result
+from proctor.wire.formats import live_reader
+from proctor.wire.relabel import relabelled
+
+_COMPLAINED = 1 << 16  # characters beside the report that may explain why there are no tests
+_PLACE = re.compile(r"([^\s:]+)(?:: line | line |:)([0-9]{1,9})\b")  # as perl, shells and compilers write it
+
+
+class LineReader:
+    """Bytes in, events out, under the names by which the tests can be run again."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._reader = live_reader(launch.reader)
+        self._places = {test.name: e.Place(test.file, test.line) for test in launch.known}
+        self._printed = Excerpt(_COMPLAINED)
+        self._told = False  # of any test, or of what keeps tests from running
+        self._broken = False
+
+    @property
+    def artifacts(self) -> tuple[Artifact, ...]:
+        return tuple(getattr(self._reader, "artifacts", ()))
+
+    def feed(self, data: bytes) -> list[e.Event]:
+        if self._broken:
+            return []
+        try:
+            return self._named(self._reader.feed(data))
+        except StreamError as error:
+            self._broken = True
+            return [e.ChannelBroken(str(error))]
+
+    def hear(self, stderr: str) -> None:
+        self._printed.add(stderr)
+
+    def close(self, exit_status: int | None, so_far: Result) -> list[e.Event]:
+        """The process is gone. `so_far` holds what was told before."""
+        if self._broken:
+            return []
+        try:
+            told = self._named(self._reader.close())
+        except StreamError as error:
+            told = [e.ChannelBroken(str(error))]
+        gap = next((event for event in told if isinstance(event, e.ChannelBroken)), None)
+        if gap is None:
+            return told
+        rest = [event for event in told if event is not gap]
+        running = {*so_far.running, *(event.test for event in rest if isinstance(event, e.TestStarted))}
+        running -= {event.test for event in rest if isinstance(event, e.TestFinished)}
+        if running or exit_status is None or exit_status < 0:
+            return rest  # a report that ends in the middle: the end of the process says why
+        if exit_status and not self._told:
+            return [e.SuiteStarted(self._launch.name, "", 1), self._complaint(gap.reason)]
+        status = f"; the process exited with {exit_status}" if exit_status else ""
+        return [*rest, e.ChannelBroken(f"{gap.reason}{status}")]
+
+    def _complaint(self, gap: str) -> e.CollectionFailed:
+        """It failed before it had any test; what else it wrote should say why."""
+        said = self._printed.text().strip()
+        lines = [line for line in said.splitlines() if line.strip()]
+        telling = next((line for line in lines if _PLACE.search(line)), lines[-1] if lines else gap)
+        at = _PLACE.search(telling)
+        failure = e.Failure("", telling.strip(), e.Place(at[1], int(at[2])) if at else None)
+        return e.CollectionFailed(self._launch.name, self._inside(failure), said)
+
+    def _named(self, events: Iterable[e.Event]) -> list[e.Event]:
+        found: list[e.Event] = []
+        for event in _joined(events):
+            if isinstance(event, e.SuiteStarted):
+                found += self._selected(event.count)
+                event = replace(event, name=self._launch.name)
+            elif self._launch.prefix:
+                event = relabelled(event, lambda name: self._launch.prefix + name)
+            found.append(self._placed(event))
+        return found
+
+    def _placed(self, event: e.Event) -> e.Event:
+        match event:
+            case e.TestStarted() | e.TestFinished():
+                self._told = True
+                if event.place is None and self._places:
+                    event = replace(event, place=self._places.get(event.test))
+                if isinstance(event, e.TestFinished) and event.failure is not None:
+                    return replace(event, failure=self._inside(event.failure))
+            case e.CollectionFailed():
+                self._told = True
+                file = self._relative(event.file)
+                return replace(event, file=file, failure=self._inside(event.failure))
+            case e.OutputReceived():
+                self._printed.add(event.text)
+        return event
+
+    def _inside(self, failure: e.Failure) -> e.Failure:
+        place = failure.place
+        if place is None or not place.file.startswith("/"):
+            return failure
+        return replace(failure, place=e.Place(self._relative(place.file), place.line))
+
+    def _relative(self, file: str) -> str:
+        return file.removeprefix(f"{self._launch.cwd}/")
+
+    def _selected(self, count: int) -> list[e.Event]:
+        """The tests that were seen before the start are those that run if there are as many."""
+        names = tuple(self._places)
+        sure = all(name.startswith(self._launch.prefix) for name in names)
+        return [e.TestsSelected(names, places=self._places)] if sure and 0 < len(names) == count else []
+
+
+def _joined(events: Iterable[e.Event]) -> Iterator[e.Event]:
+    """Lines of output one after the other are one piece of output: there may be very many."""
+    texts: list[str] = []
+    for event in events:
+        if isinstance(event, e.OutputReceived):
+            texts.append(event.text)
+            continue
+        if texts:
+            yield e.OutputReceived("stdout", "".join(texts))
+            texts = []
+        yield event
+    if texts:
+        yield e.OutputReceived("stdout", "".join(texts))
