@@ -7,16 +7,16 @@ const RAISED = /^(?:([A-Za-z_$][\w$.]*): )?([^]*)$/; // a type, and what it says
 const IN_SOURCE = /\((\d+):\d+\)/; // where a parser stopped
 
 class JestReporter {
-  constructor() {
-    const { version } = require(require.resolve("jest/package.json", { paths: [process.cwd(), process.argv[1]] }));
+  constructor({ bail }) {
+    this.limit = bail;
     this.wish = shared.wish();
-    this.session = shared.open({ jest: version });
+    this.session = shared.open({ jest: version() });
     this.ids = new Map(); // file and name of a test that is running -> its id
     this.told = new Map(); // the same of one that has ended -> how often
   }
 
   onTestCaseStart(test, info) {
-    if (this.session && !this.wish.listing) this.begin(test.path, info, 0);
+    if (!this.wish.listing) this.begin(test.path, info, 0);
   }
 
   begin(file, info, line) {
@@ -27,13 +27,15 @@ class JestReporter {
   }
 
   select(file, info, line) {
-    const id = this.session.unique(`${shared.relative(file)}::${[...info.ancestorTitles, info.title].join(" > ")}`);
+    const id = this.session.unique(
+      `${shared.relative(file)}::${[...info.ancestorTitles, info.title].join(" > ")}`,
+    );
     this.session.select([id], line ? { [id]: line } : {});
     return id;
   }
 
   onTestCaseResult(test, result) {
-    if (!this.session || this.wish.listing) return;
+    if (this.wish.listing) return;
     const key = keyOf(test.path, result);
     this.told.set(key, (this.told.get(key) ?? 0) + 1);
     this.end(test.path, result);
@@ -47,7 +49,6 @@ class JestReporter {
   }
 
   onTestFileResult(test, result) {
-    if (!this.session) return;
     for (const one of result.testResults) this.heardLate(test.path, one);
     if (result.testExecError) this.fileFailed(test.path, result);
   }
@@ -74,7 +75,16 @@ class JestReporter {
   }
 
   onRunComplete() {
-    if (this.session) this.session.ended = true;
+    if (this.limit && this.session.open.size) this.session.enough(this.limit);
+    this.session.ended = true;
+  }
+}
+
+function version() {
+  try {
+    return require(require.resolve("jest/package.json", { paths: [process.cwd(), process.argv[1]] })).version;
+  } catch {
+    return "unknown";
   }
 }
 
@@ -88,7 +98,8 @@ function phaseOf(result) {
     const text = result.failureMessages.map(shared.trace).join("\n");
     return { ...phase, outcome: "failed", failure: failureOf(result), longrepr: text };
   }
-  if (result.status === "passed") return result.failing ? { ...phase, outcome: "skipped", wasxfail: "" } : phase;
+  if (result.status === "passed")
+    return result.failing ? { ...phase, outcome: "skipped", wasxfail: "" } : phase;
   return { ...phase, outcome: "skipped", reason: result.status === "todo" ? "todo" : "" };
 }
 
@@ -105,7 +116,12 @@ function failureOf(result) {
 
 /** Below the mark and the title that jest gives to such a text. */
 function firstLine(text) {
-  return text.split("\n").map((line) => line.trim()).find((line) => line && !line.startsWith("●")) ?? "it gives no reason";
+  return (
+    text
+      .split("\n")
+      .map((line) => line.trim())
+      .find((line) => line && !line.startsWith("●")) ?? "it gives no reason"
+  );
 }
 
 /** Why a file has no tests. A parser's own words are behind those of jest, which are always the same. */
@@ -118,4 +134,4 @@ function explained(file, error, said, text) {
   return facts;
 }
 
-module.exports = JestReporter;
+module.exports = shared.guarded(JestReporter);

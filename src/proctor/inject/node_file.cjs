@@ -31,9 +31,18 @@ class FileReporter {
 
   listen(stream) {
     this.notes.write("heard", this.entry);
-    stream.on("test:enqueue", (data) => this.announced(data));
-    stream.on("test:dequeue", (data) => this.began(data));
-    stream.on("test:complete", (data) => this.ended(data));
+    stream.on("test:enqueue", (data) => this.hear("announced", data));
+    stream.on("test:dequeue", (data) => this.hear("began", data));
+    stream.on("test:complete", (data) => this.hear("ended", data));
+  }
+
+  /** A fault of ours is no fault of the test. */
+  hear(what, data) {
+    try {
+      this[what](data);
+    } catch (error) {
+      this.notes.write("broke", this.entry, { name: error.name, message: error.message });
+    }
   }
 
   announced(data) {
@@ -53,12 +62,15 @@ class FileReporter {
 
   /** Newer ones do not even announce a test that was not asked for. */
   isChosen(node) {
-    return !this.patterns.length || this.patterns.some((pattern) => node.path.some((name) => pattern.test(name)));
+    return (
+      !this.patterns.length || this.patterns.some((pattern) => node.path.some((name) => pattern.test(name)))
+    );
   }
 
   parentOf(data) {
     if (!data.nesting) return null;
-    if (data.parentId !== undefined) return this.nodes.find((node) => node.data.testId === data.parentId) ?? null;
+    if (data.parentId !== undefined)
+      return this.nodes.find((node) => node.data.testId === data.parentId) ?? null;
     const above = this.nodes.filter((node) => node.started && node.data.nesting === data.nesting - 1);
     const before = above.filter((node) => node.data.file === data.file && node.data.line <= data.line);
     return (before.length ? before : above).at(-1) ?? null; // of several at once, the one that it stands in
@@ -115,7 +127,9 @@ class FileReporter {
 function namePatterns() {
   if (Number.parseInt(process.versions.node, 10) >= 22) return [];
   const option = "--test-name-pattern=";
-  const given = process.execArgv.filter((argument) => argument.startsWith(option)).map((argument) => argument.slice(option.length));
+  const given = process.execArgv
+    .filter((argument) => argument.startsWith(option))
+    .map((argument) => argument.slice(option.length));
   return given.map((text) => {
     const literal = /^\/(.*)\/([a-z]*)$/s.exec(text);
     return literal ? new RegExp(literal[1], literal[2]) : new RegExp(text);
@@ -142,7 +156,8 @@ function phaseOf(data) {
   const { error, duration_ms: milliseconds } = data.details;
   const phase = { when: "call", outcome: error ? "failed" : "passed", duration: (milliseconds ?? 0) / 1000 };
   if (error) Object.assign(phase, failed(error));
-  if (data.skip !== undefined) return { ...phase, outcome: "skipped", reason: typeof data.skip === "string" ? data.skip : "" };
+  if (data.skip !== undefined)
+    return { ...phase, outcome: "skipped", reason: typeof data.skip === "string" ? data.skip : "" };
   if (data.todo !== undefined) return unfinished(phase, typeof data.todo === "string" ? data.todo : "");
   if (data.expectFailure !== undefined && !error) return { ...phase, outcome: "skipped", wasxfail: "" };
   return phase;
@@ -151,7 +166,9 @@ function phaseOf(data) {
 /** Work that is still to be done: it may fail, and node does not mind. */
 function unfinished(phase, reason) {
   const why = reason ? `todo: ${reason}` : "todo";
-  return phase.outcome === "failed" ? { ...phase, outcome: "skipped", wasxfail: why } : { ...phase, outcome: "skipped", reason: why };
+  return phase.outcome === "failed"
+    ? { ...phase, outcome: "skipped", wasxfail: why }
+    : { ...phase, outcome: "skipped", reason: why };
 }
 
 function failed(error) {

@@ -34,7 +34,7 @@ class RunReporter {
     this.session = session;
     this.chosen = chosen; // by name: a file without such tests says nothing
     this.listing = Boolean(process.env[LISTING]);
-    this.left = Number(process.env[LEFT] ?? 0);
+    this.limit = this.left = Number(process.env[LEFT] ?? 0);
     this.files = new Map();
     this.passedOn = 0; // tests that came the usual way
     this.notes = new NoteReader((...note) => this.note(...note));
@@ -42,14 +42,22 @@ class RunReporter {
   }
 
   listen(stream) {
-    for (const type of ["test:pass", "test:fail"]) stream.on(type, (data) => (this.passedOn += isFile(data) ? 0 : 1));
-    stream.on("test:complete", (data) => isFile(data) && this.fileEnded(data.file, data.details));
-    process.on("exit", (code) => this.finish(code));
+    for (const type of ["test:pass", "test:fail"])
+      stream.on(type, (data) => (this.passedOn += isFile(data) ? 0 : 1));
+    stream.on("test:complete", (data) => {
+      try {
+        if (isFile(data)) this.fileEnded(data.file, data.details);
+      } catch (error) {
+        this.session.broke(error);
+      }
+    });
+    process.prependListener("exit", (code) => this.finish(code));
   }
 
   /** What is known of a file. */
   about(file) {
-    if (!this.files.has(file)) this.files.set(file, { heard: false, found: 0, failed: false, threw: null, enough: false, cut: false });
+    if (!this.files.has(file))
+      this.files.set(file, { heard: false, found: 0, failed: false, threw: null, enough: false, cut: false });
     return this.files.get(file);
   }
 
@@ -60,6 +68,7 @@ class RunReporter {
     else if (word === "threw") about.threw = rest;
     else if (word === "enough") about.enough = true;
     else if (word === "cut short") about.cut = true;
+    else if (word === "broke") this.session.broke(rest[0]);
     else if (this.listing) return;
     else if (word === "began") this.session.begin(rest[0], file, rest[2], rest[1]);
     else if (word === "ended") this.ended(about, ...rest);
@@ -83,12 +92,15 @@ class RunReporter {
     const error = details.error;
     if (error && error.exitCode === undefined && error.signal === undefined) return; // not its end, but ours
     const cause = error?.signal ?? `the process exited with ${error?.exitCode ?? 0}`;
-    if (about.enough) this.session.stopped(file, "enough tests had failed");
-    else if (this.session.lost(file, error?.signal ? cause : `${cause} during the test`)) about.failed = true;
+    if (about.enough) {
+      this.session.enough(this.limit);
+      process.exit(1);
+    }
+    if (this.session.lost(file, error?.signal ? cause : `${cause} during the test`)) about.failed = true;
     const isCut = about.cut && !about.found;
-    if (error ? !about.failed : isCut) this.fileFailed(file, about, isCut ? `${cause} before its tests ran` : cause);
+    if (error ? !about.failed : isCut)
+      this.fileFailed(file, about, isCut ? `${cause} before its tests ran` : cause);
     else if (!about.found && !this.chosen) this.script(file, details);
-    if (about.enough) process.exit(1);
   }
 
   fileFailed(file, about, cause) {
@@ -108,7 +120,9 @@ class RunReporter {
   finish(code) {
     this.notes.drain();
     if (this.passedOn && ![...this.files.values()].some((about) => about.heard)) {
-      this.session.say({ broken: `node ${process.versions.node} does not let its tests be heard in their processes` });
+      this.session.say({
+        broken: `node ${process.versions.node} does not let its tests be heard in their processes`,
+      });
     }
     this.session.finish(code);
   }
@@ -132,7 +146,11 @@ function reportRun() {
 }
 
 function reportFile() {
-  const wish = { place: process.env[NOTES], listing: Boolean(process.env[LISTING]), left: Number(process.env[LEFT] ?? 0) };
+  const wish = {
+    place: process.env[NOTES],
+    listing: Boolean(process.env[LISTING]),
+    left: Number(process.env[LEFT] ?? 0),
+  };
   for (const name of [NOTES, LISTING, LEFT]) delete process.env[name]; // for nobody else
   onTestStream(require("./node_file.cjs").report(wish));
 }

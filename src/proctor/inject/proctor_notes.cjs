@@ -43,7 +43,8 @@ class NoteReader {
       const data = Buffer.concat([this.rest, buffer.subarray(0, size)]);
       const end = data.lastIndexOf(10) + 1;
       this.rest = data.subarray(end);
-      for (const line of data.subarray(0, end).toString().split("\n")) if (line) this.take(...JSON.parse(line));
+      for (const line of data.subarray(0, end).toString().split("\n"))
+        if (line) this.take(...JSON.parse(line));
     }
   }
 }

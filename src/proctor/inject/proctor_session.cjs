@@ -63,7 +63,9 @@ class Channel {
   send(body, files = []) {
     if (files.length) body.files = files.map(([name, data]) => ({ name, length: data.length }));
     const json = Buffer.from(encoded(body));
-    this.write(Buffer.concat([Buffer.from(`result ${json.length}\n`), json, ...files.map(([, data]) => data)]));
+    this.write(
+      Buffer.concat([Buffer.from(`result ${json.length}\n`), json, ...files.map(([, data]) => data)]),
+    );
   }
 
   write(data) {
@@ -111,7 +113,9 @@ class Session {
   /** A test that will run, if all goes well. */
   select(ids, places = {}) {
     if (!ids.length) return;
-    const children = ids.filter((id) => places[id]).map((id) => ({ id, type: "test", line: places[id] - 1, tested: true }));
+    const children = ids
+      .filter((id) => places[id])
+      .map((id) => ({ id, type: "test", line: places[id] - 1, tested: true }));
     this.say({ selected: ids, collectors: children.length ? [{ id: "", outcome: "passed", children }] : [] });
   }
 
@@ -142,9 +146,17 @@ class Session {
     return ids.length > 0;
   }
 
-  /** We ended the process of a file: what was still running in it has no result. */
-  stopped(file, reason) {
-    for (const id of this.running(file)) this.end(id, [{ when: "call", outcome: "skipped", reason: `stopped: ${reason}` }]);
+  /** As many tests have failed as were allowed to: what is still running has no result, and that is no fault of it. */
+  enough(limit) {
+    const message = `stopped after ${limit} ${Number(limit) === 1 ? "failure" : "failures"}`;
+    this.say({ interrupted: { type: "maxfail", message } });
+    this.open.clear();
+  }
+
+  /** A fault of ours costs the report, never the run; proctor then says that the run is incomplete. */
+  broke(error) {
+    this.say({ broken: `${error?.name}: ${error?.message}` });
+    this.channel.fd = -1;
   }
 
   running(file) {
@@ -158,7 +170,12 @@ class Session {
   finish(exitStatus) {
     const now = Date.now();
     this.say({ collection_ended: now / 1000 });
-    const finished = { exit_status: exitStatus, collected: this.told, duration: (now - this.started) / 1000, created: now / 1000 };
+    const finished = {
+      exit_status: exitStatus,
+      collected: this.told,
+      duration: (now - this.started) / 1000,
+      created: now / 1000,
+    };
     this.say({ finished }, exitStatus === 0 ? "pass" : "fail", false);
   }
 }
@@ -200,21 +217,34 @@ function places(stack) {
 /** A stack without the frames of tools and of node itself, unless there are no others. */
 function trace(stack) {
   const lines = plain(stack ?? "").split("\n");
-  const kept = lines.filter((line) => !/^\s*at /.test(line) || (FRAME.test(line) && !line.includes("/node_modules/")));
+  const kept = lines.filter(
+    (line) => !/^\s*at /.test(line) || (FRAME.test(line) && !line.includes("/node_modules/")),
+  );
   return (kept.some((line) => FRAME.test(line)) ? kept : lines).join("\n");
 }
 
 /** What an error says and where it comes from; whatever is thrown is an error here. */
 function failure(error, depth = 0) {
-  if (error === null || typeof error !== "object") return { type: typeof error, message: cut(util.inspect(error, SHOWN)) };
+  if (error === null || typeof error !== "object")
+    return { type: typeof error, message: cut(util.inspect(error, SHOWN)) };
   const way = places(error.stack);
   const type = plain(error.name ?? "Error");
   const facts = { type, message: told(type, plain(error.message ?? "")) };
   const place = way.find((at) => !TEST_FILE.test(at.file)) ?? way[0]; // a test often throws far from the fault
   if (place) facts.place = place;
-  if (way.length > 1) facts.calls = way.slice(0, MOST_CALLS).reverse().map((at) => ({ places: [at] }));
-  const causes = error instanceof AggregateError || Array.isArray(error.errors) ? error.errors : error.cause ? [error.cause] : [];
-  if (depth < MOST_CAUSES && causes.length) facts.causes = causes.slice(0, MOST_CAUSES).map((cause) => failure(cause, depth + 1));
+  if (way.length > 1)
+    facts.calls = way
+      .slice(0, MOST_CALLS)
+      .reverse()
+      .map((at) => ({ places: [at] }));
+  const causes =
+    error instanceof AggregateError || Array.isArray(error.errors)
+      ? error.errors
+      : error.cause
+        ? [error.cause]
+        : [];
+  if (depth < MOST_CAUSES && causes.length)
+    facts.causes = causes.slice(0, MOST_CAUSES).map((cause) => failure(cause, depth + 1));
   return facts;
 }
 
@@ -230,7 +260,10 @@ function shown(value) {
 
 /** The lines of a difference that say something. */
 function difference(text) {
-  return plain(text ?? "").split("\n").filter((line) => /^[-+]/.test(line)).slice(0, MOST_LINES);
+  return plain(text ?? "")
+    .split("\n")
+    .filter((line) => /^[-+]/.test(line))
+    .slice(0, MOST_LINES);
 }
 
 /** The session of a tool that has its reporter in its own process; null where nobody listens. */
@@ -243,6 +276,21 @@ function open(toolchain) {
   return session;
 }
 
+/** A reporter whose hooks never throw: a tool would take that for a failure of its tests. */
+function guarded(Reporter) {
+  for (const name of Object.getOwnPropertyNames(Reporter.prototype).filter((each) => each.startsWith("on"))) {
+    const hook = Reporter.prototype[name];
+    Reporter.prototype[name] = function (...said) {
+      try {
+        if (name === "onInit" || this.session) hook.apply(this, said);
+      } catch (error) {
+        this.session?.broke(error);
+      }
+    };
+  }
+  return Reporter;
+}
+
 /** What the planner asks for: only a list of tests, and of which names. */
 function wish() {
   const { PROCTOR_LISTING: listing, PROCTOR_NAMES: names } = process.env;
@@ -251,4 +299,17 @@ function wish() {
   return { listing: Boolean(listing), names: new RegExp(names ?? "") };
 }
 
-module.exports = { Channel, Session, difference, failure, open, places, plain, relative, shown, trace, wish };
+module.exports = {
+  Channel,
+  Session,
+  difference,
+  failure,
+  guarded,
+  open,
+  places,
+  plain,
+  relative,
+  shown,
+  trace,
+  wish,
+};

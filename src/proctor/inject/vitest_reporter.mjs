@@ -10,12 +10,13 @@ const NOTES = "PROCTOR_VITEST_NOTES";
 const PATIENCE = 1000; // milliseconds for vitest's own word on a test that is noted to have ended
 const WORKER = fileURLToPath(new URL("vitest_worker.mjs", import.meta.url));
 
-export default class VitestReporter {
+class VitestReporter {
   onInit(vitest) {
     this.wish = shared.wish();
     this.session = shared.open({ vitest: vitest.version });
     this.tests = new Map(); // by vitest's own ids: { id, file, line, ended }
     this.printed = new Map();
+    this.limit = vitest.config.bail;
     if (!this.session || this.wish.listing) return;
     this.notes = new notes.NoteReader((...note) => this.noted(...note));
     process.env[NOTES] = this.notes.place;
@@ -24,7 +25,6 @@ export default class VitestReporter {
   }
 
   onTestModuleCollected(module) {
-    if (!this.session) return;
     const ids = [];
     const lines = {};
     for (const test of module.children.allTests()) {
@@ -62,7 +62,7 @@ export default class VitestReporter {
   }
 
   onTestCaseReady(test) {
-    const known = this.tests?.get(test.id);
+    const known = this.tests.get(test.id);
     if (known && !this.wish.listing) this.begin(known);
   }
 
@@ -74,7 +74,7 @@ export default class VitestReporter {
   }
 
   onTestCaseResult(test) {
-    const known = this.tests?.get(test.id);
+    const known = this.tests.get(test.id);
     if (!known || known.told || this.wish.listing) return;
     this.end(known, { ...phaseOf(test), ...this.printed.get(test.id) });
     this.printed.delete(test.id);
@@ -87,9 +87,12 @@ export default class VitestReporter {
   }
 
   onTestModuleEnd(module) {
-    if (!this.session) return;
     for (const error of module.errors()) {
-      this.session.fileFailed(module.moduleId, explained(module.moduleId, error), error.stack ?? error.message);
+      this.session.fileFailed(
+        module.moduleId,
+        explained(module.moduleId, error),
+        error.stack ?? error.message,
+      );
     }
     for (const suite of module.children.allSuites()) {
       for (const error of suite.errors()) this.suiteFailed(module, suite, error);
@@ -100,25 +103,31 @@ export default class VitestReporter {
   suiteFailed(module, suite, error) {
     const id = this.session.unique(`${shared.relative(module.moduleId)}::${suite.fullName}`);
     this.session.select([id]);
-    this.end({ id, file: module.moduleId, line: suite.location?.line }, { ...failed(error), when: "setup", duration: 0 });
+    this.end(
+      { id, file: module.moduleId, line: suite.location?.line },
+      { ...failed(error), when: "setup", duration: 0 },
+    );
   }
 
   onTestRunEnd(modules, errors, reason) {
-    if (!this.session) return;
     this.session.ended = true;
     if (this.wish.listing) return;
     this.readNotes();
-    const { cause, isOurs } = whyCut(errors, reason);
-    for (const module of modules) this.cutOff(module, cause, isOurs);
+    const causes = errors.filter((error) => !error.VITEST_TEST_PATH);
+    if (this.limit && !causes.length && reason !== "passed" && !modules.every(isOver))
+      this.session.enough(this.limit);
+    else
+      for (const module of modules)
+        this.cutOff(module, causes.length ? saidLast(causes[0]) : "vitest left it out");
     for (const error of errors) if (error.VITEST_TEST_PATH) this.unhandled(error.VITEST_TEST_PATH, error);
-    if (modules.every(isOver)) for (const error of errors) if (!error.VITEST_TEST_PATH) this.unhandled(process.cwd(), error);
+    if (modules.every(isOver)) for (const error of causes) this.unhandled(process.cwd(), error);
   }
 
   /** What a module's worker did not live to tell. */
-  cutOff(module, cause, isOurs) {
+  cutOff(module, cause) {
     if (isOver(module)) return;
-    if (isOurs) this.session.stopped(module.moduleId, cause);
-    else if (!this.session.lost(module.moduleId, cause)) this.session.fileFailed(module.moduleId, { message: cause }, cause);
+    if (!this.session.lost(module.moduleId, cause))
+      this.session.fileFailed(module.moduleId, { message: cause }, cause);
   }
 
   /** Of no test in particular: a promise that nobody waited for, as a rule. */
@@ -129,13 +138,6 @@ export default class VitestReporter {
 
 function isOver(module) {
   return !["pending", "queued"].includes(module.state());
-}
-
-/** Why modules are not over when the run is, and whether that was wanted. */
-function whyCut(errors, reason) {
-  const [first] = errors.filter((error) => !error.VITEST_TEST_PATH);
-  if (first) return { cause: saidLast(first), isOurs: false };
-  return { cause: reason === "passed" ? "vitest left it out" : "enough tests had failed", isOurs: reason !== "passed" };
 }
 
 function saidLast(error) {
@@ -180,3 +182,5 @@ function noted(state, milliseconds, errors) {
   if (state === "fail") return { ...phase, ...failed(errors[0] ?? { message: "it failed" }, errors) };
   return state === "pass" ? phase : { ...phase, outcome: "skipped" };
 }
+
+export default shared.guarded(VitestReporter);
