@@ -14,15 +14,17 @@ from proctor_testing import clean_environment, outcomes, proctor, run_suite, wri
 from proctor import events as e
 from proctor.execute import execute
 from proctor.launch import Artifact, Launch, Voice
-from proctor.outcome import RunOutcome
+from proctor.outcome import Outcome, RunOutcome
 from proctor.prepare import Prepared
 from proctor.process.stop import Stop
+from proctor.relay import Relay
 from proctor.runners.plan import Plan, Suite
 from proctor.running import Keeping
 from proctor.spec import RunSpec
 from proctor.wire import formats
 from proctor.wire.relabel import SuiteLabels
 from proctor.wire.report import Lines
+from proctor.wire.stream import StrictStream
 from proctor.wire.stream_rules import StreamRules
 
 TAP = "#!/bin/sh\nprintf '1..2\\nok 1 - one\\n%sok 2 - two\\n'\n"
@@ -206,6 +208,28 @@ def test_a_name_that_an_earlier_suite_has_used_gets_a_number():
         ]
 
     assert told == ["a", "a", "a#2", "a#2", "a#3", "a#3"]
+
+
+def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so():
+    stream, lines = StrictStream(), []
+
+    class Sink:
+        def handle(self, entry, so_far):
+            lines.extend(json.loads(line) for line in stream.lines(entry, so_far))
+
+        def tick(self, now, so_far): ...
+
+    relay = Relay(e.RunStarted("id", "a,b", (), "/p", "", "2026-01-01T00:00:00Z", source="suites"), [Sink()])
+    tests = (e.TestsSelected(("t",)), e.SuiteStarted("a", "", 1), e.TestFinished("t", Outcome.PASSED))
+    relay.publish_all(
+        (e.SuiteEntered("a", "a", (), "/p"), *tests, e.SessionFinished(0), e.ProcessExited(0)), 0.0
+    )
+    relay.close_suite(1.0)
+    relay.publish(e.RunStopped(RunOutcome.CANCELLED), 1.0)
+    relay.close(2.0)
+
+    assert [line["type"] for line in lines] == ["suite", "test", "final", "suite", "test", "final"]
+    assert (lines[4]["status"], lines[4]["reason"]) == ("fail", "cancelled")
 
 
 # A build, and what follows it
