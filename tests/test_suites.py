@@ -93,6 +93,21 @@ def test_a_target_goes_to_whoever_owns_it(mixed, arguments, tests, several):
     assert ("suites" in document) == several
 
 
+def test_a_file_calls_for_its_runner_wherever_it_is(tmp_path):
+    write_project(tmp_path, {"test_a.py": "def test_a(): pass\n", "deep/down/a.t": TAP % ""})
+
+    assert outcomes(run_suite(tmp_path, "--format", "json").document) == {"test_a.py::test_a": "passed"}
+    document = run_suite(tmp_path, "deep/down/a.t", "--format", "json").document
+    assert list(outcomes(document)) == ["deep/down/a.t::one", "deep/down/a.t::two"]
+
+
+def test_a_project_without_python_asks_for_no_interpreter(tmp_path):
+    write_project(tmp_path, {"t/a.t": TAP % ""})
+    ran = proctor("run", "--python", "/nowhere/python", "--format", "json", cwd=tmp_path)
+
+    assert (ran.code, ran.document["runner"]) == (0, "tap")
+
+
 def test_a_target_that_nobody_owns_is_refused(mixed):
     ran = run_suite(mixed, "tests/nothing.txt")
 
