@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from javascript_testing import HEADS, found, project, run, run_raw
-from proctor_testing import outcomes, proctor
+from proctor_testing import outcomes, proctor, write_project
+
+from proctor.runners import javascript, jest, node, vitest
 
 TOOLS = tuple(HEADS)
 
@@ -262,3 +265,64 @@ test('looks', () => {
     root = project(tmp_path, tool, {"a.test.js": look})
 
     assert outcomes(run(root, tool)) == {"a.test.js::looks": "passed"}
+
+
+def test_each_tool_owns_the_files_that_ask_for_it(tmp_path: Path) -> None:
+    files = {
+        "n/a.test.mjs": "import test from 'node:test';\n",
+        "v/a.test.ts": "import { test } from 'vitest';\n",
+        "j/a.test.js": "const { test } = require('@jest/globals');\n",
+        "g/a.test.js": "test('globals', () => {});\n",
+        "p/test_a.py": "def test_a(): ...\n",
+    }
+    write_project(tmp_path, files)
+    modules = {"node": node, "vitest": vitest, "jest": jest}
+
+    def owners(target: str) -> set[str]:
+        return {name for name, module in modules.items() if module.owns(target, tmp_path)}
+
+    for directory, expected in {
+        "n": {"node"},
+        "v": {"vitest"},
+        "j": {"jest"},
+        "g": {"vitest", "jest"},
+        "p": set(),
+    }.items():
+        (file,) = (tmp_path / directory).iterdir()
+        path = file.relative_to(tmp_path).as_posix()
+        assert owners(directory) == owners(path) == owners(f"{path}::a > b") == expected
+
+
+def test_two_tools_in_one_project_run_into_one_result(tmp_path: Path) -> None:
+    files = {
+        "web.test.js": "test('of vitest', () => {});\n",
+        "test/server.js": "require('node:test')('of node', () => {});\n",
+    }
+    root = project(tmp_path, "vitest", files)
+    described = '{"scripts": {"test": "node --test test/"}, "devDependencies": {"vitest": "4"}}'
+    (root / "package.json").write_text(described)
+    ran = proctor("run", "--format", "json", cwd=root)
+
+    assert outcomes(ran.document) == {"test/server.js::of node": "passed", "web.test.js::of vitest": "passed"}
+    assert ran.document["outcome"] == "passed"
+    one = proctor("run", "--format", "json", "web.test.js::of vitest", cwd=root)
+    assert outcomes(one.document) == {"web.test.js::of vitest": "passed"}
+
+
+def test_expressions_become_patterns() -> None:
+    pattern = re.compile(javascript.containing("net and not (slow or Big)").replace("[^]", r"[\s\S]"))
+
+    assert pattern.match("on the\nNET")
+    assert not pattern.match("net, slow")
+    assert not pattern.match("net, bIG")
+    assert not pattern.match("disk")
+
+
+def test_names_become_patterns_that_match_nothing_else() -> None:
+    pattern = re.compile(javascript.exactly(["a > b (1+1) [x]", "c#2"]))
+
+    assert pattern.match("a b (1+1) [x]")
+    assert pattern.match("a > b (1+1) [x]")
+    assert pattern.match("c")
+    assert not pattern.match("a b (1+1) [x] and more")
+    assert not pattern.match("cc")

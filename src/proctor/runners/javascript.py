@@ -23,6 +23,9 @@ NAMES_VARIABLE = "PROCTOR_NAMES"
 NOTHING = "^(?!)"  # a pattern that no name matches
 _MOST_FILES = 2000  # looked at to tell whether a directory has tests
 _TEST_FILE = re.compile(r"(?:^|/)(?:__tests__/.*|.*[._-](?:test|spec))\.[cm]?[jt]sx?\Z")
+_IMPORT = re.compile(rb"""(?:\bfrom|\bimport|\brequire\()\s*['"](node:test|vitest|@jest/globals)['"]""")
+_TOOLS = {b"node:test": "node", b"vitest": "vitest", b"@jest/globals": "jest"}
+_HEAD = 1 << 16  # bytes of a file in which its imports are
 _SPECIAL = re.compile(r"[\\^$.*+?()\[\]{}|/]")
 _REPEATED = re.compile(r"(.*)#[0-9]+\Z", re.S)
 
@@ -73,12 +76,20 @@ def node(environ: Mapping[str, str]) -> str:
     return found
 
 
-def owns(target: str, root: Path) -> bool:
-    """Whether it is a file of JavaScript or TypeScript, a test in one, or a directory with tests."""
+def owns(target: str, root: Path, tools: tuple[str, ...]) -> bool:
+    """Whether it is a file of one of these tools, a test in one, or a directory with such files."""
     path = root / target.partition("::")[0]
     if path.is_dir() and "::" not in target:
-        return any(_TEST_FILE.search(file.as_posix()) for file in islice(sources(path), _MOST_FILES))
-    return path.suffix in SUFFIXES and path.is_file()
+        near = islice(sources(path), _MOST_FILES)
+        return any(_TEST_FILE.search(file.as_posix()) and imported(file) in tools for file in near)
+    return path.suffix in SUFFIXES and path.is_file() and imported(path) in tools
+
+
+def imported(path: Path) -> str:
+    """The tool whose functions a file asks for; nothing where it has them as globals, or has no tests."""
+    with path.open("rb") as file:
+        found = _IMPORT.search(file.read(_HEAD))
+    return _TOOLS[found[1]] if found else ""
 
 
 def sources(directory: Path) -> Iterator[Path]:

@@ -20,7 +20,8 @@ def detect(root: Path) -> bool:
     return configured or javascript.depends_on(root, "jest")
 
 
-owns = javascript.owns
+def owns(target: str, root: Path) -> bool:
+    return javascript.owns(target, root, ("jest", ""))
 
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch
-from proctor.runners import javascript, matching
+from proctor.runners import javascript, jest, matching, vitest
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
 
 REPORTER = str(javascript.INJECT / "node_reporter.cjs")
 LEFT_VARIABLE = "PROCTOR_NODE_LEFT"
+_NAME = "node"
 _SCRIPT = re.compile(r"\bnode\b[^&|;]*\s--test\b")
-_IMPORT = re.compile(rb"""['"]node:test['"]""")
 _LOOKED_AT = 20  # files that may import node's tests
 # As node itself looks for files in a directory.
 _NAMED = re.compile(r"(?:(?:.*[._-])?test|test-.*)\.[cm]?[jt]s\Z")
@@ -29,17 +29,18 @@ def detect(root: Path) -> bool:
     near = [root / _TEST_DIRECTORY, root]
     files = (path for place in near if place.is_dir() for path in sorted(place.iterdir()))
     tests = (path for path in files if _is_test(path, root) and path.is_file())
-    return any(_IMPORT.search(path.read_bytes()[:4096]) for path in islice(tests, _LOOKED_AT))
+    return any(javascript.imported(path) == _NAME for path in islice(tests, _LOOKED_AT))
 
 
-owns = javascript.owns
+def owns(target: str, root: Path) -> bool:
+    return javascript.owns(target, root, (_NAME,))
 
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     node = javascript.node(environ)
     wanted = javascript.chosen(spec)
     root = Path(spec.root)
-    files = [str(file) for path in wanted.files for file in _files(path, root)]
+    files = [str(file) for path in wanted.files for file in _files(path, root)] or _own_files(root)
     options = [f"--test-name-pattern={pattern}" for pattern in _patterns(spec, wanted.names)]
     told = {javascript.LISTING_VARIABLE: "1"} if spec.collect_only else {}
     if spec.maxfail:
@@ -57,6 +58,17 @@ def _files(path: Path, root: Path) -> list[Path]:
     found = [file for file in javascript.sources(path) if _is_test(file, root)]
     if not found:
         raise UsageError(f"no test file in {path}; node looks for a.test.js, test-a.js or test/a.js")
+    return found
+
+
+def _own_files(root: Path) -> list[str]:
+    """Beside another tool, node gets the files that ask for it; alone, it finds them itself."""
+    if not (vitest.detect(root) or jest.detect(root)):
+        return []
+    tests = [path for path in javascript.sources(root) if _is_test(path, root)]
+    found = [str(path) for path in tests if javascript.imported(path) == _NAME]
+    if not found:
+        raise UsageError("no test file imports node:test; name the files, or leave node out with --runner")
     return found
 
 

@@ -18,7 +18,8 @@ def detect(root: Path) -> bool:
     return javascript.depends_on(root, "vitest") or any(root.glob("vitest.config.*"))
 
 
-owns = javascript.owns
+def owns(target: str, root: Path) -> bool:
+    return javascript.owns(target, root, ("vitest", ""))
 
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
