@@ -178,7 +178,7 @@ class Composer:
         place = first.failure.place
         ids = factored(cause.tests, self._known)
         short = len(ids) == 1 and len(ids[0]) <= _ONE_LINE and not ids[0].startswith("all of ")
-        if short and place and file_of(first.test) == place.file:
+        if short and place and place.line and file_of(first.test) == place.file:
             yield Line(f"{ids[0]} :{place.line}{_phase(first)} {told.said}", more=more)
             return
         where = f" > {neutral(str(place))}" if place else ""
@@ -225,7 +225,7 @@ class Composer:
         file = neutral(occurrence.test)
         if place is None:
             return file
-        return f"{file}:{place.line}" if place.file == occurrence.test else f"{file} > {neutral(str(place))}"
+        return neutral(str(place)) if place.file == occurrence.test else f"{file} > {neutral(str(place))}"
 
     def _bounded(self, rows: list[Line], tests: list[str]) -> Iterator[Line]:
         """As many rows as one cause may have; the tests of the others are named as far as that may take."""

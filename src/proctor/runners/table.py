@@ -24,6 +24,9 @@ RUNNERS = {
     "pytest": Row("pytest_suite", package="pytest"),
     "command": Row("command"),
     "tap": Row("tap", ("*.bats", "test/*.bats", "tests/*.bats", "t/*.t")),
+    "node": Row("node", ("package.json",)),
+    "vitest": Row("vitest", ("package.json",)),
+    "jest": Row("jest", ("package.json",)),
 }
 USUAL = "pytest"  # what a project without a sign of anything gets
 
