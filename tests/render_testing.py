@@ -44,7 +44,8 @@ def expand(lines: Iterable[str], known: Iterable[str]) -> list[str]:
     for line in lines:
         if line.startswith("all of "):
             names = line.removeprefix("all of ")
-            wanted = [names] if names in {test.partition("::")[0] for test in known} else names.split(" ")
+            whole = {test.partition(mark)[0] for test in known for mark in ("::", "[")}
+            wanted = [names] if names in whole else names.split(" ")
             found += [t for t in known if t.partition("::")[0] in wanted or t.partition("[")[0] in wanted]
         elif line.endswith("}"):
             found += _braces(line)
