@@ -220,6 +220,27 @@ def test_a_file_that_throws_is_a_collection_error(tool: str, tmp_path: Path) -> 
     assert document["outcome"] == "collection_error"
 
 
+def test_tests_that_go_elsewhere_and_throw_strange_things(tool: str, tmp_path: Path) -> None:
+    body = """
+        test('elsewhere', () => process.chdir('/'));
+        test('text', () => { throw 'just words'; });
+        test('nothing', () => { throw undefined; });
+        test('cause', () => { throw new Error('outer', {cause: new RangeError('inner')}); });
+        test('after', () => {});
+    """
+    document = run(project(tmp_path, tool, {"a.test.js": body}), tool)
+
+    assert outcomes(document) == {
+        "a.test.js::elsewhere": "passed",
+        "a.test.js::text": "failed",
+        "a.test.js::nothing": "failed",
+        "a.test.js::cause": "failed",
+        "a.test.js::after": "passed",
+    }
+    assert "just words" in found(document, "a.test.js::text")["message"]
+    assert found(document, "a.test.js::cause")["message"] == "outer"
+
+
 def test_a_flood_of_output_loses_no_test(tool: str, tmp_path: Path) -> None:
     flood = "for (let n = 0; n < 20000; n++) console.log('x'.repeat(100));"
     root = project(tmp_path, tool, {"a.test.js": ENDS % flood})

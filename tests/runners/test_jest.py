@@ -80,6 +80,30 @@ def test_a_worker_that_dies_under_a_test(tmp_path: Path, body: str, cause: str) 
     assert document["outcome"] == "crashed"
 
 
+@pytest.mark.parametrize("option", ["", ", {retryImmediately: true}"])
+def test_retried_tests_have_one_result(tmp_path: Path, option: str) -> None:
+    text = f"""
+        jest.retryTimes(2{option});
+        let n = 0;
+        test('in the end', () => {{ if (n++ < 2) throw new Error('no'); }});
+        test('never', () => {{ throw new Error('no'); }});
+        test('other', () => {{}});
+    """
+
+    assert outcomes(of(tmp_path, text)) == {
+        "a.test.js::in the end": "passed",
+        "a.test.js::never": "failed",
+        "a.test.js::other": "passed",
+    }
+
+
+def test_the_same_file_in_two_projects_has_two_results(tmp_path: Path) -> None:
+    config = "module.exports = {projects: [{displayName: 'a'}, {displayName: 'b'}]};\n"
+    root = project(tmp_path, "jest", {"a.test.js": "test('x', () => {});\n", "jest.config.js": config})
+
+    assert outcomes(run(root, "jest", "-n", "2")) == {"a.test.js::x": "passed", "a.test.js::x#2": "passed"}
+
+
 def test_a_hook_that_fails_after_all_tests_is_not_green(tmp_path: Path) -> None:
     document = of(tmp_path, "afterAll(() => { throw new Error('no disk'); });\ntest('x', () => {});\n")
 

@@ -1,5 +1,7 @@
 "use strict";
-/* Report a jest run to proctor. Jest loads it in its own process, where it hears of the tests in all workers. */
+/* Report a jest run to proctor. Jest loads it in its own process, which hears of the tests of all workers. */
+
+const fs = require("node:fs");
 
 const shared = require("./proctor_session.cjs");
 
@@ -11,19 +13,25 @@ class JestReporter {
     this.limit = bail;
     this.wish = shared.wish();
     this.session = shared.open({ jest: version() });
-    this.ids = new Map(); // file and name of a test that is running -> its id
+    this.ids = new Map(); // file and name of tests that are running -> their ids, the first first
+    this.held = new Map(); // the same of a failed test that may yet be tried again -> its result
+    this.retrying = new Set(); // files with such tests
     this.told = new Map(); // the same of one that has ended -> how often
   }
 
+  onTestFileStart(test) {
+    if (mayRetry(test)) this.retrying.add(test.path);
+  }
+
   onTestCaseStart(test, info) {
-    if (!this.wish.listing) this.begin(test.path, info, 0);
+    if (!this.wish.listing && !this.held.has(keyOf(test.path, info))) this.begin(test.path, info, 0);
   }
 
   begin(file, info, line) {
+    const key = keyOf(file, info);
     const id = this.select(file, info, line);
-    this.ids.set(keyOf(file, info), id);
+    this.ids.set(key, [...(this.ids.get(key) ?? []), id]);
     this.session.begin(id, file, line);
-    return id;
   }
 
   select(file, info, line) {
@@ -37,18 +45,30 @@ class JestReporter {
   onTestCaseResult(test, result) {
     if (this.wish.listing) return;
     const key = keyOf(test.path, result);
+    this.held.delete(key);
+    if (result.status === "failed" && this.retrying.has(test.path))
+      this.held.set(key, { file: test.path, result });
+    else this.tell(test.path, result);
+  }
+
+  tell(file, result) {
+    const key = keyOf(file, result);
     this.told.set(key, (this.told.get(key) ?? 0) + 1);
-    this.end(test.path, result);
+    this.end(file, result);
   }
 
   end(file, result) {
     const key = keyOf(file, result);
-    const id = this.ids.get(key) ?? this.begin(file, result, result.location?.line);
-    this.ids.delete(key);
-    this.session.end(id, [phaseOf(result)], result.location?.line);
+    if (!this.ids.get(key)?.length) this.begin(file, result, result.location?.line);
+    this.session.end(this.ids.get(key).shift(), [phaseOf(result)]);
   }
 
   onTestFileResult(test, result) {
+    for (const [key, held] of this.held) {
+      if (held.file !== test.path) continue;
+      this.held.delete(key);
+      this.tell(held.file, held.result);
+    }
     for (const one of result.testResults) this.heardLate(test.path, one);
     if (result.testExecError) this.fileFailed(test.path, result);
   }
@@ -86,6 +106,12 @@ function version() {
   } catch {
     return "unknown";
   }
+}
+
+/** A failure is not the last word where jest.retryTimes is called; only the sources say so beforehand. */
+function mayRetry(test) {
+  const sources = [test.path, ...(test.context?.config?.setupFilesAfterEnv ?? [])];
+  return sources.some((file) => fs.readFileSync(file, "utf8").includes("retryTimes"));
 }
 
 function keyOf(file, { ancestorTitles, title }) {

@@ -10,11 +10,9 @@ const { NoteWriter } = require("./proctor_notes.cjs");
 class Node {
   constructor(data, parent, isSuite) {
     this.data = data;
-    this.parent = parent;
     this.isSuite = isSuite;
     this.path = parent ? [...parent.path, data.name] : [data.name];
     this.whole = parent && !parent.isSuite ? parent.whole : this;
-    this.started = false;
     this.parts = [];
   }
 }
@@ -24,7 +22,8 @@ class FileReporter {
     this.notes = notes;
     this.entry = entry;
     this.left = left; // so many tests may fail before it is enough; 0: as many as there are
-    this.nodes = []; // announced and not ended
+    this.waiting = []; // announced and not begun
+    this.running = [];
     this.seen = new Map();
     this.patterns = namePatterns();
   }
@@ -47,7 +46,7 @@ class FileReporter {
 
   announced(data) {
     const node = new Node(data, this.parentOf(data), isSuite(data));
-    this.nodes.push(node);
+    this.waiting.push(node);
     if (node.isSuite || node.whole !== node || !this.isChosen(node)) return;
     this.name(node);
     this.notes.write("found", this.entry, node.id, data.line ?? 0);
@@ -70,28 +69,22 @@ class FileReporter {
   parentOf(data) {
     if (!data.nesting) return null;
     if (data.parentId !== undefined)
-      return this.nodes.find((node) => node.data.testId === data.parentId) ?? null;
-    const above = this.nodes.filter((node) => node.started && node.data.nesting === data.nesting - 1);
+      return this.running.find((node) => node.data.testId === data.parentId) ?? null;
+    const above = this.running.filter((node) => node.data.nesting === data.nesting - 1);
     const before = above.filter((node) => node.data.file === data.file && node.data.line <= data.line);
     return (before.length ? before : above).at(-1) ?? null; // of several at once, the one that it stands in
   }
 
-  find(data, started) {
-    return this.nodes.find((node) => node.started === started && isSame(node.data, data));
-  }
-
   began(data) {
-    const node = this.find(data, false);
+    const node = take(this.waiting, data);
     if (!node) return;
-    node.started = true;
+    this.running.push(node);
     if (node.id) this.notes.write("began", this.entry, node.id, data.file ?? this.entry, data.line ?? 0);
   }
 
   ended(data) {
-    const node = this.find(data, true);
-    if (!node) return;
-    this.nodes.splice(this.nodes.indexOf(node), 1);
-    if (!node.isSuite && !node.whole.id) return;
+    const node = take(this.running, data);
+    if (!node || (!node.isSuite && !node.whole.id)) return;
     const phase = phaseOf(data);
     if (node.isSuite) this.suiteEnded(node, phase);
     else if (node.whole === node) this.tell(node, [...node.parts, phase]);
@@ -123,7 +116,7 @@ class FileReporter {
   }
 }
 
-/** Node 20 runs a test as soon as its own name or that of a group around it matches, and reports the others as skipped. */
+/** Node 20 runs a test whose own name matches, or that of a group around it, and calls the others skipped. */
 function namePatterns() {
   if (Number.parseInt(process.versions.node, 10) >= 22) return [];
   const option = "--test-name-pattern=";
@@ -145,6 +138,12 @@ function isSuite(data) {
   Error.stackTraceLimit = stackTraceLimit;
   Error.prepareStackTrace = prepareStackTrace;
   return stack.includes("at Suite.start");
+}
+
+/** The first of the nodes that these data are about; it is no longer among them. */
+function take(nodes, data) {
+  const at = nodes.findIndex((node) => isSame(node.data, data));
+  return at < 0 ? null : nodes.splice(at, 1)[0];
 }
 
 function isSame(one, other) {
@@ -196,7 +195,7 @@ function runNothing() {
   };
 }
 
-/** Node's tests were made and have not come to their end, for which it waits. Node 20 begins late: it may not even
+/** Tests were made and have not come to their end, for which node waits. Node 20 begins late: it may not even
     have announced them. */
 function isWaiting() {
   const isUsed = process.moduleLoadList.some((name) => name.endsWith("internal/test_runner/harness"));

@@ -1,9 +1,9 @@
 "use strict";
-/* Report `node --test` to proctor. Loaded with --require, first in node's own process and then in that of each file.
+/* Report `node --test` to proctor. Loaded with --require, in node's own process and in that of each file.
 
-   The events of a test stream are emitted at once, but they reach a reporter later and the parent process later
-   still; a process that exits or aborts takes the rest of them along. So each file's process notes what happens
-   the moment it does, in a file that all of them share, and the parent passes the notes on to proctor. */
+   The events of a test stream are emitted at once, but they reach a reporter later and the parent process
+   later still; a process that exits or aborts takes the rest of them along. So each file's process notes what
+   happens the moment it does, in a file that all of them share, and the parent passes it on to proctor. */
 
 const path = require("node:path");
 const { EventEmitter } = require("node:events");

@@ -1,8 +1,8 @@
 "use strict";
 /* Notes that many processes of a session write and one reads, which passes them on to proctor.
 
-   A note is there the moment it is written, whatever becomes of its writer: a process that is killed, or that never
-   lets go of its only thread, has no other way to say what it was doing. */
+   A note is there the moment it is written, whatever becomes of its writer: a process that is killed, or that
+   never lets go of its only thread, has no other way to say what it was doing. */
 
 const fs = require("node:fs");
 const os = require("node:os");
@@ -18,7 +18,7 @@ class NoteWriter {
 
   write(...note) {
     try {
-      fs.writeSync(this.fd, JSON.stringify(note) + "\n"); // in one piece, or the notes of others would get in between
+      fs.writeSync(this.fd, JSON.stringify(note) + "\n"); // in one piece: there are other writers
     } catch {
       // the reader has other ways to find out that something is missing
     }

@@ -12,6 +12,7 @@ const path = require("node:path");
 const util = require("node:util");
 const { fileURLToPath } = require("node:url");
 
+const ROOT = process.cwd(); // tests may go elsewhere
 const VARIABLES = ["PROCTOR_CONTROL_FD", "PROCTOR_CONTROL", "ATEX_TEST_CONTROL"];
 const LONG_TEXT = 64 * 1024; // a longer text travels as a file
 const TAIL = 2000; // characters of such a text that travel with the facts as well
@@ -23,7 +24,8 @@ const SHOWN = { depth: 6, maxArrayLength: 100, maxStringLength: 10000, breakLeng
 const USUAL = ["", "Error", "AssertionError"];
 
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
-const FRAME = /^(?:\s*at (?:.*?\()?)?((?:file:\/\/)?\/[^()]*?):(\d+)(?::\d+)?\)?$/; // or the head of a SyntaxError
+// A line of a stack, or the head of a SyntaxError.
+const FRAME = /^(?:\s*at (?:.*?\()?)?((?:file:\/\/)?\/[^()]*?):(\d+)(?::\d+)?\)?$/;
 const TEST_FILE = /(?:^|\/)(?:tests?|__tests__|specs?)\/|[.-](?:test|spec)\.[cm]?[jt]sx?$/;
 
 /** A lone surrogate has no UTF-8, so it is written as literal text. */
@@ -35,21 +37,26 @@ function encoded(body) {
   return JSON.stringify(body, (_, value) => (typeof value === "string" ? clean(value) : value));
 }
 
+/** The words of what may be no text at all. */
 function plain(text) {
-  return util.stripVTControlCharacters(String(text));
+  try {
+    return util.stripVTControlCharacters(String(text));
+  } catch {
+    return "";
+  }
 }
 
 function relative(file) {
-  return path.relative(process.cwd(), file) || file;
+  return path.relative(ROOT, file) || file;
 }
 
-/** The writing end of the channel. Only one process of a session writes: a pipe mixes the long messages of several. */
+/** The writing end of the channel. One process of a session writes: a pipe mixes long messages of several. */
 class Channel {
   constructor(fd) {
     this.fd = fd;
   }
 
-  /** The channel of this process, if it has one; ours from here on: no program that a test starts finds it. */
+  /** The channel of this process, if it has one; from here on no program that a test starts finds it. */
   static take() {
     const fd = Number.parseInt(process.env[VARIABLES[0]] ?? "", 10);
     for (const name of VARIABLES) delete process.env[name];
@@ -97,7 +104,7 @@ class Session {
     this.open = new Map(); // id -> the file that runs, and the place of the test
     this.told = 0;
     this.say({ toolchain: { node: process.versions.node, ...toolchain } });
-    this.say({ suite: { root: process.cwd(), cwd: process.cwd() } });
+    this.say({ suite: { root: ROOT, cwd: ROOT } });
   }
 
   say(facts, status = "error", partial = true) {
@@ -136,7 +143,7 @@ class Session {
     this.channel.send({ name: id, status: failed ? "fail" : "pass", proctor: { phases: carried } }, files);
   }
 
-  /** The process of a file is gone: what was still running in it has crashed. Returns whether anything was. */
+  /** The process of a file is gone: what was running in it has crashed. Returns whether anything was. */
   lost(file, cause) {
     const ids = this.running(file);
     for (const id of ids) {
@@ -146,7 +153,7 @@ class Session {
     return ids.length > 0;
   }
 
-  /** As many tests have failed as were allowed to: what is still running has no result, and that is no fault of it. */
+  /** As many tests have failed as were allowed to: what is still running has no result, nor needs one. */
   enough(limit) {
     const message = `stopped after ${limit} ${Number(limit) === 1 ? "failure" : "failures"}`;
     this.say({ interrupted: { type: "maxfail", message } });
@@ -224,28 +231,31 @@ function trace(stack) {
 }
 
 /** What an error says and where it comes from; whatever is thrown is an error here. */
-function failure(error, depth = 0) {
-  if (error === null || typeof error !== "object")
-    return { type: typeof error, message: cut(util.inspect(error, SHOWN)) };
+function failure(error) {
+  try {
+    return facts(error, 0);
+  } catch {
+    return { message: "something was thrown that cannot be shown" };
+  }
+}
+
+function facts(error, depth) {
+  if (error === null || typeof error !== "object") return { type: typeof error, message: shown(error) };
   const way = places(error.stack);
   const type = plain(error.name ?? "Error");
-  const facts = { type, message: told(type, plain(error.message ?? "")) };
-  const place = way.find((at) => !TEST_FILE.test(at.file)) ?? way[0]; // a test often throws far from the fault
-  if (place) facts.place = place;
+  const found = { type, message: told(type, plain(error.message ?? "")) };
+  // A test often throws far from the fault.
+  const place = way.find((at) => !TEST_FILE.test(at.file)) ?? way[0];
+  if (place) found.place = place;
   if (way.length > 1)
-    facts.calls = way
+    found.calls = way
       .slice(0, MOST_CALLS)
       .reverse()
       .map((at) => ({ places: [at] }));
-  const causes =
-    error instanceof AggregateError || Array.isArray(error.errors)
-      ? error.errors
-      : error.cause
-        ? [error.cause]
-        : [];
+  const causes = Array.isArray(error.errors) ? error.errors : error.cause ? [error.cause] : [];
   if (depth < MOST_CAUSES && causes.length)
-    facts.causes = causes.slice(0, MOST_CAUSES).map((cause) => failure(cause, depth + 1));
-  return facts;
+    found.causes = causes.slice(0, MOST_CAUSES).map((cause) => facts(cause, depth + 1));
+  return found;
 }
 
 /** In its own words; of the usual types, a name says nothing. */
@@ -255,7 +265,12 @@ function told(type, message) {
 
 /** As text, a string as it is. */
 function shown(value) {
-  return cut(typeof value === "string" ? plain(value) : util.inspect(value, SHOWN));
+  if (typeof value === "string") return cut(plain(value));
+  try {
+    return cut(util.inspect(value, SHOWN));
+  } catch {
+    return "a value that cannot be shown";
+  }
 }
 
 /** The lines of a difference that say something. */

@@ -1,5 +1,5 @@
-/* Report a vitest run to proctor. Vitest loads it in its own process; its workers tell it about tests a little late,
-   and one that dies takes the last of it along, so each worker also takes notes (see vitest_worker.mjs). */
+/* Report a vitest run to proctor. Vitest loads it in its own process. Workers tell about their tests a little
+   late, and one that dies takes the last of it along: so each worker takes notes, too (vitest_worker.mjs). */
 
 import { fileURLToPath } from "node:url";
 import notes from "./proctor_notes.cjs";
@@ -172,7 +172,8 @@ function failureOf(error) {
 function explained(file, error) {
   const facts = failureOf(error);
   const { line, column } = error.__vitest_rollup_error__?.loc ?? {};
-  const stopped = STOPPED.exec(shared.plain(error.message ?? ""))?.[1] ?? (line > 1 || column ? line : 0); // 1:0: it does not know
+  const known = line > 1 || column ? line : 0; // 1:0 is what it says when it does not know
+  const stopped = STOPPED.exec(shared.plain(error.message ?? ""))?.[1] ?? known;
   if (stopped || !facts.place) facts.place = { file: shared.relative(file), line: Number(stopped) };
   return facts;
 }
