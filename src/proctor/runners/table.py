@@ -22,6 +22,7 @@ class Row(msgspec.Struct, frozen=True):
 #: In the order in which their suites run.
 RUNNERS = {
     "pytest": Row("pytest_suite", package="pytest"),
+    "unittest": Row("unittest_suite", package=""),
     "command": Row("command"),
     "tap": Row("tap", ("*.bats", "test/*.bats", "tests/*.bats", "t/*.t")),
 }
