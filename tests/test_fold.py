@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor import events as e
-from proctor.fold import conclude
+from proctor.fold import begin, conclude, fold
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.relay import Relay
 
@@ -186,3 +188,152 @@ def test_in_any_order_the_result_is_consistent_and_green_is_earned(events):
         assert not result.collection_errors
         assert result.channel_error is None
         assert not result.not_run
+
+
+# Several suites
+
+
+def entered(name, source="control"):
+    return e.SuiteEntered(name, name, (), "/p", source=source)
+
+
+def test_each_suite_is_judged_by_itself_and_the_worst_is_the_runs():
+    recorder = Recorder()
+    relay = Relay(STARTED, [recorder])
+    relay.publish(entered("pytest"), 0.0)
+    relay.publish_all((*ALL_PASSED, ENDED, EXITED), 1.0)
+    relay.close_suite(2.0)
+    relay.publish(entered("tap", "lines"), 3.0)
+    failed = e.TestFinished("t", Outcome.FAILED)
+    relay.publish_all((e.SuiteStarted("tap", "", 1), failed, e.SessionFinished(None, 1)), 4.0)
+    relay.publish(e.ProcessExited(3), 4.0)
+    relay.close_suite(5.0)
+    result = relay.close(6.0)
+
+    pytest_suite, tap = result.suites
+    assert (pytest_suite.finished.outcome, tap.finished.outcome) == (RunOutcome.PASSED, RunOutcome.FAILED)
+    assert result.outcome is RunOutcome.FAILED
+    assert (pytest_suite.counts, tap.counts) == ({Outcome.PASSED: 3}, {Outcome.FAILED: 1})
+    assert [test.test for test in tap.tests(result)] == ["t"]
+    assert (pytest_suite.finished.seconds, tap.finished.seconds) == (2.0, 2.0)
+    assert (result.count, result.exited) == (4, e.ProcessExited(3))
+    assert type(recorder.seen[-2].event) is e.SuiteFinished
+
+
+def test_a_suite_without_tests_fails_no_other_but_is_told():
+    relay = Relay(STARTED, [])
+    relay.publish_all((entered("pytest"), *ALL_PASSED, ENDED, EXITED), 0.0)
+    relay.close_suite(1.0)
+    relay.publish_all((entered("tap", "lines"), e.SessionFinished(None), EXITED), 1.0)
+    relay.close_suite(2.0)
+    result = relay.close(3.0)
+
+    assert (result.outcome, result.reason) == (RunOutcome.PASSED, "tap: no tests")
+
+
+def test_suites_that_are_all_empty_are_no_tests():
+    relay = Relay(STARTED, [])
+    for name in ("pytest", "tap"):
+        relay.publish_all((entered(name), ENDED, EXITED), 0.0)
+        relay.close_suite(1.0)
+
+    assert relay.close(2.0).outcome is RunOutcome.NO_TESTS
+
+
+def test_what_ended_one_suite_early_says_nothing_about_the_next():
+    relay = Relay(STARTED, [])
+    relay.publish_all((entered("one"), e.TestStarted("a"), e.ProcessExited(-6, "SIGABRT")), 0.0)
+    relay.close_suite(1.0)
+    relay.publish_all(
+        (entered("two"), *ALL_PASSED[:2], passed("b"), passed("c"), passed("d"), ENDED, EXITED), 2.0
+    )
+    relay.close_suite(3.0)
+    result = relay.close(4.0)
+
+    assert [suite.finished.outcome for suite in result.suites] == [RunOutcome.CRASHED, RunOutcome.PASSED]
+    assert result.tests["a"].outcome is Outcome.CRASH
+    assert result.reason == "one: SIGABRT"
+
+
+def test_a_run_that_is_stopped_between_two_suites_is_not_what_its_suites_were():
+    relay = Relay(STARTED, [])
+    relay.publish_all((entered("one"), *ALL_PASSED, ENDED, EXITED), 0.0)
+    relay.close_suite(1.0)
+    relay.publish(e.RunStopped(RunOutcome.CANCELLED), 1.0)
+
+    assert relay.close(2.0).outcome is RunOutcome.CANCELLED
+
+
+def test_a_build_has_no_tests_and_its_errors_are_collection_errors():
+    relay = Relay(STARTED, [])
+    relay.publish_all((entered("build", "build"), EXITED), 0.0)
+    relay.close_suite(1.0)
+    broken = e.CollectionFailed("src/lib.rs", e.Failure("", "expected `;`", e.Place("src/lib.rs", 3)))
+    relay.publish_all((entered("again", "build"), broken, e.ProcessExited(101)), 1.0)
+    relay.close_suite(2.0)
+    result = relay.close(3.0)
+
+    built, not_built = (suite.finished.outcome for suite in result.suites)
+    assert (built, not_built) == (RunOutcome.PASSED, RunOutcome.COLLECTION_ERROR)
+
+
+LINES_DONE = (e.SuiteStarted("t", "", 3), *ALL_PASSED[2:], e.SessionFinished(None, 3))
+
+
+@pytest.mark.parametrize(
+    "events, outcome",
+    [
+        ((*LINES_DONE, EXITED), RunOutcome.PASSED),
+        ((*LINES_DONE, e.ProcessExited(5)), RunOutcome.FAILED),  # no code has a meaning of its own
+        ((*LINES_DONE[:-2], LINES_DONE[-1], EXITED), RunOutcome.INCOMPLETE),
+        ((*LINES_DONE[:-1], EXITED), RunOutcome.CRASHED),
+        ((*LINES_DONE, e.TestStarted("d"), EXITED), RunOutcome.INCOMPLETE),
+        ((*LINES_DONE, e.ProcessExited(-9, "SIGKILL")), RunOutcome.CRASHED),
+        ((e.SessionFinished(None), e.ProcessExited(4)), RunOutcome.FAILED),
+    ],
+)
+def test_lines_that_look_whole_must_agree_with_the_end_of_their_process(events, outcome):
+    relay = Relay(STARTED, [])
+    relay.publish_all((entered("t", "lines"), *events), 0.0)
+
+    assert relay.close(1.0).outcome is outcome
+
+
+SUITE_EVENTS = st.one_of(
+    EVENTS,
+    st.builds(
+        entered, st.sampled_from(["one", "two"]), st.sampled_from(["control", "lines", "program", "build"])
+    ),
+    st.builds(e.SuiteFinished, st.sampled_from(sorted(RunOutcome)), not_run=st.just(())),
+    st.builds(e.RunStopped, st.just(RunOutcome.TIMEOUT)),
+)
+
+
+@given(st.lists(SUITE_EVENTS, max_size=20))
+def test_suites_in_any_order_add_up_to_the_run(events):
+    recorder = Recorder()
+    result = run(*events, sinks=[recorder])
+
+    assert not result.running
+    assert not result.in_suite
+    assert sum(result.counts.values()) == len(result.tests)
+    assert not set(result.not_run) & result.tests.keys()
+    spans = [(suite.begin, suite.end) for suite in result.suites]
+    assert all(begin.tests <= end.tests for begin, end in spans)
+    assert all(one.tests <= two.tests for (_, one), (two, _) in pairwise(spans))
+    assert type(recorder.seen[-1].event) is e.RunFinished
+    if result.suites and result.outcome is RunOutcome.PASSED:
+        assert result.tests
+        fine = {RunOutcome.PASSED, RunOutcome.NO_TESTS}
+        assert {suite.finished.outcome for suite in result.suites} <= fine
+
+
+@given(st.lists(SUITE_EVENTS, max_size=20))
+def test_suites_are_the_same_when_they_are_told_again(events):
+    recorder = Recorder()
+    live = run(*events, sinks=[recorder])
+    again = begin(STARTED)
+    for entry in recorder.seen:
+        fold(again, entry)
+
+    assert (again.outcome, again.suites, again.counts) == (live.outcome, live.suites, live.counts)

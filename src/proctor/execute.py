@@ -193,7 +193,8 @@ class _Crew:
     def _next(self, suite: Suite, then: Then) -> list[Suite]:
         """What follows a build. That nothing can is the fault of a suite that has no tests yet."""
         try:
-            return suites(suite.runner, then(self._artifacts))
+            plan = then(self._artifacts)
+            return suites(suite.runner, plan) if plan.launches or plan.deselected else []
         except UsageError as error:
             self._run.enter(e.SuiteEntered(suite.runner, suite.runner, (), self._spec.root))
             self._run.publish(e.ChannelBroken(str(error)))
@@ -202,6 +203,8 @@ class _Crew:
 
     def _perform_suite(self, suite: Suite, begun: Supervised | None) -> None:
         self._artifacts = ()
+        if suite.deselected:
+            self._run.publish(e.TestsDeselected(suite.deselected))
         if begun is not None:
             self._adopt(suite.launches[0], begun)
         elif _is_process(suite):
@@ -227,8 +230,6 @@ class _Crew:
         names = (*(launch.name for launch in programs), *(test.name for test in known))
         tags = {launch.name: launch.tags for launch in programs if launch.tags}
         places = {test.name: e.Place(test.file, test.line) for test in known}
-        if suite.deselected:
-            self._run.publish(e.TestsDeselected(suite.deselected))
         self._run.publish(e.TestsSelected(names, tags, places))
         self._run.publish(e.SuiteStarted(suite.name, _timestamp(), len(names)))
         if not self._spec.collect_only:

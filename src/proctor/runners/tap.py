@@ -27,6 +27,7 @@ _OWN_BATS = (
 _MERGED = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
 _VENDORED = re.compile(r"(^|/)(node_modules|bats|bats-core|test_helper|\.[^/]+)/")
 _TEST = re.compile(r"""[ \t]*@test[ \t]+(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+))[ \t]+\{""")
+_REPEATED = re.compile(r"#[0-9]+\Z")
 _SPECIAL = re.compile(r"[][\\.*^$+?(){}|]")
 
 
@@ -51,9 +52,8 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     deselected: list[str] = []
     for file, wanted in _files(spec.selection.targets, root).items():
         known = _known(root / file, file) if file.endswith(_BATS) else [KnownTest(file, file, 0)]
-        if wanted:
-            _check(file, wanted, known)
-        chosen = [test for test in known if _is_chosen(test, wanted, spec.selection.keywords)]
+        names = _meant(file, wanted, known)
+        chosen = [test for test in known if _is_chosen(test, names, spec.selection.keywords)]
         deselected += [test.name for test in known if test not in chosen]
         if chosen or not known:
             launches.append(_launch(file, tuple(chosen), len(chosen) < len(known), spec, environ))
@@ -119,15 +119,18 @@ def _known(path: Path, file: str) -> list[KnownTest]:
     return found
 
 
-def _check(file: str, wanted: list[str], known: list[KnownTest]) -> None:
+def _meant(file: str, wanted: list[str], known: list[KnownTest]) -> list[str]:
+    """The descriptions as bats knows them: the second `x` is shown as `x#2`."""
     if not file.endswith(_BATS):
-        return  # its tests are not known before it runs, and it runs as a whole
-    names = {test.name for test in known}
-    for description in wanted:
-        if f"{file}::{description}" not in names:
+        return wanted  # its tests are not known before it runs, and it runs as a whole
+    names = {test.name.partition("::")[2] for test in known}
+    found = [name if name in names else _REPEATED.sub("", name) for name in wanted]
+    for description, name in zip(wanted, found, strict=True):
+        if name not in names:
             raise UsageError(
                 f"no test {description!r} in {file}; it has {', '.join(sorted(names)) or 'none'}"
             )
+    return found
 
 
 def _is_chosen(test: KnownTest, wanted: list[str], keywords: str) -> bool:

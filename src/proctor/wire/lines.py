@@ -4,7 +4,7 @@ its format. What its report says of its own end is held against the end of the p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -78,7 +78,7 @@ class LineReader:
 
     def _named(self, events: Iterable[e.Event]) -> list[e.Event]:
         found: list[e.Event] = []
-        for event in events:
+        for event in _joined(events):
             if isinstance(event, e.SuiteStarted):
                 found += self._selected(event.count)
                 event = replace(event, name=self._launch.name)
@@ -117,3 +117,18 @@ class LineReader:
         names = tuple(self._places)
         sure = all(name.startswith(self._launch.prefix) for name in names)
         return [e.TestsSelected(names, places=self._places)] if sure and 0 < len(names) == count else []
+
+
+def _joined(events: Iterable[e.Event]) -> Iterator[e.Event]:
+    """Lines of output one after the other are one piece of output: there may be very many."""
+    texts: list[str] = []
+    for event in events:
+        if isinstance(event, e.OutputReceived):
+            texts.append(event.text)
+            continue
+        if texts:
+            yield e.OutputReceived("stdout", "".join(texts))
+            texts = []
+        yield event
+    if texts:
+        yield e.OutputReceived("stdout", "".join(texts))
