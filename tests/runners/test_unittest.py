@@ -439,8 +439,23 @@ def test_a_project_is_unittests_if_it_imports_that_and_never_pytest(tmp_path):
     write_project(tmp_path, SHOP)
     assert unittest_suite.detect(tmp_path)
     assert unittest_suite.owns(f"{FILE}::Prices::test_known", tmp_path)
-    write_project(tmp_path, {"tests/test_other.py": "import pytest\n"})
-    assert not unittest_suite.detect(tmp_path)
+    for sign in ({"tests/test_other.py": "import pytest\n"}, {"tests/conftest.py": ""}, {"pytest.ini": ""}):
+        write_project(tmp_path, sign)
+        assert not unittest_suite.detect(tmp_path)
+        (tmp_path / next(iter(sign))).unlink()
+    assert unittest_suite.detect(tmp_path)
+
+
+def test_where_there_is_no_pytest_unittest_takes_its_place_unless_pytest_was_asked_for(tmp_path):
+    write_project(tmp_path, {"test_good.py": BROKEN["tests/test_good.py"]})
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", ".venv"], cwd=tmp_path, check=True)
+
+    found = proctor("run", "--format", "json", cwd=tmp_path).document
+    assert (found["runner"], found["outcome"]) == ("unittest", "passed")
+    assert "unittest runs the tests" in proctor("doctor", cwd=tmp_path).out
+    asked = proctor("run", "--runner", "pytest", cwd=tmp_path)
+    assert asked.code != 0
+    assert "no pytest in" in asked.err
 
 
 def test_targets_cannot_be_taken_for_options(tmp_path):

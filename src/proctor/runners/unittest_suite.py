@@ -11,12 +11,14 @@ from proctor.errors import UsageError
 from proctor.launch import Launch, Voice
 from proctor.runners import matching
 from proctor.runners.plan import Plan
+from proctor.runners.pytest_suite import has_settings
 from proctor.spec import Python, RunSpec
 
 REPORTER = str(Path(__file__).parent.parent / "inject" / "proctor_unittest.py")
 
 _OLDEST_PYTHON = (3, 7)
-_TEST_FILE = re.compile(r"test.*\.py")
+_CONFTEST = "conftest.py"
+_TEST_FILE = re.compile(rf"test.*\.py|{re.escape(_CONFTEST)}")
 _LEFT_OUT = re.compile(r"\..*|node_modules|__pycache__|venv|build|dist|target|.*\.egg")
 _IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(unittest|pytest)\b", re.M)
 _MOST_ENTRIES = 20_000  # that are looked at
@@ -25,7 +27,9 @@ _HEAD = 1 << 16  # bytes of a file that are read
 
 
 def detect(root: Path) -> bool:
-    """By what the files import that unittest would discover: unittest somewhere, pytest nowhere."""
+    """By what the files import that unittest would discover: unittest somewhere, and no sign of pytest."""
+    if has_settings(root):
+        return False
     found = set()
     for path, _ in zip(_test_files(root), range(_MOST_FILES), strict=False):
         found |= _imported(path)
@@ -87,6 +91,8 @@ def _test_files(directory: Path) -> Iterator[Path]:
 
 
 def _imported(path: Path) -> set[bytes]:
+    if path.name == _CONFTEST:
+        return {b"pytest"}
     try:
         with path.open("rb") as file:
             return set(_IMPORT.findall(file.read(_HEAD)))
