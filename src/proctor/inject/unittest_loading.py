@@ -132,7 +132,7 @@ class Loaded:
     def _discover(self, start, top):
         try:
             self.suite.addTest(self.loader.discover(start, self.options.pattern, top))
-        except ImportError as error:
+        except Exception as error:  # of two modules with one name, or of a load_tests that gives no suite
             self._failed(relative(start), error)
 
     def _load_file(self, path):

@@ -25,6 +25,7 @@ RUNNERS = {
     "pytest": Row("pytest_suite", package="pytest", instead="unittest"),
     "unittest": Row("unittest_suite", package=""),
     "command": Row("command"),
+    "go": Row("go", ("go.mod", "go.work")),
     "tap": Row("tap", ("*.bats", "test/*.bats", "tests/*.bats", "t/*.t")),
 }
 USUAL = "pytest"  # what a project without a sign of anything gets
