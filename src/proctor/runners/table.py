@@ -27,6 +27,9 @@ RUNNERS = {
     "command": Row("command"),
     "go": Row("go", ("go.mod", "go.work")),
     "tap": Row("tap", ("*.bats", "test/*.bats", "tests/*.bats", "t/*.t")),
+    "node": Row("node", ("package.json",)),
+    "vitest": Row("vitest", ("package.json",)),
+    "jest": Row("jest", ("package.json",)),
 }
 USUAL = "pytest"  # what a project without a sign of anything gets
 
