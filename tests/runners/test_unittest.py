@@ -396,6 +396,31 @@ def test_a_test_that_never_ends_is_ended_and_named(tmp_path):
     assert found["not_run"] == ["test_dies.py::Dies::test_3"]
 
 
+def test_a_test_that_has_run_is_let_go_as_unittest_does(tmp_path):
+    write_project(
+        tmp_path,
+        {
+            "test_weak.py": """
+                import gc
+                import unittest
+                import weakref
+
+                first = []
+
+                class Weak(unittest.TestCase):
+                    def test_1(self):
+                        first.append(weakref.ref(self))
+
+                    def test_2(self):
+                        gc.collect()
+                        self.assertIsNone(first[0]())
+                """
+        },
+    )
+
+    assert document(tmp_path)["outcome"] == "passed"
+
+
 def test_a_flood_of_output_keeps_its_head_and_its_tail(tmp_path):
     flood = "for _ in range(400): print('head' if not _ else 'x' * 100_000)"
     found = document(write_project(tmp_path, dying(f"{flood}; print('tail'); self.fail('flooded')")))

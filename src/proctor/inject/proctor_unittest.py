@@ -94,12 +94,12 @@ class Session:
             self.channel.session({"selected": part, "collectors": [collector]})
         self.channel.session({"collection_ended": time.time()})
 
-    def _child(self, name, test):
+    @staticmethod
+    def _child(name, known):
         """Where a test is, if it is in the file that it is named after."""
-        file, line = self.loading.place_of(test)
-        if not line or file != name.partition("::")[0]:
+        if not known.line or known.file != name.partition("::")[0]:
             return None
-        return {"id": name, "type": type(test).__name__, "line": line - 1, "tested": True}
+        return {"id": name, "type": known.kind, "line": known.line - 1, "tested": True}
 
 
 def stop(message):

@@ -15,6 +15,8 @@ import unittest
 MOST_NAMED = 20  # tests in a message
 HERE = os.getcwd()  # a test may leave it
 USUAL_PLACES = ("tests", "test")  # looked into even if they are no packages
+# Kept on the tests: unittest lets go of each test that has run, and so must we.
+ORIGIN, NAME = "_proctor_file", "_proctor_name"
 #: What unittest calls around the tests of a class or a module, by the phase that it is.
 AROUND = {
     "setUpClass": "setup",
@@ -41,14 +43,14 @@ class Loader(unittest.TestLoader):
 
     def __init__(self):
         unittest.TestLoader.__init__(self)
-        self.origins = {}  # id of the object -> (the test, so that it lives; file)
         self.broken = {}  # module name -> exception
 
     def loadTestsFromModule(self, module, *args, **kwargs):
         suite = unittest.TestLoader.loadTestsFromModule(self, module, *args, **kwargs)
         file = relative(getattr(module, "__file__", None) or module.__name__)
         for test in leaves(suite):
-            self.origins.setdefault(id(test), (test, file))  # the innermost of several knows best
+            if not hasattr(test, ORIGIN):  # the innermost of several knows best
+                setattr(test, ORIGIN, file)
         return suite
 
     def _get_module_from_name(self, name):
@@ -59,9 +61,6 @@ class Loader(unittest.TestLoader):
         except BaseException as error:
             self.broken[name] = error
             raise
-
-    def origin(self, test):
-        return self.origins.get(id(test), (test, ""))[1]
 
 
 def leaves(suite):
@@ -94,16 +93,27 @@ def top_of(directory):
     return directory
 
 
+class Known:
+    """What stays of a test."""
+
+    __slots__ = ("file", "kind", "line", "module", "owner")
+
+    def __init__(self, test):
+        self.file, self.line = place_of(test)
+        kind = type(test)
+        self.kind, self.module = kind.__name__, kind.__module__
+        self.owner = kind.__module__ + "." + kind.__qualname__
+
+
 class Loaded:
-    """Every test under its id, in the order in which they will run."""
+    """Every test by its id, in the order in which they will run."""
 
     def __init__(self, options):
         self.options = options
         self.loader = Loader()
         self.suite = unittest.TestSuite()
         self.errors = []  # (file, exception, traceback as text)
-        self.ids = {}  # id of the object -> id of the test
-        self.tests = {}  # id of the test -> the object
+        self.tests = {}  # id -> Known
         self.deselected = []
         self._load()
         prune(self.suite, self._is_test)
@@ -183,17 +193,19 @@ class Loaded:
         return name
 
     def _name(self, test):
+        if hasattr(test, NAME):
+            return  # the same object once more
         label = self._label(test)
         number, name = 1, label
         while name in self.tests:
             number += 1
             name = "%s#%d" % (label, number)
-        self.ids[id(test)] = name
-        self.tests[name] = test
+        setattr(test, NAME, name)
+        self.tests[name] = Known(test)
 
     def _label(self, test):
         kind, method = type(test), getattr(test, "_testMethodName", None)
-        file = self.loader.origin(test)
+        file = getattr(test, ORIGIN, "")
         if kind.__name__ == "ModuleSkipped":
             return relative(self._file_of(method))
         if not file:
@@ -222,7 +234,7 @@ class Loaded:
             elif not matches(self.options.keywords, name):
                 del self.tests[name]
                 self.deselected.append(name)
-        prune(self.suite, lambda test: self.ids[id(test)] in self.tests)
+        prune(self.suite, lambda test: getattr(test, NAME) in self.tests)
 
     @staticmethod
     def _as_told(target):

@@ -127,21 +127,19 @@ class Result(unittest.TestResult):
         self.since = 0.0
 
     def id_of(self, test):
-        return self.loaded.ids.get(id(test)) or test.id()
+        return getattr(test, self.loading.NAME, None) or test.id()
 
     # Of one test
 
     def startTest(self, test):
         unittest.TestResult.startTest(self, test)
         self.output.pass_on()
-        self.open(test)
+        self.open(self.id_of(test), *self.loading.place_of(test))
         self.phases = []
         self.since = _clock()
 
-    def open(self, test):
-        name = self.id_of(test)
+    def open(self, name, file, line):
         self.begun.add(name)
-        file, line = self.loading.place_of(test)
         body = {"name": name, "status": "error", "partial": True, "file": file, "line": line}
         self.channel.send(json.dumps(self.shared.clean(body)))
 
@@ -180,42 +178,38 @@ class Result(unittest.TestResult):
         if self.phases is not None:
             self.phases.append(phase)
             return
-        if id(test) in self.loaded.ids:  # skipped: not every Python says that such a test starts
-            self.open(test)
+        if hasattr(test, self.loading.NAME):  # skipped: not every Python says that such a test starts
+            self.open(self.id_of(test), *self.loading.place_of(test))
             self.close(self.id_of(test), [phase])
             return
         around = re.match(r"(\w+) \((.+)\)$", test.id())
         if around and self.loading.AROUND.get(around.group(1)) == "setup":
             phase["when"] = "setup"
-            for name in self._not_begun(around.group(1), around.group(2)):
-                self.open(self.loaded.tests[name])
+            for name, known in self._not_begun(*around.groups()):
+                self.open(name, known.file, known.line)
                 self.close(name, [dict(phase)])
         else:
             self._tell_apart(test, around, phase)
 
     def _not_begun(self, method, owner):
         """The tests of a class or a module that have not run: now they will not."""
-        for name, test in self.loaded.tests.items():
-            kind = type(test)
-            inside = kind.__module__ + "." + kind.__qualname__ if method == "setUpClass" else kind.__module__
+        for name, known in self.loaded.tests.items():
+            inside = known.owner if method == "setUpClass" else known.module
             if inside == owner and name not in self.begun:
-                yield name
+                yield name, known
 
     def _tell_apart(self, test, around, phase):
         """A class or a module failed after its tests; or something nobody knows did."""
         method, owner = around.groups() if around else (test.id(), "")
         file, inner = "", method
         for name, known in self.loaded.tests.items():
-            kind = type(known)
-            if owner == kind.__module__:
+            if owner in (known.module, known.owner):
                 file = name.partition("::")[0]
-            elif owner == kind.__module__ + "." + kind.__qualname__:
-                file, inner = name.partition("::")[0], kind.__qualname__ + "::" + method
+                if owner == known.owner:
+                    inner = known.owner[len(known.module) + 1 :] + "::" + method
         name = "%s::%s" % (file, inner) if file else inner
         place = phase.get("failure", {}).get("place", {})
-        body = {"name": name, "status": "error", "partial": True, "file": place.get("file", file)}
-        body["line"] = place.get("line", 0)
-        self.channel.send(json.dumps(self.shared.clean(body)))
+        self.open(name, place.get("file", file), place.get("line", 0))
         phase["when"] = self.loading.AROUND.get(method, "setup")
         self.close(name, [phase])
 
