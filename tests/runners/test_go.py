@@ -154,6 +154,7 @@ def test_tests_and_failures_have_their_places(told):
 
     failure = failures(told)[f"{MODULE}::TestPrice/green_tea"]
     assert failure["message"] == "got 0, want 4"
+    assert (failure["actual"], failure["expected"]) == ("0", "4")
     assert failure["place"] == {"file": "shop_test.go", "line": 12}
 
 

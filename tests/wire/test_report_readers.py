@@ -332,6 +332,29 @@ def test_a_package_that_failed_while_no_test_of_it_did_is_a_collection_error():
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("got 5, want 4", ("5", "4")),
+        ("Sum(2, 3) = 5, want 4", ("5", "4")),
+        ("name: got: a = b; want: c", ("a = b", "c")),
+        ("I want 4", (None, None)),
+        ("= 5 want 4", (None, None)),
+    ],
+)
+def test_what_go_got_and_wanted_is_told_where_it_is_written_as_go_writes_it(said, expected):
+    begin = (
+        b'{"Action":"output","Package":"p","Test":"T","Output":"    a_test.go:3: %b\\n"}\n' % said.encode()
+    )
+    result = read(
+        begin + b'{"Action":"fail","Package":"p","Test":"T"}\n{"Action":"fail","Package":"p"}\n', "go-json"
+    )
+
+    failure = result.tests["p::T"].failure
+    assert failure is not None
+    assert (failure.actual, failure.expected) == expected
+
+
 # Details
 
 
