@@ -84,6 +84,8 @@ class LineReader:
     def _named(self, events: Iterable[e.Event]) -> list[e.Event]:
         found: list[e.Event] = []
         for event in _joined(events):
+            if self.stopped and _is_loss(event):
+                continue
             if isinstance(event, e.SuiteStarted):
                 found += self._selected(event.count)
                 event = replace(event, name=self._launch.name)
@@ -129,8 +131,8 @@ class LineReader:
         if self.stopped or exit_status is None or exit_status < 0:
             cut_short = ("",)
         names = [name for name in self._places if cut_short and name.startswith(cut_short)]
-        missing = tuple(name for name in names if name not in self._begun)
-        return [e.TestsSelected(missing)] if missing else []
+        missing = {name: self._places[name] for name in names if name not in self._begun}
+        return [e.TestsSelected(tuple(missing), places=missing)] if missing else []
 
     def _inside(self, failure: e.Failure) -> e.Failure:
         place = failure.place
