@@ -147,6 +147,7 @@ class Listener:
         if data:
             self._output.write(data)
         if self._lines is not None and stream == "stdout":
+            self._lines.stopped = self.stopped is not None
             self._run.publish_all(self._lines.feed(data))
             return
         text = self._decoders[stream].decode(data, final)

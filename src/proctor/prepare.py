@@ -11,7 +11,7 @@ import msgspec
 
 from proctor import config
 from proctor.config import Settings
-from proctor.errors import UsageError
+from proctor.errors import InterpreterError, UsageError
 from proctor.process import interpreter as interpreters
 from proctor.runners import table
 from proctor.runners.plan import Plan, PythonRunner, Runner, Suite, suites
@@ -46,7 +46,8 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
         raise UsageError(f"no such directory: {spec.root}")
     spec = msgspec.structs.replace(spec, programs=config.programs(settings))
     chosen = runners(spec.runner, Path(spec.root), settings)
-    if not (spec.runner or settings.runner):
+    asked = bool(spec.runner or settings.runner)
+    if not asked:
         chosen = tuple(
             dict.fromkeys((*chosen, *(name for t in spec.selection.targets for name in table.named(t))))
         )
@@ -54,7 +55,14 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
     for name, targets in _shares(spec, chosen).items():
         selection = msgspec.structs.replace(spec.selection, targets=targets)
         part = msgspec.structs.replace(spec, runner=name, selection=selection)
-        found += suites(name, _plan(name, part, python, environ))
+        try:
+            plan = _plan(name, part, python, environ)
+        except InterpreterError:
+            name = table.RUNNERS[name].instead
+            if asked or not name or not table.load(name).detect(Path(spec.root)):
+                raise
+            plan = _plan(name, msgspec.structs.replace(part, runner=name), python, environ)
+        found += suites(name, plan)
     return Prepared(tuple(found), settings.limits)
 
 

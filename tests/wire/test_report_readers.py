@@ -209,8 +209,8 @@ def test_events_do_not_depend_on_how_the_bytes_arrive(name, size):
         ("node/two-files.tap", "/project/exits.test.mjs", "no test of this file was reported"),
         ("vitest/aborts.json", "/project/aborts.test.js::aborts", "left it pending"),
         ("vitest/aborts.xml", "aborts.test.js::aborts", "never ran to its end"),
-        ("go/exits.jsonl", "example.com/sums/exits::TestExits", "never finished"),
-        ("go/parallel.jsonl", "example.com/sums/parallel::TestWaits", "never finished"),
+        ("go/exits.jsonl", "example.com/sums/exits::TestExits", "the process ended during the test"),
+        ("go/parallel.jsonl", "example.com/sums/parallel::TestWaits", "cut short: TestPanics panicked"),
         ("pytest/interrupted.json", "interrupted.py::test_interrupts", "never called"),
         ("pytest/interrupted.jsonl", "interrupted.py::test_interrupts", "interrupted"),
         ("pytest/interrupted.xml", "(no name)", "the session ended during it"),
@@ -224,7 +224,7 @@ def test_events_do_not_depend_on_how_the_bytes_arrive(name, size):
 def test_what_never_came_to_its_end_is_an_error_with_a_cause(name, test, cause):
     result = report(name)
 
-    assert result.tests[test].outcome is Outcome.ERROR
+    assert result.tests[test].outcome in (Outcome.ERROR, Outcome.CRASH)
     assert cause in (result.tests[test].message or "")
     assert result.outcome not in (RunOutcome.PASSED, RunOutcome.NO_TESTS)
 
@@ -330,6 +330,29 @@ def test_a_package_that_failed_while_no_test_of_it_did_is_a_collection_error():
     assert (
         result.collection_errors[0].failure.message == "failed, though none of its tests did: panic: in init"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("got 5, want 4", ("5", "4")),
+        ("Sum(2, 3) = 5, want 4", ("5", "4")),
+        ("name: got: a = b; want: c", ("a = b", "c")),
+        ("I want 4", (None, None)),
+        ("= 5 want 4", (None, None)),
+    ],
+)
+def test_what_go_got_and_wanted_is_told_where_it_is_written_as_go_writes_it(said, expected):
+    begin = (
+        b'{"Action":"output","Package":"p","Test":"T","Output":"    a_test.go:3: %b\\n"}\n' % said.encode()
+    )
+    result = read(
+        begin + b'{"Action":"fail","Package":"p","Test":"T"}\n{"Action":"fail","Package":"p"}\n', "go-json"
+    )
+
+    failure = result.tests["p::T"].failure
+    assert failure is not None
+    assert (failure.actual, failure.expected) == expected
 
 
 # Details

@@ -13,7 +13,7 @@ from proctor.archive import store
 from proctor.cli import options
 from proctor.errors import ProctorError
 from proctor.process import interpreter as interpreters
-from proctor.runners import pytest_suite
+from proctor.runners import pytest_suite, table
 
 
 def main(arguments: list[str]) -> int:
@@ -54,6 +54,10 @@ def _interpreter(root: Path, explicit: str | None) -> Iterator[str]:
     found = interpreters.probe(chosen, root, os.environ, interpreters.default_cache(os.environ))
     version = ".".join(map(str, found.version))
     yield f"chosen: {found.path}, {found.implementation} {version}"
+    instead = table.RUNNERS["pytest"].instead
+    if "pytest" not in found.packages and table.load(instead).detect(root):
+        yield f"pytest: none there; {instead} runs the tests"
+        return
     pytest = interpreters.require_pytest(found)
     able = pytest_suite.can_load_plugin(found.version, pytest)
     voice = "the control channel" if able else "its text output (too old for more)"

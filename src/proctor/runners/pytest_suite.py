@@ -54,7 +54,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
 
 def detect(root: Path) -> bool:
     """By pytest's own settings, a conftest.py, or a file that pytest would collect."""
-    return _has_settings(root) or has_tests(root)
+    return has_settings(root) or has_tests(root)
 
 
 def owns(target: str, root: Path) -> bool:
@@ -79,7 +79,7 @@ def has_tests(directory: Path) -> bool:
     return False
 
 
-def _has_settings(root: Path) -> bool:
+def has_settings(root: Path) -> bool:
     if (root / "pytest.ini").is_file() or (root / ".pytest.ini").is_file():
         return True
     for name, section in _SECTIONS.items():

@@ -17,12 +17,15 @@ class Row(msgspec.Struct, frozen=True):
     module: str
     signs: tuple[str, ...] = ()  # without one of these, `path` or `directory/*ending`, it is not asked
     package: str | None = None  # what its interpreter must have (nothing: ""); None: it needs no interpreter
+    instead: str = ""  # who runs its tests, if they are that one's too, where the package is missing
 
 
 #: In the order in which their suites run.
 RUNNERS = {
-    "pytest": Row("pytest_suite", package="pytest"),
+    "pytest": Row("pytest_suite", package="pytest", instead="unittest"),
+    "unittest": Row("unittest_suite", package=""),
     "command": Row("command"),
+    "go": Row("go", ("go.mod", "go.work")),
     "tap": Row("tap", ("*.bats", "test/*.bats", "tests/*.bats", "t/*.t")),
     "node": Row("node", ("package.json",)),
     "vitest": Row("vitest", ("package.json",)),

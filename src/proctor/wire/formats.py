@@ -31,6 +31,7 @@ READERS = {
 #: What tools say while they run and nobody keeps: when tests begin, how builds go, which tests there are.
 LIVE_READERS = {
     "bats": "bats:BatsReader",
+    "go-list": "go_list:GoListReader",
 }
 #: Ours: they tell of whole runs, verdict and all.
 RUN_READERS = {

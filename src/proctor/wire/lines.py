@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.launch import Artifact, Launch
+from proctor.outcome import Outcome
 from proctor.result import Excerpt, Result
 from proctor.wire.formats import live_reader
 from proctor.wire.relabel import relabelled
@@ -27,8 +28,11 @@ class LineReader:
         self._reader = live_reader(launch.reader)
         self._places = {test.name: e.Place(test.file, test.line) for test in launch.known}
         self._printed = Excerpt(_COMPLAINED)
+        self._begun: set[str] = set()  # tests
+        self._listed = False  # the report itself says which tests there are
         self._told = False  # of any test, or of what keeps tests from running
         self._broken = False
+        self.stopped = False  # we ended the process: what it lost is no fault of its own
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:
@@ -54,6 +58,7 @@ class LineReader:
             told = self._named(self._reader.close())
         except StreamError as error:
             told = [e.ChannelBroken(str(error))]
+        told = [*self._missing(exit_status), *told]
         gap = next((event for event in told if isinstance(event, e.ChannelBroken)), None)
         if gap is None:
             return told
@@ -79,6 +84,8 @@ class LineReader:
     def _named(self, events: Iterable[e.Event]) -> list[e.Event]:
         found: list[e.Event] = []
         for event in _joined(events):
+            if self.stopped and _is_loss(event):
+                continue
             if isinstance(event, e.SuiteStarted):
                 found += self._selected(event.count)
                 event = replace(event, name=self._launch.name)
@@ -92,9 +99,17 @@ class LineReader:
             case e.TestStarted() | e.TestFinished():
                 self._told = True
                 if event.place is None and self._places:
-                    event = replace(event, place=self._places.get(event.test))
+                    self._begun.add(event.test)
+                    event = replace(event, place=self._place(event.test))
                 if isinstance(event, e.TestFinished) and event.failure is not None:
-                    return replace(event, failure=self._inside(event.failure))
+                    failure = self._inside(event.failure)
+                    if event.outcome is Outcome.CRASH and failure.place is None:
+                        failure = replace(failure, place=event.place)
+                    return replace(event, failure=failure)
+            case e.TestsSelected():
+                self._listed = True
+                places = {test: place for test in event.tests if (place := self._place(test))}
+                return replace(event, places=places | event.places)
             case e.CollectionFailed():
                 self._told = True
                 file = self._relative(event.file)
@@ -102,6 +117,22 @@ class LineReader:
             case e.OutputReceived():
                 self._printed.add(event.text)
         return event
+
+    def _place(self, test: str) -> e.Place | None:
+        """Its own, or that of the test that it is a part of."""
+        outer = test
+        while outer not in self._places and "/" in outer:
+            outer = outer.rpartition("/")[0]
+        return self._places.get(outer)
+
+    def _missing(self, exit_status: int | None) -> list[e.Event]:
+        """Known tests that would have run, had not the process that runs them died."""
+        cut_short = tuple(getattr(self._reader, "cut_short", ()))
+        if self.stopped or exit_status is None or exit_status < 0:
+            cut_short = ("",)
+        names = [name for name in self._places if cut_short and name.startswith(cut_short)]
+        missing = {name: self._places[name] for name in names if name not in self._begun}
+        return [e.TestsSelected(tuple(missing), places=missing)] if missing else []
 
     def _inside(self, failure: e.Failure) -> e.Failure:
         place = failure.place
@@ -114,8 +145,8 @@ class LineReader:
 
     def _selected(self, count: int) -> list[e.Event]:
         """The tests that were seen before the start are those that run if there are as many."""
-        names = tuple(self._places)
-        sure = all(name.startswith(self._launch.prefix) for name in names)
+        names = () if self._listed else tuple(self._places)
+        sure = self._begun <= {*names} and all(name.startswith(self._launch.prefix) for name in names)
         return [e.TestsSelected(names, places=self._places)] if sure and 0 < len(names) == count else []
 
 
@@ -132,3 +163,9 @@ def _joined(events: Iterable[e.Event]) -> Iterator[e.Event]:
         yield event
     if texts:
         yield e.OutputReceived("stdout", "".join(texts))
+
+
+def _is_loss(event: e.Event) -> bool:
+    return isinstance(event, e.CollectionFailed) or (
+        isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH
+    )

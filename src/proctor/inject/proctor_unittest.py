@@ -1,0 +1,141 @@
+"""Run a project's unittest tests and report them on proctor's control channel. PYTEST_DONT_REWRITE
+
+Runs as a script in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else.
+Loading, fixtures and outcomes are unittest's own; what differs from `python -m unittest` is who listens.
+"""
+
+import os
+import sys
+import time
+
+CHUNK = 500  # tests in one message
+STOPPED, USAGE, NOTHING = 2, 4, 5  # exit statuses, as proctor reads them
+
+
+def _beside(name):
+    """Another injected file. Loaded by its path: our directory is not on the path of the tests."""
+    import importlib.util
+
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    spec = importlib.util.spec_from_file_location("_" + name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Session:
+    """From the wish to the exit status."""
+
+    def __init__(self, options):
+        self.options = options
+        self.shared, self.loading = _beside("proctor_reporter"), _beside("unittest_loading")
+        here = os.getcwd()
+        self.frames = self.shared.Frames(here, here, (options.pattern,))
+        self.channel = self.shared.take()
+        if self.channel is None:
+            stop("this is started by `proctor run --runner unittest`")
+        self.channel.session({"python": sys.version.split()[0]})
+        self.channel.session({"suite": {"root": here, "cwd": here}})
+
+    @staticmethod
+    def difference(left, right):
+        return _beside("proctor_difference").difference(left, right)
+
+    def perform(self):
+        """The exit status."""
+        began = time.time()
+        try:
+            status = self._run()
+        except KeyboardInterrupt as error:
+            facts = self.frames.failure(error, error.__traceback__, str(error) or "KeyboardInterrupt")
+            self.channel.session({"interrupted": facts})
+            status = STOPPED
+        now = time.time()
+        finished = {"exit_status": status, "duration": now - began, "created": now}
+        self.channel.session({"finished": finished}, status="fail" if status else "pass", partial=False)
+        return status
+
+    def _run(self):
+        import warnings
+
+        try:
+            loaded = self.loading.Loaded(self.options)
+        except self.loading.NoSuchTest as error:
+            stop(str(error))
+        self._tell(loaded)
+        if self.options.list:
+            return 1 if loaded.errors else 0 if loaded.tests else NOTHING
+        results = _beside("unittest_result")
+        output = results.Output()
+        result = results.Result(self, loaded, output)
+        try:
+            with warnings.catch_warnings():
+                if not sys.warnoptions:
+                    warnings.simplefilter("default")
+                loaded.suite.run(result)
+        finally:
+            output.close()
+        if loaded.errors or not result.wasSuccessful():
+            return 1
+        return 0 if result.begun else NOTHING
+
+    def _tell(self, loaded):
+        for file, error, text in loaded.errors:
+            failure = self.frames.failure(error, error.__traceback__, self.shared.shown_by(error))
+            self.channel.session({"collection_errors": [{"id": file, "longrepr": text, "failure": failure}]})
+        if loaded.deselected:
+            self.channel.session({"deselected": loaded.deselected})
+        names = list(loaded.tests)
+        for start in range(0, len(names), CHUNK):
+            part = names[start : start + CHUNK]
+            found = [self._child(name, loaded.tests[name]) for name in part]
+            collector = {"id": "", "outcome": "passed", "children": [child for child in found if child]}
+            self.channel.session({"selected": part, "collectors": [collector]})
+        self.channel.session({"collection_ended": time.time()})
+
+    @staticmethod
+    def _child(name, known):
+        """Where a test is, if it is in the file that it is named after."""
+        if not known.line or known.file != name.partition("::")[0]:
+            return None
+        return {"id": name, "type": known.kind, "line": known.line - 1, "tested": True}
+
+
+def stop(message):
+    sys.stderr.write("proctor: error: %s\n" % message)
+    sys.stderr.flush()
+    sys.exit(USAGE)
+
+
+def parsed(arguments):
+    import argparse
+
+    parser = argparse.ArgumentParser("proctor unittest")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--keywords", default="")
+    parser.add_argument("--maxfail", type=int, default=0)
+    parser.add_argument("--locals", action="store_true", help="show local variables in tracebacks")
+    parser.add_argument("-s", "--start-directory", default=".", help="where to look for tests")
+    parser.add_argument("-p", "--pattern", default="test*.py", help="of the names of files with tests")
+    parser.add_argument("-t", "--top-level-directory", help="of the packages that tests are in")
+    parser.add_argument("targets", nargs="*")
+    parser.error = stop  # type: ignore[method-assign]
+    return parser.parse_args(arguments)
+
+
+def main():
+    import faulthandler
+
+    home = os.path.dirname(os.path.abspath(__file__))
+    if sys.path and os.path.abspath(sys.path[0]) == home:
+        sys.path[0] = os.getcwd()  # as `python -m unittest` has it
+    options = parsed(sys.argv[1:])
+    sys.argv = [os.path.basename(sys.executable) + " -m unittest", *options.targets]
+    if not faulthandler.is_enabled():
+        faulthandler.enable(os.dup(2))  # not what a test makes of it
+    sys.exit(Session(options).perform())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,309 @@
+"""How unittest tests end, told on proctor's control channel as they do. PYTEST_DONT_REWRITE
+
+Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Output is
+taken at the descriptors, so `sys.stdout` stays what it was, and programs that a test starts are heard too.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+import unittest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # this file does without the cost of `typing`
+    from typing import Any
+
+MOST_OUTPUT = 16 << 20  # bytes of a test's output that are read: half at its head, half at its tail
+#: By the first of these functions on the way to a raise: in which phase it was.
+PHASES = {
+    "_callSetUp": "setup",
+    "setUp": "setup",
+    "asyncSetUp": "setup",
+    "_callTestMethod": "call",
+    "_callTearDown": "teardown",
+    "tearDown": "teardown",
+    "asyncTearDown": "teardown",
+    "doCleanups": "teardown",
+    "_callCleanup": "teardown",
+}
+#: Assertions that compare two values, by the names that they have for them.
+COMPARED = {
+    "assertEqual": ("first", "second"),
+    "assertListEqual": ("list1", "list2"),
+    "assertTupleEqual": ("tuple1", "tuple2"),
+    "assertSequenceEqual": ("seq1", "seq2"),
+    "assertSetEqual": ("set1", "set2"),
+    "assertDictEqual": ("d1", "d2"),
+    "assertMultiLineEqual": ("first", "second"),
+}
+_DOCTEST_LINE = re.compile(r'^File "(.+)", line (\d+), in ', re.M)
+
+_clock = time.perf_counter  # a test may replace it
+
+
+class Stream:
+    """A descriptor of this process that leads to a file until it is closed."""
+
+    def __init__(self, number):
+        import tempfile
+
+        self.number, self.original = number, os.dup(number)
+        self.file = tempfile.TemporaryFile("ab+", buffering=0)  # noqa: SIM115  closed at the end
+        self.begin = 0
+        os.dup2(self.file.fileno(), number)
+
+    def take(self):
+        """What was written since the last time, as bytes."""
+        file, begin = self.file.fileno(), self.begin
+        self.begin = end = os.fstat(file).st_size
+        size = end - begin
+        if size <= MOST_OUTPUT:
+            return os.pread(file, size, begin) if size else b""
+        half = MOST_OUTPUT // 2
+        head, tail = os.pread(file, half, begin), os.pread(file, half, end - half)
+        os.ftruncate(file, 0)  # so much should not pile up
+        self.begin = 0
+        return b"%b\n[... %d bytes left out ...]\n%b" % (head, size - MOST_OUTPUT, tail)
+
+    def pass_on(self):
+        """What was written outside of tests goes where it was meant to go."""
+        data = self.take()
+        while data:
+            data = data[os.write(self.original, data) :]
+
+    def close(self):
+        os.dup2(self.original, self.number)
+        os.close(self.original)
+        self.file.close()
+
+
+class Output:
+    """stdout and stderr, taken piece by piece."""
+
+    def __init__(self):
+        self._flush()
+        self.streams = Stream(1), Stream(2)
+
+    @staticmethod
+    def _flush():
+        streams: "Any" = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+        for stream in streams:
+            try:
+                stream.flush()
+            except Exception:
+                pass  # a test may have closed or replaced it
+
+    def take(self):
+        self._flush()
+        return [stream.take() for stream in self.streams]
+
+    def pass_on(self):
+        self._flush()
+        for stream in self.streams:
+            stream.pass_on()
+
+    def close(self):
+        self.pass_on()
+        for stream in self.streams:
+            stream.close()
+
+
+class Result(unittest.TestResult):
+    """Tells of each test as it begins and ends."""
+
+    def __init__(self, session, loaded, output):
+        unittest.TestResult.__init__(self)
+        self.shared, self.loading, self.channel = session.shared, session.loading, session.channel
+        self.loaded, self.output = loaded, output
+        self.frames, self.difference = session.frames, session.difference
+        self.maxfail = session.options.maxfail
+        self.tb_locals = session.options.locals
+        self.begun = set()  # ids
+        self.failed = 0
+        self.bad = False
+        self.phases: "Any" = None  # of the test that runs
+        self.since = 0.0
+
+    def id_of(self, test):
+        return getattr(test, self.loading.NAME, None) or test.id()
+
+    # Of one test
+
+    def startTest(self, test):
+        unittest.TestResult.startTest(self, test)
+        self.output.pass_on()
+        self.open(self.id_of(test), *self.loading.place_of(test))
+        self.phases = []
+        self.since = _clock()
+
+    def open(self, name, file, line):
+        self.begun.add(name)
+        body = {"name": name, "status": "error", "partial": True, "file": file, "line": line}
+        self.channel.send(json.dumps(self.shared.clean(body)))
+
+    def stopTest(self, test):
+        seconds = _clock() - self.since
+        phases, self.phases = self.phases, None
+        if not phases:
+            return  # interrupted, and still open
+        stdout, stderr = self.output.take()
+        if all("subtest" in phase for phase in phases):
+            phases.append({"when": "call", "outcome": "passed"})
+        phases[-1]["duration"] = seconds
+        for field, data in (("stdout", stdout), ("stderr", stderr)):
+            if data:
+                phases[-1][field] = data.decode("utf-8", "backslashreplace")
+        self.close(self.id_of(test), phases)
+        unittest.TestResult.stopTest(self, test)
+
+    def close(self, name, phases):
+        failed = any(phase["outcome"] == "failed" for phase in phases)
+        files: "Any" = []
+        for phase in phases:
+            self.shared.lighten(phase, phase["when"], files)
+        body = {"name": name, "status": "fail" if failed else "pass", "proctor": {"phases": phases}}
+        if files:
+            body["files"] = [{"name": file, "length": len(data)} for file, data in files]
+        self.channel.send(json.dumps(self.shared.clean(body)), b"".join(data for _, data in files))
+        if failed:
+            self.bad = True
+            self.failed += 1
+            if self.maxfail and self.failed >= self.maxfail:
+                self.stop()
+
+    def add(self, test, phase):
+        """A phase of the running test, or of all tests that something around them keeps from running."""
+        if self.phases is not None:
+            self.phases.append(phase)
+            return
+        if hasattr(test, self.loading.NAME):  # skipped: not every Python says that such a test starts
+            self.open(self.id_of(test), *self.loading.place_of(test))
+            self.close(self.id_of(test), [phase])
+            return
+        around = re.match(r"(\w+) \((.+)\)$", test.id())
+        if around and self.loading.AROUND.get(around.group(1)) == "setup":
+            phase["when"] = "setup"
+            for name, known in self._not_begun(*around.groups()):
+                self.open(name, known.file, known.line)
+                self.close(name, [dict(phase)])
+        else:
+            self._tell_apart(test, around, phase)
+
+    def _not_begun(self, method, owner):
+        """The tests of a class or a module that have not run: now they will not."""
+        for name, known in self.loaded.tests.items():
+            inside = known.owner if method == "setUpClass" else known.module
+            if inside == owner and name not in self.begun:
+                yield name, known
+
+    def _tell_apart(self, test, around, phase):
+        """A class or a module failed after its tests; or something nobody knows did."""
+        method, owner = around.groups() if around else (test.id(), "")
+        file, inner = "", method
+        for name, known in self.loaded.tests.items():
+            if owner in (known.module, known.owner):
+                file = name.partition("::")[0]
+                if owner == known.owner:
+                    inner = known.owner[len(known.module) + 1 :] + "::" + method
+        name = "%s::%s" % (file, inner) if file else inner
+        place = phase.get("failure", {}).get("place", {})
+        self.open(name, place.get("file", file), place.get("line", 0))
+        phase["when"] = self.loading.AROUND.get(method, "setup")
+        self.close(name, [phase])
+
+    # What unittest says of it
+
+    def addSuccess(self, test):
+        self.phases.append({"when": "call", "outcome": "passed"})
+
+    def addFailure(self, test, err):
+        self.add(test, self._raised(err, test))
+
+    addError = addFailure
+
+    def addSubTest(self, test, subtest, err):
+        if err is not None:
+            phase = self._raised(err, subtest)
+            phase["subtest"] = subtest._subDescription()
+            self.add(test, phase)
+
+    def addSkip(self, test, reason):
+        phase = {"when": "call", "outcome": "skipped", "reason": reason}
+        if hasattr(test, "_subDescription"):
+            phase["subtest"] = test._subDescription()
+        self.add(test, phase)
+
+    def addExpectedFailure(self, test, err):
+        phase = self._raised(err, test)
+        self.phases.append(
+            {"when": "call", "outcome": "skipped", "wasxfail": "", "longrepr": phase["longrepr"]}
+        )
+
+    def addUnexpectedSuccess(self, test):
+        message = "unexpected success: the test is marked as an expected failure"
+        file, line = self.loading.place_of(test)
+        failure = {"message": message, "place": {"file": file, "line": line}}
+        self.phases.append({"when": "call", "outcome": "failed", "longrepr": message, "failure": failure})
+
+    def addDuration(self, test, elapsed):
+        pass  # our own clock says the same in every Python
+
+    def wasSuccessful(self):
+        return not self.bad
+
+    # What was raised
+
+    def _raised(self, err, test):
+        _, value, traceback = err
+        failure = self._failure(value, traceback)  # first: what follows cuts the traceback short
+        text = self._exc_info_to_string(err, test)  # type: ignore[attr-defined]
+        return {"when": _when(traceback), "outcome": "failed", "longrepr": text, "failure": failure}
+
+    def _failure(self, value, traceback):
+        shown = self.shared.shown_by(value)
+        facts = self.frames.failure(value, traceback, shown)
+        causes = self.shared.causes_of(value, self.frames, [value])
+        if causes:
+            facts["causes"] = causes
+        line = list(_DOCTEST_LINE.finditer(shown)) if "place" not in facts else ()
+        if line:
+            facts["place"] = {
+                "file": self.loading.relative(line[-1].group(1)),
+                "line": int(line[-1].group(2)),
+            }
+        try:
+            difference = self._difference(traceback)
+        except Exception:
+            difference = []  # one that cannot be told costs nothing else
+        if difference:
+            facts["difference"] = self.shared.clean(difference)
+        return facts
+
+    def _difference(self, traceback):
+        """Of the two values that the last assertion compared."""
+        asserted = None
+        inside = False
+        while traceback is not None:
+            frame = traceback.tb_frame
+            ours = "__unittest" in frame.f_globals
+            if ours and not inside:
+                asserted = frame
+            elif not ours:
+                asserted = None
+            inside = ours
+            traceback = traceback.tb_next
+        names = COMPARED.get(asserted.f_code.co_name) if asserted is not None else None
+        if names is None or asserted is None:
+            return []
+        return self.difference(*[asserted.f_locals[name] for name in names])
+
+
+def _when(traceback):
+    while traceback is not None:
+        when = PHASES.get(traceback.tb_frame.f_code.co_name)
+        if when is not None:
+            return when
+        traceback = traceback.tb_next
+    return "call"

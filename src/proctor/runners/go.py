@@ -1,0 +1,219 @@
+"""Plan a run of Go's tests: `go test -json`, read as it comes.
+
+A test is `package::Test/subtest`, by the package's import path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from proctor.errors import UsageError
+from proctor.launch import Launch, Voice
+from proctor.runners import matching
+from proctor.runners.finding import on_path
+from proctor.runners.go_sources import MODULE_FILES, Package, directories, modules, packages
+from proctor.runners.plan import Plan
+from proctor.spec import RunSpec
+
+Wanted: TypeAlias = dict[str, list[str]]  # packages as go is told of them -> tests in them; none: all
+
+_EVERY_TEST = "^(Test|Example|Fuzz)"
+_BENCHMARK = "Benchmark"
+_REST = "-args"  # what comes behind it is not for go
+_REPEATED = re.compile(r"#[0-9]+$")  # of a test that ran twice
+
+
+def detect(root: Path) -> bool:
+    return any(True for top in modules(root) for place in directories(root / top) for _ in _test_files(place))
+
+
+def owns(target: str, root: Path) -> bool:
+    name = target.partition("::")[0]
+    path = root / name
+    if path.is_dir():
+        return any(True for place in directories(path) for _ in _test_files(place))
+    return path.suffix == ".go" or _is_package(name, root)
+
+
+def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
+    root, chosen = Path(spec.root), spec.selection
+    if chosen.markers:
+        raise UsageError("go knows no markers; -k selects tests by their names, `-- -tags TAG` files by tags")
+    if not any((root / name).is_file() for name in MODULE_FILES):
+        raise UsageError(f"no go.mod and no go.work in {root}; -C names the directory that has one")
+    go = on_path("go", environ)
+    if not go:
+        raise UsageError("no go on PATH; Go 1.21 or newer would do")
+    known = packages(root)
+    wanted = _wanted(chosen.targets, root, known)
+    deselected: list[str] = []
+    if chosen.keywords:
+        wanted, deselected = _by_keywords(chosen.keywords, wanted, known)
+    groups = _together(wanted, known)
+    launches = [_launch(go, patterns, tests, known, spec, len(groups) == 1) for patterns, tests in groups]
+    return Plan(tuple(launches), tuple(deselected))
+
+
+def _wanted(targets: tuple[str, ...], root: Path, known: list[Package]) -> Wanted:
+    if not targets:
+        return {_below(top): [] for top in modules(root)}
+    wanted: Wanted = {}
+    for target in targets:
+        pattern, tests = _named(target, root, known)
+        if pattern in wanted and not (wanted[pattern] and tests):
+            wanted[pattern] = []
+        else:
+            wanted.setdefault(pattern, []).extend(tests)
+    return wanted
+
+
+def _named(target: str, root: Path, known: list[Package]) -> tuple[str, list[str]]:
+    """A package or several, and the tests in it."""
+    name, _, test = target.partition("::")
+    path = root / name
+    if not name or name.startswith("-") or "\0" in target:
+        raise _no_target(target)
+    if path.is_dir() and path.is_relative_to(root):
+        directory = path.relative_to(root).as_posix()
+        return (_at(directory), [_once(test)]) if test else (_below(directory), [])
+    if path.suffix == ".go" and path.is_file() and path.is_relative_to(root):
+        return _in_file(path.relative_to(root).as_posix(), known)
+    if not test and not _is_package(name, root):
+        raise _no_target(target)
+    return name, [_once(test)] if test else []
+
+
+def _in_file(file: str, known: list[Package]) -> tuple[str, list[str]]:
+    tests = [test for package in known for test in package.tests if test.file == file]
+    if file.endswith("_test.go") and not tests:
+        raise UsageError(f"no test in {file}; functions such as TestX(t *testing.T) would do")
+    return _at(Path(file).parent.as_posix()), [test.name.partition("::")[2] for test in tests]
+
+
+def _no_target(target: str) -> UsageError:
+    hint = "a directory, a file, a package, or a test's id such as example.com/shop::TestPrice/tea"
+    return UsageError(f"not a target: {target!r}; a target is {hint}")
+
+
+def _is_package(name: str, root: Path) -> bool:
+    return any(f"{name}/".startswith(f"{module}/") for module in modules(root).values())
+
+
+def _once(test: str) -> str:
+    """go itself numbers subtests; only other tests have numbers of ours."""
+    return test if "/" in test else _REPEATED.sub("", test)
+
+
+def _at(directory: str) -> str:
+    return "." if directory == "." else f"./{directory}"
+
+
+def _below(directory: str) -> str:
+    return "./..." if directory == "." else f"./{directory}/..."
+
+
+def _covers(pattern: str, package: Package) -> bool:
+    if pattern.endswith("/..."):
+        outer = pattern.removesuffix("/...").removeprefix("./")
+        return outer == "." or f"{package.directory}/".startswith(f"{outer}/")
+    return pattern in (package.path, _at(package.directory))
+
+
+def _by_keywords(expression: str, wanted: Wanted, known: list[Package]) -> tuple[Wanted, list[str]]:
+    """Tests by the names that they have in the sources; what they run inside is known to nobody yet."""
+    matches = matching.parse(expression)
+    found: Wanted = {}
+    deselected = []
+    for pattern, tests in wanted.items():
+        for package in known:
+            if not _covers(pattern, package):
+                continue
+            for test in package.tests:
+                inside = [name for name in tests if _top(name) == test.name.partition("::")[2]]
+                if tests and not inside:
+                    continue
+                name = test.name.lower()
+                if matches(lambda word, name=name: word.lower() in name):  # type: ignore[misc]
+                    own = inside or [test.name.partition("::")[2]]
+                    found.setdefault(_at(package.directory), []).extend(own)
+                else:
+                    deselected.append(test.name)
+    if not found:
+        raise UsageError(f"no test has a name that -k {expression!r} wants; `proctor discover` lists them")
+    return found, deselected
+
+
+def _top(test: str) -> str:
+    return test.partition("/")[0]
+
+
+def _together(wanted: Wanted, known: list[Package]) -> list[tuple[list[str], list[str]]]:
+    """As few runs of go as can be: what selects tests is the same for all packages of one."""
+    whole = [pattern for pattern, tests in wanted.items() if not tests]
+    named = {pattern: tests for pattern, tests in wanted.items() if tests}
+    groups: list[tuple[list[str], list[str]]] = [(whole, [])] if whole else []
+    every = list(dict.fromkeys(test for tests in named.values() for test in tests))
+    if named and not any(_runs_more(pattern, tests, every, known) for pattern, tests in named.items()):
+        return [*groups, (list(named), every)]
+    return [*groups, *(([pattern], tests) for pattern, tests in named.items())]
+
+
+def _runs_more(pattern: str, tests: list[str], every: list[str], known: list[Package]) -> bool:
+    """Whether a package has one of the tests that are wanted of others."""
+    others = {_top(test) for test in every if test not in tests}
+    inside = [package for package in known if _covers(pattern, package)]
+    return bool(others) and (not inside or any(others & {*package.names} for package in inside))
+
+
+def _launch(
+    go: str, patterns: list[str], tests: list[str], known: list[Package], spec: RunSpec, only: bool
+) -> Launch:
+    arguments = list(spec.arguments)
+    rest = arguments[arguments.index(_REST) :] if _REST in arguments else []
+    options = _options(tests, spec) + arguments[: len(arguments) - len(rest)]
+    tops = {_top(test) for test in tests}
+    places = [
+        test
+        for package in known
+        if any(_covers(pattern, package) for pattern in patterns)
+        for test in package.tests
+        if not tests or test.name.partition("::")[2] in tops
+    ]
+    return Launch(
+        (go, "test", "-json", *options, *patterns, *rest),
+        spec.root,
+        spec.runner if only else f"{spec.runner} {' '.join(patterns)}",
+        Voice.LINES,
+        memory=spec.memory,
+        reader="go-list" if spec.collect_only else "go-json",
+        known=tuple(places),
+    )
+
+
+def _options(tests: list[str], spec: RunSpec) -> list[str]:
+    """No result from go's cache, whole paths, and no time limit but ours."""
+    options = ["-count=1", "-fullpath", "-timeout=0"]
+    if spec.maxfail == 1:
+        options.append("-failfast")
+    if spec.workers and spec.workers != "auto":
+        options += [f"-p={spec.workers}", f"-parallel={spec.workers}"]
+    if spec.collect_only:
+        tops = dict.fromkeys(_top(test) for test in tests)
+        return [*options, f"-list={_alternatives(tops) if tests else _EVERY_TEST}"]
+    if benchmarks := [test for test in tests if test.startswith(_BENCHMARK)]:
+        options.append(f"-bench={_alternatives(benchmarks)}")
+    if tests:
+        run = [test for test in tests if test not in benchmarks]
+        options.append(f"-run={_alternatives(run) if run else '^$'}")
+    return options
+
+
+def _alternatives(tests: Iterable[str]) -> str:
+    return "|".join("/".join(f"^{re.escape(part)}$" for part in test.split("/")) for test in tests)
+
+
+def _test_files(directory: Path) -> Iterable[Path]:
+    return directory.glob("*_test.go")
