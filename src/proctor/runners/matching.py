@@ -10,9 +10,10 @@ from proctor.errors import UsageError
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 Test = Callable[[str], bool]
+Expression = Callable[[Test], bool]
 
 
-def parse(expression: str) -> Callable[[Test], bool]:
+def parse(expression: str) -> Expression:
     """A function that asks about each word and says whether the whole holds."""
     tokens = _TOKEN.findall(expression)
     parser = _Parser(expression, tokens)

@@ -23,6 +23,7 @@ class Row(msgspec.Struct, frozen=True):
 RUNNERS = {
     "pytest": Row("pytest_suite", package="pytest"),
     "command": Row("command"),
+    "cargo": Row("cargo", ("Cargo.toml",)),
     "tap": Row("tap", ("*.bats", "test/*.bats", "tests/*.bats", "t/*.t")),
 }
 USUAL = "pytest"  # what a project without a sign of anything gets

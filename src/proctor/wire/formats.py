@@ -31,6 +31,8 @@ READERS = {
 #: What tools say while they run and nobody keeps: when tests begin, how builds go, which tests there are.
 LIVE_READERS = {
     "bats": "bats:BatsReader",
+    "cargo-build": "cargo_build:CargoBuildReader",
+    "libtest-list": "libtest_list:LibtestListReader",
 }
 #: Ours: they tell of whole runs, verdict and all.
 RUN_READERS = {

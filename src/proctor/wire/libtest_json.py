@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.outcome import Outcome
@@ -13,6 +15,9 @@ from proctor.wire.report import Lines, decode, finished, text_of
 
 _OUTCOMES = {"ok": Outcome.PASSED, "ignored": Outcome.SKIPPED}
 _MARK = b'{ "type": "'  # as libtest writes it; what a test printed may stand before it on the line
+_LONG = 8 << 20  # bytes; a longer line is what a test printed without end
+_KEPT = 1 << 20  # bytes of its head, and of its tail
+_PLAIN = re.compile(rb"(?<=[^\\])[^\\\"]")  # not a part of an escape
 
 
 class _Line(msgspec.Struct):
@@ -29,7 +34,8 @@ class _Line(msgspec.Struct):
     ignored: int = 0
     measured: int = 0
     median: float = 0.0
-    mib_per_second: float | None = None
+    deviation: float = 0.0
+    mib_per_second: float | None = None  # in fact of 10^6 bytes
 
 
 _decoder = msgspec.json.Decoder(_Line)
@@ -46,8 +52,19 @@ class LibtestJsonReader(Lines):
         self._suites = 0
         self._labels: dict[str, str] = {}  # of the suite that is open: names repeat from binary to binary
         self._seconds = 0.0
+        self._left_out = 0  # bytes of the present line
+
+    def _hold(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > _LONG:
+            line = b"".join(self._pieces)
+            self._left_out += len(line) - 2 * _KEPT
+            self._pieces, self._size = [line[:_KEPT], line[-_KEPT:]], 2 * _KEPT
 
     def _line(self, line: bytes) -> Iterable[e.Event]:
+        if self._left_out:
+            line, self._left_out = _mended(line, self._left_out), 0
         at = line.find(_MARK)
         start = at if at >= 0 else 0 if line.startswith(b"{") else len(line)
         try:
@@ -102,11 +119,21 @@ class LibtestJsonReader(Lines):
         yield from self._ending(e.SessionFinished(None, self._count, duration=self._seconds))
 
 
+def _mended(line: bytes, left_out: int) -> bytes:
+    """Head and tail of a line that was cut inside of a JSON text, as one that says so."""
+    head, tail = line[:_KEPT], line[_KEPT:]
+    escape = head.rfind(b"\\", _KEPT - 6)
+    if escape >= 0:
+        head = head[: escape + 1].rstrip(b"\\")
+    start = _PLAIN.search(tail)
+    return b"%b\\n[... %d bytes left out ...]\\n%b" % (head, left_out, tail[start.start() if start else 0 :])
+
+
 def _finished(line: _Line, name: str) -> e.TestFinished:
     if line.type == "bench":
-        facts = {"nanoseconds": line.median, "mib_per_second": line.mib_per_second}
-        measured = {key: value for key, value in facts.items() if value is not None}
-        return finished(name, Outcome.PASSED, line.median / 1e9, properties=measured)
+        spread = {"median": line.median, "deviation": line.deviation}
+        measured = finished(name, Outcome.PASSED, line.median / 1e9, properties=spread)
+        return replace(measured, subtype="bench", throughput=line.mib_per_second)
     if line.event == "failed":
         return failed(name, line.exec_time, line.stdout, line.message or line.reason)
     outcome = _OUTCOMES[line.event]

@@ -96,7 +96,7 @@ class StrictStream:
     def _end(self, event: _Ending, result: Result) -> list[Object]:
         missing = [self._not_run(test) for test in result.own_selected() if test not in self._seen]
         why = self._explanation(event, result)
-        if result.source == Voice.BUILD and not (self._held or why):
+        if result.source == Voice.BUILD and self._written is None and not (self._held or why):
             return []  # a build that went well is no suite
         found: list[Object] = []
         if self._suite is None:
