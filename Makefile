@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check format bench fuzz clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -27,6 +27,11 @@ format: $(READY)
 
 bench: $(READY) ## writes benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/bench.py $(ARGS)
+
+fuzz: $(READY) ## looks for input that breaks a promise; ARGS='--seconds 300 control'
+	test -x .cache/fuzz/bin/python || $(PYTHON) -m venv .cache/fuzz
+	.cache/fuzz/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt atheris -e .
+	.cache/fuzz/bin/python fuzz/fuzz.py $(ARGS)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "proctor needs Python 3.11 or newer; make PYTHON=…")'

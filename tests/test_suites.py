@@ -14,15 +14,17 @@ from proctor_testing import clean_environment, outcomes, proctor, run_suite, wri
 from proctor import events as e
 from proctor.execute import execute
 from proctor.launch import Artifact, Launch, Voice
-from proctor.outcome import RunOutcome
+from proctor.outcome import Outcome, RunOutcome
 from proctor.prepare import Prepared
 from proctor.process.stop import Stop
+from proctor.relay import Relay
 from proctor.runners.plan import Plan, Suite
 from proctor.running import Keeping
 from proctor.spec import RunSpec
 from proctor.wire import formats
 from proctor.wire.relabel import SuiteLabels
 from proctor.wire.report import Lines
+from proctor.wire.stream import StrictStream
 from proctor.wire.stream_rules import StreamRules
 
 TAP = "#!/bin/sh\nprintf '1..2\\nok 1 - one\\n%sok 2 - two\\n'\n"
@@ -89,6 +91,21 @@ def test_a_target_goes_to_whoever_owns_it(mixed, arguments, tests, several):
 
     assert list(outcomes(document)) == tests
     assert ("suites" in document) == several
+
+
+def test_a_file_calls_for_its_runner_wherever_it_is(tmp_path):
+    write_project(tmp_path, {"test_a.py": "def test_a(): pass\n", "deep/down/a.t": TAP % ""})
+
+    assert outcomes(run_suite(tmp_path, "--format", "json").document) == {"test_a.py::test_a": "passed"}
+    document = run_suite(tmp_path, "deep/down/a.t", "--format", "json").document
+    assert list(outcomes(document)) == ["deep/down/a.t::one", "deep/down/a.t::two"]
+
+
+def test_a_project_without_python_asks_for_no_interpreter(tmp_path):
+    write_project(tmp_path, {"t/a.t": TAP % ""})
+    ran = proctor("run", "--python", "/nowhere/python", "--format", "json", cwd=tmp_path)
+
+    assert (ran.code, ran.document["runner"]) == (0, "tap")
 
 
 def test_a_target_that_nobody_owns_is_refused(mixed):
@@ -206,6 +223,28 @@ def test_a_name_that_an_earlier_suite_has_used_gets_a_number():
         ]
 
     assert told == ["a", "a", "a#2", "a#2", "a#3", "a#3"]
+
+
+def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so():
+    stream, lines = StrictStream(), []
+
+    class Sink:
+        def handle(self, entry, so_far):
+            lines.extend(json.loads(line) for line in stream.lines(entry, so_far))
+
+        def tick(self, now, so_far): ...
+
+    relay = Relay(e.RunStarted("id", "a,b", (), "/p", "", "2026-01-01T00:00:00Z", source="suites"), [Sink()])
+    tests = (e.TestsSelected(("t",)), e.SuiteStarted("a", "", 1), e.TestFinished("t", Outcome.PASSED))
+    relay.publish_all(
+        (e.SuiteEntered("a", "a", (), "/p"), *tests, e.SessionFinished(0), e.ProcessExited(0)), 0.0
+    )
+    relay.close_suite(1.0)
+    relay.publish(e.RunStopped(RunOutcome.CANCELLED), 1.0)
+    relay.close(2.0)
+
+    assert [line["type"] for line in lines] == ["suite", "test", "final", "suite", "test", "final"]
+    assert (lines[4]["status"], lines[4]["reason"]) == ("fail", "cancelled")
 
 
 # A build, and what follows it

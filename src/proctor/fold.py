@@ -6,7 +6,6 @@ Pure: the same entries give the same result, live or replayed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import assert_never
 
 from proctor import events as e
@@ -86,6 +85,7 @@ def fold(result: Result, entry: e.Entry) -> None:
             result.reason = event.reason
             result.seconds = event.seconds
             result.not_run = event.not_run
+            _never_began(result, event.not_run)
         case _:
             assert_never(event)
 
@@ -123,6 +123,7 @@ def _leave(result: Result, event: e.SuiteFinished, at: float) -> None:
     if result.entered is None or not result.in_suite:
         return  # a suite that never began has nothing to end
     result.in_suite = False
+    _never_began(result, event.not_run)
     result.suites.append(
         SuiteRecord(
             result.entered,
@@ -136,6 +137,11 @@ def _leave(result: Result, event: e.SuiteFinished, at: float) -> None:
             result.marked(at),
         )
     )
+
+
+def _never_began(result: Result, tests: tuple[str, ...]) -> None:
+    for test in tests:
+        result.running.pop(test, None)
 
 
 def _sum_up(result: Result) -> None:
@@ -179,23 +185,22 @@ def conclude(phases: Sequence[e.Phase]) -> Outcome:
 
 def closing_events(result: Result, seconds: float) -> list[e.Event]:
     """Endings for whatever has none, then the verdict: to be sent the way of all other events."""
-    if result.in_suite:
-        *endings, finished = suite_closing_events(result, seconds)
-        assert isinstance(finished, e.SuiteFinished)
-        outcome, why = run_verdict(result, finished)
-        return [*endings, finished, e.RunFinished(outcome, seconds, _not_run(result), why)]
-    if result.suites:
-        outcome, why = run_verdict(result)
-        return [*_test_endings(result), e.RunFinished(outcome, seconds, _not_run(result), why)]
-    outcome, why = verdict(result)
-    return [*_endings(result), e.RunFinished(outcome, seconds, _not_run(result), why)]
+    if not (result.in_suite or result.suites):
+        outcome, why = verdict(result)
+        return [*_endings(result), e.RunFinished(outcome, seconds, _not_run(result), why)]
+    endings = suite_closing_events(result, seconds) if result.in_suite else _test_endings(result)
+    finished = next((event for event in endings if isinstance(event, e.SuiteFinished)), None)
+    ended = [*(suite.finished for suite in result.suites), *([finished] if finished else [])]
+    missed = tuple(test for suite in ended for test in suite.not_run if test not in result.tests)
+    outcome, why = run_verdict(result, finished)
+    return [*endings, e.RunFinished(outcome, seconds, missed, why)]
 
 
 def suite_closing_events(result: Result, at: float) -> list[e.Event]:
     """The same for the present one of several suites."""
     outcome, why = verdict(result)
-    not_run = _not_run(result, result.mark.selected)
-    return [*_endings(result), e.SuiteFinished(outcome, max(0.0, at - result.mark.at), not_run, why)]
+    seconds = max(0.0, at - result.mark.at)
+    return [*_endings(result), e.SuiteFinished(outcome, seconds, _not_run(result), why)]
 
 
 def _endings(result: Result) -> list[e.Event]:
@@ -208,16 +213,21 @@ def _endings(result: Result) -> list[e.Event]:
 
 
 def _test_endings(result: Result) -> list[e.Event]:
-    return [_ending(result, test) for test in result.running]
+    return [] if _had_enough(result) else [_ending(result, test) for test in result.running]
 
 
-def _not_run(result: Result, first: int = 0) -> tuple[str, ...]:
+def _had_enough(result: Result) -> bool:
+    """We ended the process because others had failed: the tests that it was running count as never begun."""
+    return result.interrupted is not None and result.interrupted.failure.type == ENOUGH
+
+
+def _not_run(result: Result) -> tuple[str, ...]:
+    """Of the present suite: tests that were to run and never began."""
     if result.run.collect_only:
         return ()
     tests, running = result.tests, result.running
-    return tuple(
-        test for test in islice(result.selected, first, None) if test not in tests and test not in running
-    )
+    missed = [test for test in result.own_selected() if test not in tests and test not in running]
+    return (*missed, *running) if _had_enough(result) else tuple(missed)
 
 
 def _ending(result: Result, test: str) -> e.TestFinished:
@@ -247,8 +257,7 @@ def _lost(result: Result) -> tuple[Outcome, str]:
         return Outcome.ERROR, f"run {result.stopped}"
     if result.interrupted is not None:
         failure = result.interrupted.failure
-        outcome = Outcome.NOT_RUN if failure.type == ENOUGH else Outcome.ERROR
-        return outcome, failure.message or failure.type
+        return Outcome.ERROR, failure.message or failure.type
     if result.channel_error is not None:
         return Outcome.ERROR, f"not heard of again: {result.channel_error}"
     if result.exited is None or result.finished is not None:

@@ -46,6 +46,10 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
         raise UsageError(f"no such directory: {spec.root}")
     spec = msgspec.structs.replace(spec, programs=config.programs(settings))
     chosen = runners(spec.runner, Path(spec.root), settings)
+    if not (spec.runner or settings.runner):
+        chosen = tuple(
+            dict.fromkeys((*chosen, *(name for t in spec.selection.targets for name in table.named(t))))
+        )
     found: list[Suite] = []
     for name, targets in _shares(spec, chosen).items():
         selection = msgspec.structs.replace(spec.selection, targets=targets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from proctor import events as e
 from proctor.fold import closing_events
@@ -54,12 +54,8 @@ class Replay:
             self._end(self._relay)
 
     def _cut(self, relay: Relay, reason: str) -> None:
-        result = relay.result
         self.gaps.append(reason)
-        for event in closing_events(result, self._at):
-            if isinstance(event, e.RunFinished):
-                reason += _missing(result)
-                event = e.RunFinished(RunOutcome.INCOMPLETE, self._at, event.not_run, reason)
+        for event in cut_short(relay.result, self._at, reason):
             relay.publish(event, self._at)
         self._end(relay)
 
@@ -67,6 +63,19 @@ class Replay:
         relay.tick(self._at)
         self._relay = None
         self._done(relay.result)
+
+
+def cut_short(result: Result, at: float, reason: str) -> Iterator[e.Event]:
+    """Endings for a record that ends before its run did: from what is missing, nothing is concluded.
+
+    Each is to be taken into the result before the next is asked for.
+    """
+    yield e.ChannelBroken(reason)
+    for event in closing_events(result, at):
+        if isinstance(event, e.RunFinished):
+            why = f"{reason}{_missing(result)}"
+            event = e.RunFinished(result.stopped or RunOutcome.INCOMPLETE, at, event.not_run, why)
+        yield event
 
 
 def _missing(result: Result) -> str:

@@ -207,6 +207,6 @@ class Result(msgspec.Struct):
             "info": counts[Outcome.INFO],
             "warn": counts[Outcome.WARN],
             "deselected": len(self.deselected),
-            "not_run": len(self.not_run) + counts[Outcome.NOT_RUN],
+            "not_run": len(self.not_run),
             "duration": round(self.seconds, 6),
         }

@@ -59,7 +59,7 @@ def test_every_variable_of_the_channel_is_taken_out_by_the_plugin():
 
 
 def test_the_supervisor_places_the_channel_where_proctor_says_it_is():
-    words = constants(Path(supervise.SUPERVISOR))
+    words = constants(Path(supervise.__file__).with_name("supervisor.py"))
 
     assert words["CONTROL_FD"] == supervise.CONTROL_FD
     assert supervise.CONTROL_FD in range(3, 10)

@@ -403,3 +403,25 @@ def test_programs_of_the_project_run_by_path_and_by_name(server, home):
 
         assert document["outcome"] == "passed"
         assert document["summary"]["total"] == 1
+
+
+def test_several_kinds_of_tests_are_one_answer(server, home):
+    files = {
+        "test_a.py": "def test_a(): pass\n",
+        "t/a.t": "#!/bin/sh\nprintf '1..2\\nok 1 - one\\nnot ok 2 - two\\n'; exit 1\n",
+        "proctor.toml": '[[tests]]\nname = "good"\ncommand = "true"\n',
+    }
+    write_project(home / "several", files)
+
+    document = server.document("execute_tests", project="several")
+    assert document["outcome"] == "failed"
+    assert [test["node_id"] for test in document["tests"]] == ["t/a.t::two"]
+    assert document["summary"]["total"] == 4
+    alone = server.document("execute_tests", project="several", targets=["/good", "t/a.t::one"])
+    assert alone["summary"]["total"] == 3
+    again = server.document("execute_tests", project="several", last_failed=True)
+    assert [test["node_id"] for test in again["tests"]] == ["t/a.t::two"]
+    found = server.document("discover_tests", project="several")
+    assert [test["node_id"] for test in found["tests"]] == ["test_a.py::test_a", "/good", "t/a.t"]
+    assert server.document("execute_tests", project="several", runner="pytest")["summary"]["total"] == 1
+    assert server.document("describe_project", project="several")["runners"] == ["pytest", "command", "tap"]

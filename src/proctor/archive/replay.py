@@ -11,7 +11,8 @@ from proctor.archive.inside import open_inside
 from proctor.archive.store import EVENTS_FILE, in_use
 from proctor.errors import StreamError, UsageError
 from proctor.events import Entry, RunFinished, RunStarted
-from proctor.fold import begin, closing_events, fold
+from proctor.fold import begin, fold
+from proctor.replay import cut_short
 from proctor.result import Result
 from proctor.wire import jsonl
 
@@ -36,7 +37,8 @@ def replay(path: Path) -> Replayed:
         else:
             notes.append(f"run {path.name} was cut short: this is what there is")
             last = entries[-1]
-            for number, event in enumerate(closing_events(result, last.at), last.seq + 1):
+            endings = cut_short(result, last.at, "proctor was killed during the run")
+            for number, event in enumerate(endings, last.seq + 1):
                 fold(result, Entry(number, last.at, event))
     return Replayed(result, notes)
 

@@ -91,9 +91,10 @@ class Channel:
     """The writing end. Only the process that was given it writes, and only while it is still that pipe."""
 
     def __init__(self, fd):
-        self.pid = os.getpid()
         self.fd = self._out_of_the_way(fd)
-        self.identity = self._look()
+        os.register_at_fork(after_in_child=self.fall_silent)
+        seen = os.fstat(self.fd)
+        self.device, self.inode = seen.st_dev, seen.st_ino
         self.held = ""
 
     @staticmethod
@@ -108,15 +109,16 @@ class Channel:
         os.close(fd)
         return high
 
-    def _look(self):
-        seen = os.fstat(self.fd)
-        return seen.st_dev, seen.st_ino
+    def fall_silent(self):
+        self.fd = -1
+        self.held = ""
 
     def write(self, data):
-        if self.fd < 0 or os.getpid() != self.pid:
+        if self.fd < 0:
             return
         try:
-            if self._look() != self.identity:
+            seen = os.fstat(self.fd)
+            if seen.st_ino != self.inode or seen.st_dev != self.device:
                 self.fd = -1  # a test closed it, and the number is somebody else's now
             elif len(data) <= ATOMIC:
                 os.write(self.fd, data)
@@ -133,18 +135,25 @@ class Channel:
 
     def send(self, text, blobs=b""):
         """One result; `text` is ASCII."""
-        message = "%sresult %d\n%s" % (self.held, len(text), text)
-        self.write(message.encode("ascii") + blobs)
-        self.held = ""
+        held = self.held
+        if held:
+            self.held = ""
+            message = "result %d\n%sresult %d\n%s" % (len(held), held, len(text), text)
+        else:
+            message = "result %d\n%s" % (len(text), text)
+        data = message.encode("ascii")
+        self.write(data + blobs if blobs else data)
 
     def send_with_next(self, text):
         """One result that may wait a moment: the next test starts at once, and one write does for both."""
-        self.held += "result %d\n%s" % (len(text), text)
+        if self.held:
+            self.flush()
+        self.held = text
 
     def send_files(self, text, sources):
         """One result whose files are streamed from (file object, size); each gives exactly its size."""
         self.flush()
-        if self.fd < 0 or os.getpid() != self.pid:
+        if self.fd < 0:
             return
         with _undisturbed():
             self.write(b"result %d\n%b" % (len(text), text.encode("ascii")))
@@ -156,8 +165,8 @@ class Channel:
 
     def flush(self):
         if self.held:
-            self.write(self.held.encode("ascii"))
-            self.held = ""
+            text, self.held = self.held, ""
+            self.send(text)
 
     def session(self, facts, status="error", partial=True):
         body = {"status": status, "partial": partial, "proctor": clean(facts)}
@@ -744,23 +753,34 @@ def _cleaned(value):
         return "<unprintable: %s>" % type(value).__name__
 
 
-USUAL = ["setup", "call", "teardown"]
+USUAL = ["setup", "call", "teardown", ""]  # none comes after these
+PASSED = '{"name":%s,"status":"pass","proctor":{"keywords":%s,"passed_in":[%de-9,%de-9,%de-9]}}'
 
 
 class UnderWay:
-    """A test that has begun: its phases so far, as JSON, or as (when, duration) if that is all there is."""
+    """A test that has begun: its phases so far, as JSON, or as (when, duration) if that is all there is.
 
-    __slots__ = ("files", "has_subtests", "keywords", "name", "phases", "plain", "status")
+    While they are the usual ones and have passed, which is all that most tests ever have, their durations do.
+    """
+
+    __slots__ = ("files", "has_subtests", "keywords", "name", "passed", "phases", "plain", "status")
 
     def __init__(self, nodeid):
         self.name = quote(nodeid)
-        self.keywords = None
-        self.has_subtests = False
-        self.phases, self.files, self.status, self.plain = [], [], "pass", True
+        self.keywords = "[]"
+        self.passed = []
+        self.plain = True
+
+    def spell_out(self):
+        """From here on it is a test with phases of any kind."""
+        if self.plain:
+            self.plain = self.has_subtests = False
+            self.phases = list(zip(USUAL, self.passed))  # type: list[Any]
+            self.files, self.status = [], "pass"
 
     def begin(self, when):
         if when == "setup" and self.phases:  # another attempt at the same test: the last one counts
-            self.phases, self.files, self.status, self.plain = [], [], "pass", True
+            self.phases, self.files, self.status = [], [], "pass"
 
     def add(self, report, status=None, traced=True):
         facts = _phase_facts(report)
@@ -769,7 +789,6 @@ class UnderWay:
         if not traced:
             facts.pop("traceback", None)
         self.begin(report.when)
-        self.plain = False
         if facts["outcome"] == "failed":
             self.status = "fail"
         elif facts["outcome"] == "skipped" and self.status == "pass":
@@ -798,8 +817,6 @@ class UnderWay:
         self.phases.append((when, duration))
 
     def facts(self):
-        if self.plain and [when for when, _ in self.phases] == USUAL:  # nearly all
-            return '"passed_in":[%.9f,%.9f,%.9f]' % tuple([duration for _, duration in self.phases])
         phases = [
             phase if isinstance(phase, str) else '{"when":"%s","outcome":"passed","duration":%r}' % phase
             for phase in self.phases
@@ -825,6 +842,7 @@ class Reporter(Observer):
         self.traced = getattr(config.option, "tbstyle", "auto") != "no"
         self.is_controller = False  # of xdist
         self.suite = {}
+        self.usual_size = 0  # attributes of a report that has no more than every report has
 
     def report(self, text, sources):
         if CHANNEL is not None:
@@ -937,7 +955,7 @@ class Reporter(Observer):
             file, line = location[0], location[1]
             self.channel.send(
                 '{"name":%s,"status":"error","partial":true,"file":%s,"line":%d}'
-                % (test.name, self._quoted(file), 0 if line is None else line + 1)
+                % (test.name, self.quoted.get(file) or self._quoted(file), 0 if line is None else line + 1)
             )
         except Exception as error:
             _fall_silent(error)
@@ -949,27 +967,53 @@ class Reporter(Observer):
         if CHANNEL is None:
             return
         try:
-            if self.is_controller:
-                self._pass_on(report)
+            facts = report.__dict__
             test = self.tests.get(report.nodeid)
-            if test is None:
-                test = self.tests[report.nodeid] = UnderWay(report.nodeid)
-            if test.keywords is None:
-                test.keywords = "[%s]" % ",".join([self._quoted(word) for word in report.keywords])
-            if not test.has_subtests and _is_plain(report.__dict__):
-                test.add_plain(report.when, report.duration)
+            if (
+                len(facts) == self.usual_size
+                and test is not None
+                and test.plain
+                and facts["outcome"] == "passed"
+                and facts["longrepr"] is None
+                and not facts["sections"]
+                and not facts["user_properties"]
+                and facts["when"] == USUAL[len(test.passed)]
+            ):  # nearly all
+                if not test.passed:
+                    test.keywords = self._listed(facts["keywords"])
+                test.passed.append(facts["duration"])
                 return
-            status = None
-            if hasattr(report, "context") or test.has_subtests:
-                # pytest fails a test for its subtests in this hook only; what they count as varies too.
-                test.has_subtests = True
-                answer = self.config.hook.pytest_report_teststatus(report=report, config=self.config)
-                status = str(answer[0])
-            test.add(report, status, self.traced)
-            if report.when == "???":  # a worker died; nobody will say that the test has finished
-                self._finish(report.nodeid)
+            self._note(report, test)
         except Exception as error:
             _fall_silent(error)
+
+    def _note(self, report, test):
+        """A report of any kind."""
+        if self.is_controller:
+            self._pass_on(report)
+        if test is None:
+            test = self.tests[report.nodeid] = UnderWay(report.nodeid)
+        if test.keywords == "[]":
+            test.keywords = self._listed(report.keywords)
+        is_plain = _is_plain(report.__dict__)
+        if is_plain:
+            self.usual_size = len(report.__dict__)
+            if test.plain and report.when == USUAL[len(test.passed)]:
+                test.passed.append(report.duration)
+                return
+        test.spell_out()
+        if is_plain and not test.has_subtests:
+            test.add_plain(report.when, report.duration)
+            return
+        status = None
+        if hasattr(report, "context") or test.has_subtests:
+            # pytest fails a test for its subtests in this hook only; what they count as varies too.
+            test.has_subtests = True
+            answer = self.config.hook.pytest_report_teststatus(report=report, config=self.config)
+            status = str(answer[0])
+        test.add(report, status, self.traced)
+        if report.when == "???":  # a worker died; nobody will say that the test has finished
+            self._finish(report.nodeid)
 
     def _pass_on(self, report):
         """What a test reported in a worker."""
@@ -986,6 +1030,10 @@ class Reporter(Observer):
         except Exception as error:
             _fall_silent(error)
 
+    def _listed(self, words):
+        quoted = self.quoted
+        return "[%s]" % ",".join([quoted.get(word) or self._quoted(word) for word in words])
+
     def _quoted(self, word):
         """The words that come with every test, such as the names of files: quoted once."""
         text = self.quoted.get(word)
@@ -997,7 +1045,18 @@ class Reporter(Observer):
 
     def _finish(self, nodeid):
         test = self.tests.pop(nodeid, None)
-        if test is None or not test.phases:
+        if test is None:
+            return
+        if test.plain and len(test.passed) == 3:
+            setup, call, teardown = test.passed
+            text = PASSED % (test.name, test.keywords, setup * 1e9, call * 1e9, teardown * 1e9)
+            if self.is_controller:
+                self.channel.send(text)
+            else:
+                self.channel.send_with_next(text)
+            return
+        test.spell_out()
+        if not test.phases:
             return  # interrupted: it stays open
         listed, blobs = "", b""
         if test.files:

@@ -144,7 +144,7 @@ class Tools:
         targets = places.targets(wish.targets, root, chosen, settings)
         spec = RunSpec(
             str(root),
-            ",".join(chosen),
+            wish.runner,
             Selection(targets, wish.keywords, wish.markers),
             timeout=config.seconds(settings.timeout, "timeout") or USUAL_TIMEOUT,
             memory=config.size(settings.memory, "memory"),

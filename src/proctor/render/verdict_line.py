@@ -45,6 +45,6 @@ def counts(result: Result) -> list[str]:
         (tally[Outcome.WARN], "warn"),
         (tally[Outcome.INFO], "info"),
         (result.filtered_out or len(result.deselected), "deselected"),
-        (len(result.not_run) + tally[Outcome.NOT_RUN], "not run"),
+        (len(result.not_run), "not run"),
     ]
     return [f"{count} {word}" for count, word in rows if count]

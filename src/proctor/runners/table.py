@@ -15,7 +15,7 @@ from proctor.runners.plan import PythonRunner, Runner
 
 class Row(msgspec.Struct, frozen=True):
     module: str
-    signs: tuple[str, ...] = ()  # without one of these, as paths or globs below the project, it is not asked
+    signs: tuple[str, ...] = ()  # without one of these, `path` or `directory/*ending`, it is not asked
     package: str | None = None  # what its interpreter must have (nothing: ""); None: it needs no interpreter
 
 
@@ -51,5 +51,26 @@ def signed(root: Path) -> list[str]:
     ]
 
 
+def named(target: str) -> list[str]:
+    """Runners that a target calls for by the kind of its file, wherever that is."""
+    suffix = Path(target.partition("::")[0]).suffix
+    return [
+        name
+        for name, row in RUNNERS.items()
+        if suffix and any(sign.endswith(f"*{suffix}") for sign in row.signs)
+    ]
+
+
 def _has_sign(root: Path, row: Row) -> bool:
-    return any(any(root.glob(sign)) if "*" in sign else (root / sign).exists() for sign in row.signs)
+    return any(_is_there(root, sign) for sign in row.signs)
+
+
+def _is_there(root: Path, sign: str) -> bool:
+    """Without the cost of real globs: every run that names no runner waits for this."""
+    directory, star, ending = sign.partition("*")
+    if not star:
+        return (root / sign).exists()
+    try:
+        return any(path.name.endswith(ending) for path in (root / directory).iterdir())
+    except OSError:
+        return False

@@ -94,7 +94,8 @@ class StrictStream:
         return found
 
     def _end(self, event: _Ending, result: Result) -> list[Object]:
-        missing = [self._not_run(test) for test in result.own_selected() if test not in self._seen]
+        tests = dict.fromkeys((*result.own_selected(), *event.not_run))
+        missing = [self._not_run(test) for test in tests if test not in self._seen]
         why = self._explanation(event, result)
         if result.source == Voice.BUILD and self._written is None and not (self._held or why):
             return []  # a build that went well is no suite
@@ -124,7 +125,10 @@ class StrictStream:
         self._begin()
         if event.outcome in _QUIET or any(suite.finished.outcome not in _QUIET for suite in result.suites):
             return []
-        return self._end(event, result)
+        why = self._explanation(event, result)
+        suite = e.SuiteStarted(result.run.runner, result.run.started, len(why))
+        tally = {"ok": 0, "fail": len(why), "ignore": 0}
+        return [suite_object(suite, result), *why, final_object(tally, event, result)]
 
     def _rest(self, event: _Ending, result: Result) -> list[Object]:
         """A suite for what came beyond the count of the first."""

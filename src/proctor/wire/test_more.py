@@ -8,6 +8,7 @@ from proctor import events as e
 
 _FAILED = re.compile(r"\s*Failed (?:\(TODO\) )?test(?: '.*')?\n?\s*at (.+?) line ([0-9]{1,9})\.\n?", re.S)
 _COMPARED = re.compile(r"\s*got: (.*)\n\s*expected: (.*)")
+_ONE_LINE = 300  # characters that need no lines
 _ABOUT_ALL = re.compile(r"^Looks like (?:you|your test) .*\n?", re.M)
 
 
@@ -21,4 +22,5 @@ def read(comments: str) -> e.Failure | None:
     if compared := _COMPARED.fullmatch(rest):
         actual, expected = compared[1], compared[2]
         return e.Failure("", f"got {actual}, expected {expected}", place, expected, actual)
-    return e.Failure("", "\n".join(line.strip() for line in rest.splitlines()) or "failed", place)
+    lines = [line.strip() for line in rest.splitlines()]
+    return e.Failure("", (" " if len(rest) < _ONE_LINE else "\n").join(lines) or "failed", place)
