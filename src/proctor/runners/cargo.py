@@ -23,14 +23,14 @@ from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
 from proctor.wire import cargo_build
 from proctor.wire.cargo_build import target_id
-from proctor.wire.libtest_list import LISTED
+from proctor.wire.libtest_list import LIST, LISTED
 
 DOC_TESTS = "doc-tests"  # in ids, where others have their target
 
-# libtest lets a stable compiler's tests report in JSON if this has any value; with this one a compiler that
-# a test may start stays as stable as it was.
-_JSON_ALLOWED = {"RUSTC_BOOTSTRAP": "proctor"}
-_JSON = ("-Zunstable-options", "--format=json")
+# libtest reports in JSON, and with times, on a stable toolchain if this variable has any value; with this one
+# a compiler that a test may start stays as stable as it was.
+_BOOTSTRAP = "RUSTC_BOOTSTRAP"
+_UNSTABLE = ("-Zunstable-options",)
 _BUILD = """\
 "$1" -vV && printf 'sysroot: %s\\n' "$("$1" --print sysroot)"
 shift
@@ -75,6 +75,10 @@ class _Wish(msgspec.Struct, frozen=True):
     @property
     def root(self) -> Path:
         return Path(self.spec.root)
+
+    @property
+    def allowed(self) -> dict[str, str]:
+        return {} if _BOOTSTRAP in self.environ else {_BOOTSTRAP: "proctor"}
 
 
 def detect(root: Path) -> bool:
@@ -122,13 +126,13 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
 
 def _after_build(wish: _Wish, built: tuple[Artifact, ...]) -> Plan:
     found = [*_binaries(wish, built), *_documentation(wish, built)]
-    asked = [suite for suite in found if suite.harness and wish.wanted.may_have(suite.id)]
+    asked = _to_list(wish, found)
     commands = []
     for suite in asked:
-        command = join((*suite.command, "--list", *_JSON, *wish.passed))
+        command = join((*suite.command, "--list", *_UNSTABLE, "--format=json", *wish.passed))
         commands += [suite.id, suite.cwd, command]
     paths = next((s.environment["LD_LIBRARY_PATH"] for s in found if "LD_LIBRARY_PATH" in s.environment), "")
-    environment = _JSON_ALLOWED | ({"LD_LIBRARY_PATH": paths} if paths else {})
+    environment = wish.allowed | ({"LD_LIBRARY_PATH": paths} if paths else {})
     launch = Launch(
         ("/bin/sh", "-c", _LIST, "sh", *commands),
         wish.spec.root,
@@ -136,7 +140,6 @@ def _after_build(wish: _Wish, built: tuple[Artifact, ...]) -> Plan:
         Voice.BUILD,
         environment,
         reader="libtest-list",
-        base="",
         toolchain=_toolchain(built),
     )
     broken = any(artifact.kind == cargo_build.BROKEN for artifact in built)
@@ -144,16 +147,25 @@ def _after_build(wish: _Wish, built: tuple[Artifact, ...]) -> Plan:
     return Plan((launch,), then=then) if asked else then(())
 
 
+def _to_list(wish: _Wish, found: list[_Suite]) -> list[_Suite]:
+    return [suite for suite in found if suite.harness and wish.wanted.may_have(suite.id)]
+
+
 def _after_lists(
     wish: _Wish, found: list[_Suite], toolchain: dict[str, str], broken: bool, listed: tuple[Artifact, ...]
 ) -> Plan:
-    known = {suite.id: _known(suite, listed, wish.root) for suite in found if suite.harness}
+    lists: dict[str, list[Artifact]] = {artifact.name: [] for artifact in listed if artifact.kind == LIST}
+    for test in listed:
+        if test.kind == LISTED:
+            lists[test.root].append(test)
+    known = {suite.id: _known(suite, lists[suite.id], wish.root) for suite in found if suite.id in lists}
     files: dict[str, tuple[Path, ...]] = {}
     for suite in found:
         target = () if suite.documentation else (Path(suite.source),)
         files |= {test.name: (wish.root / test.file, *target) for test in known.get(suite.id, ())}
     programs = {suite.id: (Path(suite.source),) for suite in found if not suite.harness}
-    chosen = wish.wanted.among(files | programs, wish.spec.selection.keywords, strict=not broken)
+    whole = not broken and len(lists) == len(_to_list(wish, found))
+    chosen = wish.wanted.among(files | programs, wish.spec.selection.keywords, strict=whole)
     launches: list[Launch] = []
     deselected: list[str] = [name for name in programs if name not in chosen]
     for suite in found:
@@ -161,11 +173,13 @@ def _after_lists(
             if suite.id in chosen:
                 launches.append(_program(suite, toolchain, wish))
             continue
+        if suite.id not in known:
+            continue  # it could not be listed, which is told, or nobody asked for it
         tests = known[suite.id]
         kept = [test for test in tests if test.name in chosen]
         if not kept and (tests or not wish.spec.selection.everything):
             deselected += [test.name for test in tests]
-        elif any(artifact.name == suite.id for artifact in listed):
+        else:
             launches.append(_launch(suite, tests, kept, toolchain, wish))
     return Plan(tuple(launches), tuple(deselected))
 
@@ -182,15 +196,15 @@ def _launch(
         kept = [test for test in tests if test.name.removeprefix(prefix) in running]
     elif len(kept) < len(tests):
         filters = ("--exact", *(test.name.removeprefix(prefix) for test in kept))
-    form = ("--format=pretty",) if suite.documentation else (*_JSON, "--report-time", "--show-output")
-    argv = (*suite.command, *form, *threads, *wish.passed, *filters)
+    form = ("--format=pretty",) if suite.documentation else ("--format=json", "--show-output")
+    argv = (*suite.command, *_UNSTABLE, *form, "--report-time", *threads, *wish.passed, *filters)
     names = {test.name for test in kept}
     return Launch(
         () if wish.spec.collect_only else argv,
         suite.cwd,
         suite.name,
         Voice.LINES,
-        suite.environment if suite.documentation else _JSON_ALLOWED | suite.environment,
+        wish.allowed | suite.environment,
         wish.spec.memory,
         reader="libtest" if suite.documentation else "libtest-json",
         prefix=prefix,
@@ -307,12 +321,10 @@ def _built_at(path: str) -> str:
 # What the binaries have listed
 
 
-def _known(suite: _Suite, listed: tuple[Artifact, ...], root: Path) -> list[KnownTest]:
+def _known(suite: _Suite, listed: list[Artifact], root: Path) -> list[KnownTest]:
     sources: dict[Path, list[str]] = {}
     found = []
     for test in listed:
-        if test.kind != LISTED or test.root != suite.id:
-            continue
         file, line = suite.package.workspace / test.path, int(test.facts["line"])
         panics = not suite.documentation and bool(test.path) and _should_panic(file, line, sources)
         place = _relative(str(file), root) if test.path else ""

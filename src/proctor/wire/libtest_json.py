@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -17,7 +16,6 @@ _OUTCOMES = {"ok": Outcome.PASSED, "ignored": Outcome.SKIPPED}
 _MARK = b'{ "type": "'  # as libtest writes it; what a test printed may stand before it on the line
 _LONG = 8 << 20  # bytes; a longer line is what a test printed without end
 _KEPT = 1 << 20  # bytes of its head, and of its tail
-_PLAIN = re.compile(rb"(?<=[^\\])[^\\\"]")  # not a part of an escape
 
 
 class _Line(msgspec.Struct):
@@ -52,19 +50,30 @@ class LibtestJsonReader(Lines):
         self._suites = 0
         self._labels: dict[str, str] = {}  # of the suite that is open: names repeat from binary to binary
         self._seconds = 0.0
-        self._left_out = 0  # bytes of the present line
+        self._head = b""
+        self._left_out = 0  # bytes of the present line, behind its head
 
     def _hold(self, piece: bytes) -> None:
         self._pieces.append(piece)
         self._size += len(piece)
         if self._size > _LONG:
-            line = b"".join(self._pieces)
-            self._left_out += len(line) - 2 * _KEPT
-            self._pieces, self._size = [line[:_KEPT], line[-_KEPT:]], 2 * _KEPT
+            self._shorten(b"".join(self._pieces))
+
+    def _shorten(self, line: bytes) -> None:
+        """Of a line that has no end in sight, the head and the tail are kept."""
+        if not self._left_out:
+            self._head = line[: _border(line, _KEPT)]
+            line = line[len(self._head) :]
+        tail = line[_border(line, max(0, len(line) - _KEPT)) :]
+        self._left_out += len(line) - len(tail)
+        self._pieces, self._size = [tail], len(tail)
 
     def _line(self, line: bytes) -> Iterable[e.Event]:
         if self._left_out:
-            line, self._left_out = _mended(line, self._left_out), 0
+            self._shorten(line)
+            mark = b"\\n[... %d bytes left out ...]\\n" % self._left_out
+            line = b"".join((self._head, mark, *self._pieces))
+            self._pieces, self._size, self._left_out = [], 0, 0
         at = line.find(_MARK)
         start = at if at >= 0 else 0 if line.startswith(b"{") else len(line)
         try:
@@ -119,14 +128,11 @@ class LibtestJsonReader(Lines):
         yield from self._ending(e.SessionFinished(None, self._count, duration=self._seconds))
 
 
-def _mended(line: bytes, left_out: int) -> bytes:
-    """Head and tail of a line that was cut inside of a JSON text, as one that says so."""
-    head, tail = line[:_KEPT], line[_KEPT:]
-    escape = head.rfind(b"\\", _KEPT - 6)
-    if escape >= 0:
-        head = head[: escape + 1].rstrip(b"\\")
-    start = _PLAIN.search(tail)
-    return b"%b\\n[... %d bytes left out ...]\\n%b" % (head, left_out, tail[start.start() if start else 0 :])
+def _border(line: bytes, at: int) -> int:
+    """A place there or a little before it that is not inside of an escape; none is as the line begins."""
+    last = line.rfind(b"\\", max(0, at - len(rb"\u00ff")), at)
+    run = last + 1 - len(line[: last + 1].rstrip(b"\\"))
+    return last if run % 2 else at
 
 
 def _finished(line: _Line, name: str) -> e.TestFinished:

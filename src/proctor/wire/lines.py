@@ -80,7 +80,10 @@ class LineReader:
         lines = [line for line in said.splitlines() if line.strip()]
         telling = next((line for line in lines if _PLACE.search(line)), lines[-1] if lines else gap)
         at = _PLACE.search(telling)
-        failure = e.Failure("", telling.strip(), e.Place(at[1], int(at[2])) if at else None)
+        message = (
+            lines[0] if telling.lstrip().startswith("-->") else telling
+        )  # an arrow says where, and no more
+        failure = e.Failure("", message.strip(), e.Place(at[1], int(at[2])) if at else None)
         return e.CollectionFailed(self._launch.name, self._inside(failure), said)
 
     def _opening(self) -> list[e.Event]:
