@@ -216,6 +216,13 @@ AROUND = {
     + 'authors = ["A. Uthor <a@example.org>", "B"]\ndescription = "Looks around."\n'
     + '[[test]]\nname = "alone"\nharness = false\n[[test]]\nname = "looks"\n',
     "README.md": "# around\n",
+    ".cargo/config.toml": """
+        [env]
+        SET_BY_CONFIG = "yes"
+        SET_BY_ALL = "weakly"
+        SET_BY_FORCE = { value = "strongly", force = true }
+        SET_BY_PLACE = { value = "data", relative = true }
+    """,
     "build.rs": 'fn main() { println!("cargo::rustc-env=SET_BY_SCRIPT=yes"); }\n',
     "src/main.rs": "fn main() {}\n",
     "tests/alone.rs": """
@@ -614,12 +621,19 @@ def test_an_id_that_is_no_test_is_told_with_those_that_are_like_it(shop):
 
 def test_tests_find_the_environment_that_cargo_gives_them():
     root = project("around", AROUND)
-    document = run(root, "around::test/looks")
+    set_before = {"SET_BY_ALL": "before", "SET_BY_FORCE": "before"}
+    document = run(root, "around::test/looks", **set_before)
 
     seen = _variables(printed(document, "around::test/looks::looks"))
-    given = _variables(cargo(root, "--test", "looks", "--", "--nocapture"))
+    given = _variables(cargo(root, "--test", "looks", "--", "--nocapture", **set_before))
     own = {name for name in given if name.startswith(("CARGO", "OUT_DIR", "LD_", "SET_BY", "HERE"))}
-    assert {"CARGO_BIN_EXE_around", "CARGO_PKG_VERSION_PRE", "OUT_DIR", "SET_BY_SCRIPT"} <= own
+    assert {
+        "CARGO_BIN_EXE_around",
+        "CARGO_PKG_VERSION_PRE",
+        "OUT_DIR",
+        "SET_BY_SCRIPT",
+        "SET_BY_PLACE",
+    } <= own
     by_rustup = {"CARGO_HOME"}
     assert {name: seen.get(name) for name in own - by_rustup} == {
         name: given[name] for name in own - by_rustup

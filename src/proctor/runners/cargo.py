@@ -16,7 +16,7 @@ import msgspec
 
 from proctor.errors import UsageError
 from proctor.launch import Artifact, KnownTest, Launch, Voice
-from proctor.runners import cargo_package, matching
+from proctor.runners import cargo_config, cargo_package, matching
 from proctor.runners.cargo_selection import TARGETS, Wanted, doc_filters, package_free, wanted
 from proctor.runners.finding import on_path
 from proctor.runners.plan import Plan
@@ -283,8 +283,8 @@ def _documentation(wish: _Wish, built: tuple[Artifact, ...]) -> Iterator[_Suite]
 def _environment(
     artifact: Artifact, package: cargo_package.Package, built: tuple[Artifact, ...], wish: _Wish
 ) -> dict[str, str]:
-    """As cargo would have set it; what its own configuration adds to it is not known here."""
-    environment = package.environment()
+    """As cargo would have set it."""
+    environment = cargo_config.environment(wish.root, wish.environ) | package.environment()
     scripts = [one for one in built if one.kind == cargo_build.SCRIPT]
     own = [script for script in scripts if script.name == artifact.facts["package"]]
     for script in own:
