@@ -80,13 +80,16 @@ SHOP = {
                 panic!("boom");
             }
 
-            #[test]
-            #[should_panic(
-                expected = "boom"
-            )]
-            fn panics_otherwise() {
-                panic!("bang");
+            macro_rules! panicking {
+                ($name:ident) => {
+                    #[test]
+                    #[should_panic(expected = "boom")]
+                    fn $name() {
+                        panic!("bang");
+                    }
+                };
             }
+            panicking!(panics_otherwise);
 
             #[test]
             #[should_panic]

@@ -6,8 +6,7 @@ One stage follows another: what the build made decides what is listed, and what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from shlex import join
@@ -16,16 +15,14 @@ import msgspec
 
 from proctor.errors import UsageError
 from proctor.launch import Artifact, KnownTest, Launch, Voice
-from proctor.runners import cargo_config, cargo_package, matching
-from proctor.runners.cargo_selection import TARGETS, Wanted, doc_filters, package_free, wanted
+from proctor.runners import cargo_package, matching
+from proctor.runners.cargo_selection import TARGETS, Wanted, doc_filters, wanted
+from proctor.runners.cargo_suites import DOC_TESTS, Around, Suite, binaries, documentation, toolchain
 from proctor.runners.finding import on_path
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
 from proctor.wire import cargo_build
-from proctor.wire.cargo_build import target_id
 from proctor.wire.libtest_list import LIST, LISTED
-
-DOC_TESTS = "doc-tests"  # in ids, where others have their target
 
 # libtest reports in JSON, and with times, on a stable toolchain if this variable has any value; with this one
 # a compiler that a test may start stays as stable as it was.
@@ -44,41 +41,20 @@ while [ "$#" -gt 0 ]; do
   shift 3
 done
 """
-_ORDER = ("lib", "bin", "test", "bench", "example")  # in which cargo runs the targets of a package
-
-
-class _Suite(msgspec.Struct, frozen=True):
-    """A test binary, or the documentation of a library."""
-
-    id: str
-    name: str
-    command: tuple[str, ...]
-    cwd: str
-    source: str  # the file of the target
-    package: cargo_package.Package
-    environment: dict[str, str]
-    build: str
-    documentation: bool = False
-    harness: bool = True
+_CALM = " without should_panic"  # of a second list: a binary says in no other way which tests those are
 
 
 class _Wish(msgspec.Struct, frozen=True):
     """The request, with what every stage needs of it."""
 
     spec: RunSpec
-    cargo: str
-    own: tuple[str, ...]  # arguments for cargo
-    passed: tuple[str, ...]  # arguments for the test binaries
+    around: Around
     wanted: Wanted
-    environ: dict[str, str]
-
-    @property
-    def root(self) -> Path:
-        return Path(self.spec.root)
+    passed: tuple[str, ...]  # arguments for the test binaries
 
     @property
     def allowed(self) -> dict[str, str]:
-        return {} if _BOOTSTRAP in self.environ else {_BOOTSTRAP: "proctor"}
+        return {} if _BOOTSTRAP in self.around.environ else {_BOOTSTRAP: "proctor"}
 
 
 def detect(root: Path) -> bool:
@@ -109,8 +85,9 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     own, passed = spec.arguments[:at], spec.arguments[at + 1 :]
     if "--doc" in own:
         raise UsageError(f"--doc cannot be passed on; `crate::{DOC_TESTS}` as a target would do")
-    chosen = wanted(spec.selection.targets, Path(spec.root))
-    wish = _Wish(spec, cargo, own, passed, chosen, dict(environ))
+    root = Path(spec.root)
+    chosen = wanted(spec.selection.targets, root)
+    wish = _Wish(spec, Around(root, cargo, own, dict(environ)), chosen, passed)
     narrowed = () if any(argument.startswith(TARGETS) for argument in own) else chosen.narrowed()
     build = ("test", "--no-run", "--no-fail-fast", "--message-format=json", *narrowed, *own)
     launch = Launch(
@@ -119,73 +96,62 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         "cargo test --no-run",
         Voice.BUILD,
         reader="cargo-build",
-        base=str(cargo_package.load(Path(spec.root)).workspace),
+        base=str(cargo_package.load(root).workspace),
     )
     return Plan((launch,), then=partial(_after_build, wish))
 
 
 def _after_build(wish: _Wish, built: tuple[Artifact, ...]) -> Plan:
-    found = [*_binaries(wish, built), *_documentation(wish, built)]
+    found = [*binaries(wish.around, built), *documentation(wish.around, built)]
     asked = _to_list(wish, found)
     commands = []
     for suite in asked:
-        command = join((*suite.command, "--list", *_UNSTABLE, "--format=json", *wish.passed))
-        commands += [suite.id, suite.cwd, command]
-    paths = next((s.environment["LD_LIBRARY_PATH"] for s in found if "LD_LIBRARY_PATH" in s.environment), "")
-    environment = wish.allowed | ({"LD_LIBRARY_PATH": paths} if paths else {})
+        command = (*suite.command, "--list", *_UNSTABLE, "--format=json", *wish.passed)
+        commands += [suite.id, suite.cwd, join(command)]
+        if not suite.documentation:
+            commands += [suite.id + _CALM, suite.cwd, join((*command, "--exclude-should-panic"))]
+    libraries = next((suite.libraries for suite in found if suite.libraries), {})
     launch = Launch(
         ("/bin/sh", "-c", _LIST, "sh", *commands),
         wish.spec.root,
         "cargo test -- --list",
         Voice.BUILD,
-        environment,
+        wish.allowed | libraries,
         reader="libtest-list",
-        toolchain=_toolchain(built),
+        toolchain=toolchain(built),
     )
     broken = any(artifact.kind == cargo_build.BROKEN for artifact in built)
-    then = partial(_after_lists, wish, found, _toolchain(built), broken)
+    then = partial(_after_lists, wish, found, toolchain(built), broken)
     return Plan((launch,), then=then) if asked else then(())
 
 
-def _to_list(wish: _Wish, found: list[_Suite]) -> list[_Suite]:
+def _to_list(wish: _Wish, found: list[Suite]) -> list[Suite]:
     return [suite for suite in found if suite.harness and wish.wanted.may_have(suite.id)]
 
 
 def _after_lists(
-    wish: _Wish, found: list[_Suite], toolchain: dict[str, str], broken: bool, listed: tuple[Artifact, ...]
+    wish: _Wish, found: list[Suite], compiler: dict[str, str], broken: bool, listed: tuple[Artifact, ...]
 ) -> Plan:
-    lists: dict[str, list[Artifact]] = {artifact.name: [] for artifact in listed if artifact.kind == LIST}
-    for test in listed:
-        if test.kind == LISTED:
-            lists[test.root].append(test)
-    known = {suite.id: _known(suite, lists[suite.id], wish.root) for suite in found if suite.id in lists}
-    files: dict[str, tuple[Path, ...]] = {}
-    for suite in found:
-        target = () if suite.documentation else (Path(suite.source),)
-        files |= {test.name: (wish.root / test.file, *target) for test in known.get(suite.id, ())}
-    programs = {suite.id: (Path(suite.source),) for suite in found if not suite.harness}
-    whole = not broken and len(lists) == len(_to_list(wish, found))
-    chosen = wish.wanted.among(files | programs, wish.spec.selection.keywords, strict=whole)
+    known = _known(found, listed, wish.around.root)
+    whole = not broken and all(suite.id in known for suite in _to_list(wish, found))
+    tests = _files(found, known, wish.around.root)
+    chosen = wish.wanted.among(tests, wish.spec.selection.keywords, strict=whole)
     launches: list[Launch] = []
-    deselected: list[str] = [name for name in programs if name not in chosen]
+    deselected = [suite.id for suite in found if not suite.harness and suite.id not in chosen]
     for suite in found:
-        if not suite.harness:
-            if suite.id in chosen:
-                launches.append(_program(suite, toolchain, wish))
-            continue
-        if suite.id not in known:
-            continue  # it could not be listed, which is told, or nobody asked for it
-        tests = known[suite.id]
-        kept = [test for test in tests if test.name in chosen]
-        if not kept and (tests or not wish.spec.selection.everything):
-            deselected += [test.name for test in tests]
+        own = known.get(suite.id, [])
+        kept = [test for test in own if test.name in chosen]
+        if suite.id in chosen:
+            launches.append(_program(suite, compiler, wish))
+        elif kept or (suite.id in known and wish.spec.selection.everything):
+            launches.append(_launch(suite, own, kept, compiler, wish))
         else:
-            launches.append(_launch(suite, tests, kept, toolchain, wish))
+            deselected += [test.name for test in own]
     return Plan(tuple(launches), tuple(deselected))
 
 
 def _launch(
-    suite: _Suite, tests: list[KnownTest], kept: list[KnownTest], toolchain: dict[str, str], wish: _Wish
+    suite: Suite, tests: list[KnownTest], kept: list[KnownTest], compiler: dict[str, str], wish: _Wish
 ) -> Launch:
     prefix = f"{suite.id}::"
     threads = (f"--test-threads={wish.spec.workers}",) if wish.spec.workers not in ("", "auto") else ()
@@ -214,11 +180,11 @@ def _launch(
         root=wish.spec.root,
         base=str(suite.package.workspace),
         build=suite.build,
-        toolchain=toolchain,
+        toolchain=compiler,
     )
 
 
-def _program(suite: _Suite, toolchain: dict[str, str], wish: _Wish) -> Launch:
+def _program(suite: Suite, compiler: dict[str, str], wish: _Wish) -> Launch:
     """A target without a harness passes or fails as a whole."""
     return Launch(
         (*suite.command, *wish.passed),
@@ -228,126 +194,36 @@ def _program(suite: _Suite, toolchain: dict[str, str], wish: _Wish) -> Launch:
         suite.environment,
         wish.spec.memory,
         build=suite.build,
-        toolchain=toolchain,
+        toolchain=compiler,
     )
 
 
-# What the build has made
-
-
-def _binaries(wish: _Wish, built: tuple[Artifact, ...]) -> Iterator[_Suite]:
-    """In the order in which cargo runs them."""
-
-    def order(artifact: Artifact) -> tuple[str, int, str]:
-        return artifact.facts["package"], _ORDER.index(artifact.facts["target"]), artifact.name
-
-    for artifact in sorted((one for one in built if one.kind == cargo_build.TEST), key=order):
-        package, kind = cargo_package.load(Path(artifact.root)), artifact.facts["target"]
-        source = _relative(artifact.facts["source"], package.directory)
-        name = f"{artifact.facts['package']} {'' if kind == 'test' else 'unittests '}{source}"
-        yield _Suite(
-            target_id(artifact.facts["package"], kind, artifact.name),
-            name,
-            (artifact.path,),
-            artifact.root,
-            artifact.facts["source"],
-            package,
-            _environment(artifact, package, built, wish),
-            _built_at(artifact.path),
-            harness=package.has_harness(kind, artifact.name),
-        )
-
-
-def _documentation(wish: _Wish, built: tuple[Artifact, ...]) -> Iterator[_Suite]:
-    """Of the libraries that cargo would take: those of the packages whose tests it built."""
-    if any(argument.startswith(TARGETS) for argument in wish.own):
-        return
-    tested = {artifact.root for artifact in built if artifact.kind == cargo_build.TEST} | {wish.spec.root}
-    libraries = {one.root: one for one in built if one.kind == cargo_build.LIBRARY and one.root in tested}
-    for library in sorted(libraries.values(), key=lambda library: library.facts["package"]):
-        crate = target_id(library.facts["package"], "lib", library.name)
-        own = ("-p", library.facts["id"], *package_free(wish.own))
-        yield _Suite(
-            f"{crate}::{DOC_TESTS}",
-            f"Doc-tests {library.name}",
-            (wish.cargo, "test", "--doc", *own, "--"),
-            wish.spec.root,
-            library.facts["source"],
-            cargo_package.load(Path(library.root)),
-            {},
-            _built_at(library.path),
-            documentation=True,
-        )
-
-
-def _environment(
-    artifact: Artifact, package: cargo_package.Package, built: tuple[Artifact, ...], wish: _Wish
-) -> dict[str, str]:
-    """As cargo would have set it."""
-    environment = cargo_config.environment(wish.root, wish.environ) | package.environment()
-    scripts = [one for one in built if one.kind == cargo_build.SCRIPT]
-    own = [script for script in scripts if script.name == artifact.facts["package"]]
-    for script in own:
-        environment |= {name: value for name, value in script.facts.items() if name != cargo_build.PATHS}
-    if artifact.facts["target"] in ("test", "bench"):
-        programs = [one for one in built if one.kind == cargo_build.PROGRAM and one.root == artifact.root]
-        environment |= {f"CARGO_BIN_EXE_{program.name}": program.path for program in programs}
-    native = [path for one in scripts for path in one.facts[cargo_build.PATHS].split(":") if path]
-    beside = Path(artifact.path).parent
-    paths = [*native, str(beside.parent), str(beside)]
-    compiler = next((one for one in built if one.kind == cargo_build.COMPILER), None)
-    if compiler is not None:
-        host = compiler.facts.get("host", "")
-        paths += [f"{compiler.path}/lib/rustlib/{host}/lib", f"{compiler.path}/lib"]
-        cargo = Path(compiler.path) / "bin" / "cargo"
-        environment["CARGO"] = str(cargo) if cargo.is_file() else wish.cargo
-    if before := wish.environ.get("LD_LIBRARY_PATH"):
-        paths.append(before)
-    return environment | {"LD_LIBRARY_PATH": ":".join(dict.fromkeys(paths))}
-
-
-def _toolchain(built: Iterable[Artifact]) -> dict[str, str]:
-    names = [one.name for one in built if one.kind == cargo_build.COMPILER]
-    return {"rustc": names[0]} if names else {}
-
-
-def _built_at(path: str) -> str:
-    try:
-        return datetime.fromtimestamp(Path(path).stat().st_mtime, UTC).isoformat(timespec="milliseconds")
-    except OSError:
-        return ""
-
-
-# What the binaries have listed
-
-
-def _known(suite: _Suite, listed: list[Artifact], root: Path) -> list[KnownTest]:
-    sources: dict[Path, list[str]] = {}
-    found = []
+def _known(found: list[Suite], listed: tuple[Artifact, ...], root: Path) -> dict[str, list[KnownTest]]:
+    """The tests of each suite whose list was read to its end."""
+    lists: dict[str, list[Artifact]] = {artifact.name: [] for artifact in listed if artifact.kind == LIST}
     for test in listed:
-        file, line = suite.package.workspace / test.path, int(test.facts["line"])
-        panics = not suite.documentation and bool(test.path) and _should_panic(file, line, sources)
-        place = _relative(str(file), root) if test.path else ""
-        found.append(KnownTest(f"{suite.id}::{test.name}", place, line, "should_panic" if panics else ""))
-    return found
+        if test.kind == LISTED:
+            lists[test.root].append(test)
+    known: dict[str, list[KnownTest]] = {}
+    for suite in found:
+        if suite.id in lists:
+            calm = {test.name for test in lists.get(suite.id + _CALM, lists[suite.id])}
+            known[suite.id] = [_test(suite, test, test.name in calm, root) for test in lists[suite.id]]
+    return known
 
 
-def _should_panic(file: Path, line: int, sources: dict[Path, list[str]]) -> bool:
-    """libtest does not say it in JSON, but the attributes of a test stand right above its name."""
-    if file not in sources:
-        try:
-            sources[file] = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            sources[file] = []
-    above = sources[file][: line - 1]
-    while above:
-        text = above.pop().strip()
-        if text.startswith("#[should_panic"):
-            return True
-        if not text or text.endswith(("{", "}", ";")):
-            return False
-    return False
+def _test(suite: Suite, test: Artifact, calm: bool, root: Path) -> KnownTest:
+    file = str(suite.package.workspace / test.path).removeprefix(f"{root}/") if test.path else ""
+    name, line = f"{suite.id}::{test.name}", int(test.facts["line"])
+    return KnownTest(name, file, line, "" if calm else "should_panic")
 
 
-def _relative(path: str, root: Path) -> str:
-    return path.removeprefix(f"{root}/")
+def _files(found: list[Suite], known: dict[str, list[KnownTest]], root: Path) -> dict[str, tuple[Path, ...]]:
+    """All tests, with the files by which they can be chosen."""
+    files: dict[str, tuple[Path, ...]] = {}
+    for suite in found:
+        target = () if suite.documentation else (Path(suite.source),)
+        if not suite.harness:
+            files[suite.id] = target
+        files |= {test.name: (root / test.file, *target) for test in known.get(suite.id, ())}
+    return files
