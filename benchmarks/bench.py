@@ -1,6 +1,6 @@
 """What proctor costs, as ratios to what was measured beside it in the same minutes.
 
-    python benchmarks/bench.py [--quick] [--only run,plugin,channel,index,start,tokens]
+    python benchmarks/bench.py [--quick] [--only run,plugin,channel,index,start,tokens,mcp]
 
 Everything is interleaved: one round runs each command once, and the median over the rounds counts. CPU is
 user plus system time of the command and of everything it waited for; wall time is given for completeness,
@@ -30,6 +30,7 @@ from measure import (
     spending,
     table,
 )
+from servers import bench_servers
 from tokens import bench_tokens
 
 SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
@@ -168,6 +169,7 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "index": ("The failure index", bench_index),
     "start": ("Start-up", bench_start),
     "tokens": ("Tokens", bench_tokens),
+    "mcp": ("The MCP server", bench_servers),
 }
 
 

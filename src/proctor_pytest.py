@@ -2,10 +2,14 @@
 
 While no agent reads, this file is all there is: an option and a look at the environment. The code behind it
 is loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
+
+Tests that use the fixture `proctor_report` find it here too; it is there for nobody else, because pytest
+lists the fixtures that there are.
 """
 
 import os
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -26,6 +30,14 @@ def pytest_addoption(parser):
     parser.addini("failure_length", "characters of an error that --failure-summary lists (200)", default="")
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_load_initial_conftests(early_config):
+    outcome = yield
+    if outcome.excinfo is None or early_config.pluginmanager.hasplugin(INJECTED):
+        return
+    _try(_conftest_failed, early_config, outcome.excinfo[1])
+
+
 def pytest_configure(config):
     if config.pluginmanager.hasplugin(INJECTED):
         return
@@ -33,12 +45,19 @@ def pytest_configure(config):
         wanted = config.workerinput.get("proctor_failures")
     else:
         settings = [_number(config, name) for name in SETTINGS]
-        wanted = settings if _is_on(config) else None
+        wanted = settings if _is_on(config.getoption("failure_summary")) else None
     if wanted:
-        try:
-            _start(config, *wanted)
-        except Exception as error:  # the run goes before the index
-            sys.stderr.write("proctor: no failure index: %s: %s\n" % (type(error).__name__, error))
+        _try(_start, config, *wanted)
+
+
+def pytest_collection_finish(session):
+    plugins = session.config.pluginmanager
+    if not plugins.hasplugin(INJECTED) and any(
+        "proctor_report" in getattr(item, "fixturenames", ()) for item in session.items
+    ):
+        reports = ModuleType("_proctor_unheard")
+        setattr(reports, "proctor_report", _load("inject", "proctor_pytest").proctor_report)  # noqa: B010
+        plugins.register(reports)
 
 
 def pytest_unconfigure(config):
@@ -46,8 +65,14 @@ def pytest_unconfigure(config):
         _indexed.pop()
 
 
-def _is_on(config):
-    asked = config.getoption("failure_summary")
+def _try(action, *args):
+    try:
+        action(*args)
+    except Exception as error:  # the run goes before the index
+        sys.stderr.write("proctor: no failure index: %s: %s\n" % (type(error).__name__, error))
+
+
+def _is_on(asked):
     if asked == "auto" and _indexed:
         return False  # a test runs us, and reads what we print
     terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -62,6 +87,14 @@ def _number(config, name):
     if not text.isdigit() or int(text) < least:
         raise pytest.UsageError("%s is %r; a number of at least %d would do" % (name, text, least))
     return int(text)
+
+
+def _conftest_failed(config, error):
+    options = config.known_args_namespace
+    if not options.help and not options.version and _is_on(options.failure_summary):
+        failed = _load("inject", "failure_index").conftest_failed
+        length = _number(config, "failure_length")
+        failed(config, error, _load("failure_row"), _load("inject", "proctor_pytest"), length)
 
 
 def _start(config, most, length):

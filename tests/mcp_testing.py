@@ -78,16 +78,18 @@ def text_of(result: CallToolResult) -> str:
     return block.text
 
 
-def stdio(root: Path, *options: str, **environ: str) -> StdioServerParameters:
+def stdio(root: Path, *options: str, without_python: bool = False, **environ: str) -> StdioServerParameters:
     """`proctor mcp` for that project, with this interpreter's pytest unless the options name another."""
-    python = () if "--python" in options else ("--python", sys.executable)
+    python = () if without_python or "--python" in options else ("--python", sys.executable)
     first, *rest = command("mcp", "--root", str(root), *python, *options)
     return StdioServerParameters(command=first, args=rest, env=clean_environment(**environ), cwd=str(root))
 
 
 @contextmanager
-def talk(root: Path, *options: str, mode: str = "auto", **environ: str) -> Iterator[Talk]:
-    talking = Talk(stdio(root, *options, **environ), mode)
+def talk(
+    root: Path, *options: str, mode: str = "auto", without_python: bool = False, **environ: str
+) -> Iterator[Talk]:
+    talking = Talk(stdio(root, *options, without_python=without_python, **environ), mode)
     try:
         yield talking
     finally:

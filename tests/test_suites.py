@@ -166,6 +166,17 @@ def test_what_is_told_live_is_told_again_from_the_log(mixed):
     assert proctor("show", "json.out", "--format", "agent", cwd=mixed).out == agent
 
 
+def test_a_log_that_is_cut_anywhere_is_incomplete_and_says_so(mixed):
+    run_suite(mixed, "-o", "events=whole")
+    lines = (mixed / "whole").read_text().splitlines(keepends=True)
+    for count in range(1, len(lines), 5):
+        (mixed / "cut").write_text("".join(lines[:count]))
+        ran = proctor("show", "cut", "--format", "agent", cwd=mixed)
+
+        assert ran.code == 2
+        assert "the stream ends without its final line" in ran.out, count
+
+
 def test_junit_has_a_suite_for_each(mixed):
     root = ElementTree.fromstring(run_suite(mixed, "--format", "junit").out)
 

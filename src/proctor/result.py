@@ -156,9 +156,9 @@ class Result(msgspec.Struct):
     @property
     def expected(self) -> int | None:
         """Tests of the run, as far as its suites have counted them; None while the present one has not."""
-        if self.count is None or not self.suites or not self.in_suite:
+        if not self.suites or (self.in_suite and self.count is None):
             return self.count
-        return self.count + sum(suite.count or 0 for suite in self.suites)
+        return sum(suite.count or 0 for suite in self.suites) + ((self.count or 0) if self.in_suite else 0)
 
     def own_tests(self) -> Iterator[TestFinished]:
         """Of the present suite."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+TARGET_BYTES = 1 << 20  # of all targets of a run; Linux takes twice that on a command line
+
 
 class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which tests, in words that every runner understands as far as it can."""

@@ -10,80 +10,22 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from proctor_testing import (
-    GUARD,
-    Ran,
-    clean_environment,
-    document_of,
-    environment,
-    interpreters,
-    run_suite,
-    write_project,
-)
+from inject_testing import QUIET, SOURCE, VERSIONS, Version, each_version, plain, text_of
+from proctor_testing import GUARD, clean_environment, document_of, run_suite, write_project
 
-import proctor
 from proctor.agent_mode import FALSE, STRONG, VALUES, WEAK
 from proctor.failure_row import CLOSE, OPEN, Row, decode
 from proctor.wire.failures import FailuresReader
 
-SOURCE = Path(proctor.__file__).parent.parent
 PROJECT = Path(__file__).parent.parent / "projects" / "failures"
 GOLDEN = Path(__file__).parent.parent / "data" / "failure_index.txt"
 EVERYTHING = ("--doctest-modules", "--continue-on-collection-errors", "shop", "guide.txt", "tests", "broken")
-QUIET = ("-p", "no:cacheprovider")
 AGENT = {"CLAUDECODE": "1"}
-
-
-@dataclass(frozen=True)
-class Version:
-    python: str
-    requirements: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return self.requirements[0]
-
-    def interpreter(self) -> str:
-        if self.python not in interpreters():
-            pytest.skip(f"no interpreter for Python {self.python}")
-        return environment(interpreters()[self.python], self.requirements)
-
-
-VERSIONS = [
-    Version(
-        "3.11",
-        ("pytest==7.4.4", "pytest-xdist==3.6.1", "pytest-rerunfailures==14.0", "pytest-subtests==0.13.1"),
-    ),
-    Version(
-        "3.12",
-        ("pytest==8.4.2", "pytest-xdist==3.8.0", "pytest-rerunfailures==16.0.1", "pytest-subtests==0.14.2"),
-    ),
-    Version("3.13", ("pytest==9.2.0", "pytest-xdist==3.8.0", "pytest-rerunfailures")),
-]
-each_version = pytest.mark.parametrize("version", VERSIONS, ids=str)
-
-
-def plain(root: Path, *arguments: str, python: str = sys.executable, **more: str) -> Ran:
-    """pytest itself, with our plugin beside it; `more` is added to an environment without agents."""
-    done = subprocess.run(
-        [python, "-m", "pytest", *QUIET, "-p", "proctor_pytest", *arguments],
-        cwd=root,
-        env=clean_environment(PYTHONPATH=str(SOURCE), **more),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=GUARD,
-        check=False,
-    )
-    return Ran(done.returncode, text_of(done.stdout), text_of(done.stderr))
-
-
-def text_of(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace")
 
 
 def on_a_terminal(command: list[str], cwd: Path, environ: Mapping[str, str]) -> str:
@@ -102,7 +44,7 @@ def on_a_terminal(command: list[str], cwd: Path, environ: Mapping[str, str]) -> 
         written += piece
     os.close(ours)
     process.wait(GUARD)
-    return written.decode()
+    return text_of(written)
 
 
 def block(text: str) -> str:
@@ -178,6 +120,17 @@ def test_each_way_to_fail_has_its_row_however_pytest_is_told_to_print(project, v
 
     assert ran.code == 1, ran.err
     assert block(ran.out) == expected(version)
+
+
+@each_version
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
+def test_each_way_to_fail_has_the_same_row_on_a_terminal(project, version, workers):
+    command = [version.interpreter(), "-m", "pytest", *QUIET, "-p", "proctor_pytest", *workers, *EVERYTHING]
+    environ = clean_environment(PYTHONPATH=str(SOURCE), TERM="xterm", **AGENT)
+
+    text = on_a_terminal(command, project, environ)
+
+    assert block(text.replace("\r\n", "\n")) == expected(version)
 
 
 def test_every_place_in_the_expected_rows_exists():
@@ -357,6 +310,46 @@ def test_stopping_early_and_last_failed_list_what_ran(small):
 
     assert [row.test for row in rows(first.out)] == ["tests/test_a.py::test_slow"]
     assert [row.test for row in rows(again.out)] == ["tests/test_a.py::test_slow"]
+
+
+@each_version
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
+def test_a_conftest_that_cannot_be_loaded_has_a_row(tmp_path, version, workers):
+    """At the root pytest gives up; below it, what is there cannot be collected."""
+    write_project(
+        tmp_path, {"conftest.py": "import nowhere_at_all\n", "below/test_a.py": "def test_a(): pass\n"}
+    )
+    python = version.interpreter()
+
+    root = plain(tmp_path, *workers, python=python, **AGENT)
+    human = plain(tmp_path, *workers, python=python)
+    proctors = run_suite(tmp_path, "--format", "human", *workers, python=python, **AGENT)
+    (tmp_path / "conftest.py").rename(tmp_path / "below" / "conftest.py")
+    below = plain(tmp_path, *workers, python=python, **AGENT)
+
+    said = "[collect] ModuleNotFoundError: No module named 'nowhere_at_all'"
+    assert rows(root.out) == rows(proctors.out) == [Row("conftest.py", said, "conftest.py:1")]
+    assert (root.code, root.err) == (human.code, human.err)
+    assert human.out + block(root.out) == root.out
+    assert rows(below.out)[0][1:] == (said, "below/conftest.py:1")
+
+
+def test_a_conftest_that_cannot_be_loaded_comes_before_its_row_in_one_stream(tmp_path):
+    write_project(tmp_path, {"conftest.py": "import nowhere_at_all\n"})
+    command = [sys.executable, "-m", "pytest", "-p", "proctor_pytest"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=clean_environment(PYTHONPATH=str(SOURCE), **AGENT),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 4
+    assert done.stdout.startswith("ImportError while loading conftest")
+    assert done.stdout.endswith(block(done.stdout))
 
 
 def test_a_pytest_that_a_test_runs_in_its_own_process_prints_no_block(tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inject_testing import each_version, plain
 from proctor_testing import Ran, document_of, environment, interpreters, outcomes, run_suite, write_project
 
 PARTS = """
@@ -72,6 +73,45 @@ def test_old_and_new_have_it(tmp_path, version, pytest_version):
     write_project(tmp_path, {"test_a.py": PARTS})
 
     check(tmp_path, document_of(tmp_path, python=python))
+
+
+PLAIN = {
+    "test_a.py": PARTS,
+    "test_b.py": """
+        import pytest
+
+        @pytest.fixture
+        def step(proctor_report): return lambda name: proctor_report("pass", name)
+
+        def test_step(step): step("one")
+
+        def test_wrong(proctor_report):
+            with pytest.raises(ValueError, match="a status needs a name"):
+                proctor_report("pass")
+            with pytest.raises(FileNotFoundError):
+                proctor_report("pass", "x", files=["nowhere"])
+    """,
+}
+
+
+@pytest.mark.parametrize("environ", [{}, {"CLAUDECODE": "1"}], ids=["human", "agent"])
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["serial", "workers"])
+@each_version
+def test_without_proctor_nobody_hears_and_tests_go_on(tmp_path, version, workers, environ):
+    """With the plugin that comes with proctor: a plain pytest in an environment that has it."""
+    write_project(tmp_path, PLAIN)
+    ran = plain(tmp_path, *workers, python=version.interpreter(), **environ)
+
+    assert ran.code == 0, ran.out
+    assert "4 passed" in ran.out
+    assert not (tmp_path / ".proctor").exists()
+
+
+def test_whoever_does_not_use_the_fixture_does_not_see_it(tmp_path):
+    write_project(tmp_path, {"test_a.py": "def test_a(no_such_fixture): pass"})
+
+    assert "proctor_report" not in plain(tmp_path).out
+    assert "proctor_report" not in plain(tmp_path, "--fixtures").out
 
 
 def test_parts_are_in_the_events_as_they_arrive_and_in_the_results(tmp_path):

@@ -9,8 +9,8 @@ import sys
 import jsonschema
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_testing import talk, text_of
-from proctor_testing import proctor, write_project
+from mcp_testing import stdio, talk, text_of
+from proctor_testing import GUARD, proctor, write_project
 
 FILES = {
     "test_a.py": """
@@ -53,6 +53,65 @@ def of_each_era(request, server, project):
         with talk(project, mode="legacy") as talking:
             assert talking.client.protocol_version == request.param
             yield talking
+
+
+def test_each_era_is_spoken_with_in_its_own_version(server, project):
+    assert server.client.protocol_version == "2026-07-28"
+    for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+        answers = spoken(
+            project,
+            ("initialize", {**HELLO, "protocolVersion": version}),
+            ("tools/list", {}),
+            ("tools/call", {"name": "execute_tests", "arguments": {"keywords": "good"}}),
+            ("resources/templates/list", {}),
+        )
+        hello, tools, called, templates = answers
+
+        assert hello["protocolVersion"] == version
+        assert hello["serverInfo"]["name"] == "proctor"
+        assert len(tools["tools"]) == 6
+        assert called["content"] == [{"type": "text", "text": "1 passed 2 deselected\n"}]
+        assert called["structuredContent"]["outcome"] == "passed"
+        assert len(templates["resourceTemplates"]) == 3
+
+
+def test_a_version_that_nobody_knows_is_answered_with_one_that_we_know(project):
+    (hello,) = spoken(project, ("initialize", {**HELLO, "protocolVersion": "1999-01-01"}))
+
+    assert hello["protocolVersion"] == "2025-11-25"
+
+
+HELLO = {"capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+
+
+def spoken(project, *requests):
+    """What the server answers, line by line, without any SDK on this side."""
+    server = stdio(project)
+    process = subprocess.Popen(
+        [server.command, *server.args],
+        env=server.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    answers = []
+    try:
+        for number, (method, params) in enumerate(requests):
+            say(process, id=number, method=method, params=params)
+            answers.append(json.loads(process.stdout.readline())["result"])
+            if not number:
+                say(process, method="notifications/initialized")
+        process.stdin.close()
+        assert process.wait(GUARD) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
+    return answers
+
+
+def say(process, **message):
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    process.stdin.flush()
 
 
 @pytest.fixture(scope="module")
@@ -229,6 +288,32 @@ def test_tests_are_listed_a_page_at_a_time(server):
     assert server.document("discover_tests", markers="slow")["total"] == 1
 
 
+@pytest.mark.parametrize(
+    "arguments, total",
+    [
+        ({"targets": ["test_a.py::test_good"]}, 1),
+        ({"keywords": "bad"}, 2),
+        ({"runner": "pytest", "python": sys.executable, "project": "."}, 3),
+    ],
+)
+def test_a_list_of_tests_is_narrowed_as_a_run_is(server, arguments, total):
+    assert server.document("discover_tests", **arguments)["total"] == total
+
+
+def test_a_list_of_tests_keeps_to_its_budget_and_says_how_to_go_on(server, project):
+    body = "import pytest\n@pytest.mark.parametrize('n', range(300))\ndef test_n(n): pass\n"
+    write_project(project / "many", {"test_many.py": body})
+    found = []
+    while True:
+        page = server.document("discover_tests", project="many", budget=2000, offset=len(found))
+        assert len(json.dumps(page)) / 3 <= 2000
+        found += [test["node_id"] for test in page["tests"]]
+        if not page["omitted"]:
+            break
+
+    assert found == [f"many/test_many.py::test_n[{number}]" for number in range(300)]
+
+
 def test_a_run_is_read_part_by_part(server, run_id):
     first = server.document("get_run", run_id=run_id, select="tests", limit=2)
     rest = server.document("get_run", run_id=run_id, select="tests", offset=2)
@@ -249,7 +334,8 @@ def test_one_test_is_told_whole(server, run_id):
 
     assert result.structured_content["captured"] == {"call": {"stdout": "said by bad\n"}}
     assert "assert [1, 2] == [1, 3]" in result.structured_content["test"]["traceback"]
-    assert "said by bad" in text_of(result)
+    assert text_of(result).count("said by bad\n") == 1
+    assert json.dumps(result.structured_content).count("said by bad\\n") == 1
     assert "test_a.py::test_bad" in server.refusal("get_test", run_id=run_id, node_id="test_ba")
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import uuid
 import venv
 
 import pytest
 from mcp_testing import talk, text_of
-from proctor_testing import processes_with, write_project
+from proctor_testing import GUARD, document_of, environment, interpreters, processes_with, write_project
 
 import proctor
 
@@ -425,3 +426,109 @@ def test_several_kinds_of_tests_are_one_answer(server, home):
     assert [test["node_id"] for test in found["tests"]] == ["test_a.py::test_a", "/good", "t/a.t"]
     assert server.document("execute_tests", project="several", runner="pytest")["summary"]["total"] == 1
     assert server.document("describe_project", project="several")["runners"] == ["pytest", "command", "tap"]
+
+
+@pytest.fixture
+def below(tmp_path):
+    """A root with projects below it, one of them where nothing can be written."""
+    write_project(tmp_path / "root" / "deep" / "one", PASSES)
+    write_project(tmp_path / "root" / "two", {**PASSES, ".proctor": "in the way"})
+    return tmp_path / "root"
+
+
+def test_runs_of_projects_below_a_root_are_found_after_a_restart(below, tmp_path):
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with talk(below, **cache) as first:
+        ids = [first.document("execute_tests", project=name)["run_id"] for name in ("deep/one", "two")]
+    with talk(below, **cache) as second:
+        for run_id in ids:
+            assert second.document("get_run", run_id=run_id)["outcome"] == "passed"
+            assert second.document("get_test", run_id=run_id, node_id="test_a.py::test_a")["test"]
+        assert second.document("get_run", run_id="last")["run_id"] in ids
+        listed = second.do(second.client.list_resources()).resources
+        later = document_of(below / "deep" / "one")["run_id"]
+        assert second.document("get_run", run_id=later)["run_id"] == later
+
+    assert {resource.name.removeprefix("run ") for resource in listed} == set(ids)
+
+
+OTHERS = {"7.4.4": "3.11", "8.4.2": "3.12"}
+
+
+@pytest.mark.parametrize("version", OTHERS)
+def test_a_project_is_tested_with_its_own_pytest(tmp_path, version):
+    """In an environment of its own, which nobody has named."""
+    python = OTHERS[version]
+    if python not in interpreters():
+        pytest.skip(f"no interpreter for Python {python}")
+    made = environment(interpreters()[python], [f"pytest=={version}"])
+    body = f"import pytest, sys\ndef test_it(): assert pytest.__version__ == '{version}', sys.prefix\n"
+    root = write_project(tmp_path, {"test_a.py": body})
+    (root / ".venv").symlink_to(os.path.dirname(os.path.dirname(made)))
+    with talk(root, without_python=True) as server:
+        about = server.document("describe_project")
+        document = server.document("execute_tests")
+
+    assert about["pytest"] == version
+    assert document["outcome"] == "passed"
+    assert document["interpreter"] == str(root / ".venv" / "bin" / "python")
+
+
+def test_an_environment_without_pytest_is_no_reason_to_look_elsewhere(tmp_path):
+    root = write_project(tmp_path, PASSES)
+    venv.create(root / ".venv")
+    with talk(root, without_python=True) as server:
+        said = server.refusal("execute_tests")
+        about = server.document("describe_project")
+
+    assert f"no pytest in {root}/.venv" in said
+    assert "install" in said
+    assert about["pytest"] is None
+    assert "no pytest" in about["problem"]
+
+
+def test_nothing_of_the_project_is_touched_but_the_archive(tmp_path):
+    quiet = "[pytest]\naddopts = -p no:cacheprovider\n"
+    root = write_project(tmp_path / "project", {**PROJECTS["kinds"], "pytest.ini": quiet})
+    before = listed(tmp_path)
+    with talk(root, PYTHONDONTWRITEBYTECODE="1") as server:
+        run_id = server.document("execute_tests")["run_id"]
+        server.document("discover_tests")
+        server.document("get_run", run_id=run_id, select="output")
+        server.document("get_test", run_id=run_id, node_id="test_a.py::test_bad")
+        server.document("describe_project")
+
+    assert runs_of(root) == [run_id]
+    assert listed(tmp_path) == before
+
+
+def listed(home):
+    """Every file and when it was written, without archives."""
+    return {
+        str(path): path.stat().st_mtime_ns
+        for path in home.rglob("*")
+        if ".proctor" not in path.parts and path.is_file()
+    }
+
+
+def test_a_gigabyte_of_output_is_answered_in_the_same_few_words(tmp_path):
+    body = """
+        import os
+
+        def test_loud(capfd):
+            with capfd.disabled():
+                for _ in range(1024):
+                    os.write(1, b"x" * ((1 << 20) - 1) + b"\\n")
+            assert 0
+    """
+    root = write_project(tmp_path, {"test_a.py": body})
+    with talk(root) as server:
+        result = server.call("execute_tests", budget=2000, wait=GUARD)
+        document = result.structured_content
+        page = server.document("get_run", run_id=document["run_id"], select="output", offset=1 << 29, limit=9)
+
+    assert document["outcome"] == "failed"
+    assert weight(document) <= 2000
+    assert size(text_of(result)) <= 2000
+    assert page["text_output"] == "x" * 9
+    shutil.rmtree(root / ".proctor")

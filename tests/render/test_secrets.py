@@ -60,3 +60,11 @@ def test_masking_can_be_switched_off():
     result = run_of(failed("t.py::test_login", "ValueError: password='hunter2'"))
 
     assert "hunter2" in agent_text(result, Detail(mask=False))
+
+
+@pytest.mark.parametrize(
+    "piece", ["a.", "a-", "eyJ-", "secret", "password='", "token=", "a://", "x", "key: "]
+)
+def test_a_long_text_of_any_shape_is_looked_at_in_no_time(piece):
+    """It took minutes for the first of them."""
+    assert masked(piece * 20_000).count("\n") == 0

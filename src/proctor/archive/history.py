@@ -1,4 +1,4 @@
-"""What earlier runs say about tests: which of them failed when they last ran."""
+"""What earlier runs say about tests: which of them failed when they last ran, and so are run again."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 
 from proctor.archive.store import RESULT_FILE, list_runs, read_head
 from proctor.outcome import BAD
+from proctor.spec import TARGET_BYTES, RunSpec, Selection
 
 _LOOK_BACK = 50  # runs
 
@@ -44,6 +45,19 @@ class _Document(msgspec.Struct):
     def root(self, suite: str) -> str:
         """Where the ids of a suite's tests begin."""
         return next((known.root for known in self.suites if known.name == suite), self.json_report.root)
+
+
+def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec, tuple[str, ...]]:
+    """The same wish for what failed last, and what to say about it. Without failures, all tests run."""
+    failed = last_failed(Path(spec.root), environ)
+    if not failed:
+        return spec, ("no failures on record: everything was run",)
+    notices: tuple[str, ...] = ()
+    if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
+        failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
+        notices = (f"too many failures to name: their {len(failed)} files were run",)
+    chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
+    return msgspec.structs.replace(spec, selection=chosen), notices
 
 
 def last_failed(root: Path, environ: Mapping[str, str]) -> list[str]:

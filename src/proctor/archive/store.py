@@ -23,6 +23,8 @@ RUN_FILE, RESULT_FILE, OUTPUT_FILE, EVENTS_FILE, RESULTS_FILE = (
 FILES_FOLDER = "files"
 _LOCK = "lock"
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{6}\Z")  # nothing else in there is ours to remove
+_LOOKED_INTO = 20_000  # directories, when projects with runs are looked for
+_NO_PROJECTS = frozenset({"node_modules", "__pycache__", "site-packages"})
 _AT_ONCE = 5  # old runs removed by one new run, so that no run pays for all
 
 
@@ -59,15 +61,56 @@ class RunDirectory:
 def homes(root: Path, environ: Mapping[str, str]) -> list[Path]:
     """Where the runs of a project may be, the proper place first."""
     found = [root / FOLDER / "runs"]
-    cache = environ.get("XDG_CACHE_HOME") or (environ.get("HOME") and str(Path(environ["HOME"]) / ".cache"))
+    cache = _cache(environ)
     if cache:
-        name = str(root).replace("%", "%25").replace("/", "%2F")
+        name = _escaped(root)
         if len(name) > 200:  # a file name has room for 255 bytes
             import hashlib
 
             name = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
-        found.append(Path(cache) / "proctor" / "runs" / name)
+        found.append(cache / name)
     return found
+
+
+def _cache(environ: Mapping[str, str]) -> Path | None:
+    cache = environ.get("XDG_CACHE_HOME") or (environ.get("HOME") and str(Path(environ["HOME"]) / ".cache"))
+    return Path(cache) / "proctor" / "runs" if cache else None
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("%", "%25").replace("/", "%2F")
+
+
+def projects_below(root: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Projects with runs, nearest first, as far as a look around finds them: not in hidden directories,
+    environments, or behind links."""
+    found = []
+    folders = [root]
+    for folder in folders:  # grows meanwhile
+        try:
+            with os.scandir(folder) as entries:
+                inside = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        except OSError:
+            continue
+        if "pyvenv.cfg" in inside:
+            continue
+        if folder != root and inside.get(FOLDER):
+            found.append(folder)
+        if len(folders) < _LOOKED_INTO:
+            names = sorted(name for name, is_folder in inside.items() if is_folder)
+            folders += [folder / n for n in names if not n.startswith(".") and n not in _NO_PROJECTS]
+    return [*found, *_kept_elsewhere(root, environ)]
+
+
+def _kept_elsewhere(root: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Those whose runs are in the user's cache."""
+    cache = _cache(environ)
+    try:
+        names = sorted(os.listdir(cache)) if cache else []
+    except OSError:
+        return []
+    below = _escaped(root / "x")[:-1]
+    return [Path(name.replace("%2F", "/").replace("%25", "%")) for name in names if name.startswith(below)]
 
 
 def open_run(

@@ -59,10 +59,19 @@ def project(directory: str) -> Path:
     return Path(os.path.normpath(root))
 
 
+def _targets(given: list[str], root: Path, settings: config.Settings) -> tuple[str, ...]:
+    if not given:
+        return ()
+    from proctor.targets import meant
+
+    programs = [test.name for test in config.programs(settings)]
+    return tuple(meant(target, root, programs) for target in given)
+
+
 def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: object) -> RunSpec:
     timeout = parsed.timeout if parsed.timeout is not None else settings.timeout
     memory = parsed.memory if parsed.memory is not None else settings.memory
-    selection = Selection(tuple(parsed.targets), parsed.keywords, parsed.markers)
+    selection = Selection(_targets(parsed.targets, root, settings), parsed.keywords, parsed.markers)
     return RunSpec(
         str(root),
         parsed.runner or "",

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-
-import msgspec
 
 from proctor import config
 from proctor.cli import options, output
@@ -16,9 +13,7 @@ from proctor.execute import execute
 from proctor.prepare import prepare
 from proctor.process.stop import stoppable
 from proctor.running import Keeping
-from proctor.spec import RunSpec, Selection
-
-_ARGUMENT_BYTES = 1 << 20  # of ids on one command line; Linux takes twice that
+from proctor.spec import RunSpec
 
 
 def main(arguments: list[str]) -> int:
@@ -32,7 +27,7 @@ def main(arguments: list[str]) -> int:
     workers = _workers(parsed.workers)
     spec = options.spec(parsed, root, settings, maxfail=maxfail, workers=workers, arguments=passed_on)
     if parsed.last_failed:
-        spec = _only_last_failed(spec, root)
+        spec = _only_last_failed(spec)
     prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
     telling = Telling(_budget(parsed.budget, settings), settings.mask_secrets, not parsed.no_archive)
     summary = output.Summary(parsed.failure_summary, settings.failure_rows, settings.failure_length)
@@ -100,18 +95,12 @@ def _workers(value: str) -> str:
     return value
 
 
-def _only_last_failed(spec: RunSpec, root: Path) -> RunSpec:
-    """Narrow the selection to what the archive remembers; with nothing to remember, all tests run."""
+def _only_last_failed(spec: RunSpec) -> RunSpec:
     if spec.selection.targets:
         raise UsageError("--last-failed chooses the tests itself; leave out the targets")
-    from proctor.archive.history import last_failed
+    from proctor.archive.history import only_last_failed
 
-    failed = last_failed(root, os.environ)
-    if not failed:
-        print("proctor: no failures on record; running everything", file=sys.stderr)
-        return spec
-    if sum(len(os.fsencode(target)) + 1 for target in failed) > _ARGUMENT_BYTES:
-        failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
-        print(f"proctor: too many failures to name; running their {len(failed)} files", file=sys.stderr)
-    chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
-    return msgspec.structs.replace(spec, selection=chosen)
+    spec, notices = only_last_failed(spec, os.environ)
+    for notice in notices:
+        print(f"proctor: {notice}", file=sys.stderr)
+    return spec

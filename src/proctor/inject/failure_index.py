@@ -185,9 +185,7 @@ class FailureIndex:
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter.ensure_newline()
-        file: "Any" = getattr(getattr(reporter, "_tw", None), "_file", sys.stdout)
-        file.write(self.rows.printable(text, getattr(file, "encoding", None) or "utf-8"))
-        file.flush()
+        show(text, self.rows, getattr(getattr(reporter, "_tw", None), "_file", sys.stdout))
 
     def _try(self, action, *args):
         if self.fault is None:
@@ -195,6 +193,24 @@ class FailureIndex:
                 action(*args)
             except Exception as error:
                 self.fault = error
+
+
+def conftest_failed(config, error, rows, exceptions, length):
+    """Without its conftest pytest has no session, and its last words come after every hook: so do ours."""
+    found = exceptions.conftest_error(error, config)
+    if found is not None:
+        import atexit
+
+        _, name, facts = found
+        place = facts.get("place")
+        said = rows.error(facts["message"], "collect", length)
+        row = rows.Row(name, said, "%(file)s:%(line)d" % place if place else "")
+        atexit.register(show, rows.block([rows.encode(row)]), rows, sys.stdout)
+
+
+def show(text, rows, file: "Any"):
+    file.write(rows.printable(text, getattr(file, "encoding", None) or "utf-8"))
+    file.flush()
 
 
 def complain(error):

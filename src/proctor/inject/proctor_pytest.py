@@ -496,7 +496,7 @@ def _beside(name):
     import importlib.util
 
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
-    spec = importlib.util.spec_from_file_location("_" + name, path)
+    spec = importlib.util.spec_from_file_location("_" + os.path.basename(name), path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -600,19 +600,26 @@ def pytest_load_initial_conftests(early_config):
     if CHANNEL is None or outcome.excinfo is None:
         return
     try:
-        value = outcome.excinfo[1]
-        if type(value).__name__ == "ConftestImportFailure":
-            cause = getattr(value, "cause", None) or value.excinfo[1]
-            here = str(early_config.invocation_params.dir)
-            frames = Frames(here, here)
+        found = conftest_error(outcome.excinfo[1], early_config)
+        if found is not None:
             import traceback
 
+            cause, file, facts = found
             text = "".join(traceback.format_exception(type(cause), cause, cause.__traceback__))
-            facts = frames.failure(cause, cause.__traceback__, _shown(cause))
-            error = {"id": frames.relative(str(value.path)), "longrepr": text, "failure": facts}
-            CHANNEL.session({"collection_errors": [error]})
+            CHANNEL.session({"collection_errors": [{"id": file, "longrepr": text, "failure": facts}]})
     except Exception as error:
         _fall_silent(error)
+
+
+def conftest_error(value, config):
+    """Of a conftest that cannot be loaded: the exception, its file, the facts. None for other errors."""
+    if type(value).__name__ != "ConftestImportFailure":
+        return None
+    cause = getattr(value, "cause", None) or value.excinfo[1]
+    here = str(config.invocation_params.dir)
+    frames = Frames(here, here)
+    facts = frames.failure(cause, cause.__traceback__, _shown(cause))
+    return cause, frames.relative(str(value.path)), facts
 
 
 @pytest.hookimpl(trylast=True)
@@ -724,6 +731,16 @@ class Observer:
             facts = dict(facts or (), subtest=subtest_name(report))
         if facts:
             report.proctor_facts = facts
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session):
+        config = session.config
+        if any("::" in arg and ("\\" in arg or " " in arg) for arg in config.args):
+            try:
+                targets = _beside("proctor_targets").Targets(config, _beside("../failure_row").unescaped)
+                config.pluginmanager.register(targets, "_proctor_targets")
+            except Exception as error:
+                _fall_silent(error)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector):

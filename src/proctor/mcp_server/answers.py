@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from proctor.errors import ProctorError
-from proctor.mcp_server import brief
+from proctor.mcp_server import brief, masking
 from proctor.mcp_server.budget import cut, lines_within, tokens, weight
 from proctor.mcp_server.pages import page
 from proctor.mcp_server.records import Record
@@ -16,12 +16,12 @@ from proctor.mcp_server.runs import Run
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.budget import within
+from proctor.render.secrets import masked
 from proctor.render.test_tree import test_tree
 from proctor.result import Result
 from proctor.wire.discovery import discovery
 
 _REFUSAL = 2000  # characters
-_OUR_WORDS = Detail(kept=False)  # the usual hints are commands for a shell
 _FULL_TEXT = 6000  # tokens of the text beside a whole document
 
 
@@ -52,6 +52,8 @@ def finished(record: Record, detail: str, budget: int) -> Reply:
 
 def _unusable(result: Result) -> Reply:
     said = result.reason or result.output.text().strip()
+    if masking.wanted(result):
+        said = masked(said)
     return Reply(cut(f"targets, keywords or markers: {said}", _REFUSAL), is_error=True)
 
 
@@ -86,7 +88,8 @@ def discovered(result: Result, offset: int, limit: int, budget: int) -> Reply:
     if result.outcome is RunOutcome.USAGE_ERROR:
         return _unusable(result)
     found = discovery(result, offset, min(limit, len(result.selected)))
-    whole = msgspec.to_builtins(found)
+    mask = masking.wanted(result)
+    whole = masking.masked_values(msgspec.to_builtins(found)) if mask else msgspec.to_builtins(found)
     errors = [
         {name: cut(error[name], 300) for name in ("file", "message", "traceback")}
         for error in whole["collection_errors"]
@@ -103,7 +106,7 @@ def discovered(result: Result, offset: int, limit: int, budget: int) -> Reply:
     if len(errors) > len(shown_errors):
         document["omitted"]["collection_errors"] = len(errors) - len(shown_errors)
     tree = test_tree(found.tests[: len(document["tests"])])
-    said = agent_text(result, _OUR_WORDS) if result.collection_errors else ""
+    said = agent_text(result, _our_words(mask)) if result.collection_errors else ""
     text = f"{found.total} tests\n{note}{said}{tree}"
     return Reply(lines_within(text, budget, f"the same call with offset={shown}"), document)
 
@@ -111,13 +114,19 @@ def discovered(result: Result, offset: int, limit: int, budget: int) -> Reply:
 def _text(record: Record, budget: int) -> str:
     """A green one is the verdict alone; its URI is in the other half."""
     result, rest = record.result, brief.call(record.run_id, "failures")
-    text = agent_text(result, _OUR_WORDS)
-    if text != agent_text(result):  # it knows of more than it tells
+    ours = _our_words(record.mask)
+    text = agent_text(result, ours)
+    if text != agent_text(result, Detail(mask=record.mask)):  # it knows of more than it tells
         text += f'more: get_test(run_id="{record.run_id}", node_id=ID)\n'
     if tokens(text) <= budget:
         return text
     note = f"more: {rest}\n"
-    return lines_within(within(result, budget - tokens(note), _OUR_WORDS) + note, budget, rest)
+    return lines_within(within(result, budget - tokens(note), ours) + note, budget, rest)
+
+
+def _our_words(mask: bool) -> Detail:
+    """The usual hints are commands for a shell."""
+    return Detail(kept=False, mask=mask)
 
 
 def _summary_text(record: Record, budget: int) -> str:

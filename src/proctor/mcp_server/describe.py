@@ -53,7 +53,10 @@ def _interpreter(root: Path, python: str | None, environ: Mapping[str, str]) -> 
         "pytest": found.packages.get("pytest"),
         "plugins": {name: v for name, v in sorted(found.packages.items()) if name not in ("pip", "pytest")},
     }
-    pytest = interpreters.require_pytest(found)
+    try:
+        pytest = interpreters.require_pytest(found)
+    except ProctorError as error:
+        return {**about, "problem": str(error)}  # which says how to get one
     if not pytest_suite.can_load_plugin(found.version, pytest):
         about["problem"] = f"pytest {pytest} is too old for the plugin: its text output is read instead"
     return about

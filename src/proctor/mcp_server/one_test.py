@@ -9,9 +9,9 @@ import msgspec
 from proctor.archive.lookup import KeptRun
 from proctor.mcp_server.brief import uri
 from proctor.mcp_server.budget import cut, tokens, weight
+from proctor.mcp_server.masking import masked_values
 from proctor.mcp_server.records import Record
 from proctor.render.kept_test import test_text
-from proctor.render.neutral import neutral_block
 from proctor.wire.document_reader import KeptTest
 
 _CAPTURED = ("stdout", "stderr", "log")
@@ -25,15 +25,25 @@ class OneTest(msgspec.Struct, frozen=True):
 
 def one_test(run: KeptRun, record: Record, node_id: str, budget: int) -> OneTest:
     """Raises a UsageError that names the nearest tests if there is no such one."""
-    test, below = run.test(node_id), run.below(node_id)
+    test = run.test(node_id)
+    node_id = test.node_id  # it may have been written with escapes
     whole = {
         "run_id": run.run_id,
         "run_outcome": run.outcome,
         "directory": str(run.path),
         "test": msgspec.to_builtins(test),
         "captured": captured(record, node_id),
-        "results_below": msgspec.to_builtins(below),
+        "results_below": msgspec.to_builtins(run.below(node_id)),
     }
+    if record.mask:
+        whole = masked_values(whole)
+    shown = test_text(
+        msgspec.convert(whole["test"], KeptTest),
+        msgspec.convert(whole["results_below"], list[KeptTest]),
+        str(run.path),
+        run.notes,
+    )
+    whole["test"].pop("captured", None)  # by phase it is there already
     number = _number(record, node_id)
     where = uri(run.run_id, f"tests/{number}") if number is not None else uri(run.run_id)
     for size in _SIZES:
@@ -48,7 +58,7 @@ def one_test(run: KeptRun, record: Record, node_id: str, budget: int) -> OneTest
             "test": {"node_id": cut(node_id, 100), "outcome": test.outcome},
             "omitted": {"whole": where},
         }
-    return OneTest(short, _text(test, below, run, whole["captured"], where, budget))
+    return OneTest(short, _text(shown, where, budget))
 
 
 def captured(record: Record, node_id: str) -> dict[str, dict[str, str]]:
@@ -84,21 +94,7 @@ def _shortened(value: Any, size: int) -> Any:
     return value
 
 
-def _text(
-    test: KeptTest,
-    below: list[KeptTest],
-    run: KeptRun,
-    said: dict[str, dict[str, str]],
-    where: str,
-    budget: int,
-) -> str:
-    parts = [test_text(test, below, str(run.path), run.notes)]
-    parts += [
-        f"captured {name} ({when})\n{neutral_block(text)}\n"
-        for when, texts in said.items()
-        for name, text in texts.items()
-    ]
-    text = "\n".join(parts)
+def _text(text: str, where: str, budget: int) -> str:
     if tokens(text) <= budget:
         return text
     note = f"\nwhole: {where}\n"

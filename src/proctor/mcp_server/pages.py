@@ -15,6 +15,7 @@ from proctor.mcp_server.brief import Document, call, entry, fill, head, uri
 from proctor.mcp_server.budget import BYTES_PER_TOKEN, tokens, weight
 from proctor.mcp_server.records import Record
 from proctor.outcome import Outcome
+from proctor.render.secrets import masked
 
 _SMALL_HEAD = ("run_id", "outcome", "summary")
 _TEXT_SIZES = (4000, 1000, 300, 100, 0)  # characters of a message or a traceback
@@ -115,6 +116,7 @@ def _output(record: Record, offset: int, limit: int, budget: int) -> Page:
     raw = _ending_well(whole, offset + len(whole) >= total)
     while True:
         text = raw.decode("utf-8", "backslashreplace")
+        text = masked(text) if record.mask else text
         if weight(text) <= room or not raw:
             break
         raw = _ending_well(raw[: len(raw) * room // (weight(text) + 1)], False)

@@ -12,6 +12,7 @@ from proctor.archive.recording import loader, whole_output
 from proctor.archive.replay import replay
 from proctor.archive.store import RESULT_FILE
 from proctor.execute import Answer
+from proctor.mcp_server.masking import masked_values, wanted
 from proctor.result import Result
 from proctor.wire import document
 
@@ -20,6 +21,7 @@ class Record(msgspec.Struct):
     result: Result
     document: dict[str, Any]
     directory: Path  # of its files, as long as they are kept
+    mask: bool  # what looks like a credential; in the document it is done
 
     @property
     def run_id(self) -> str:
@@ -28,7 +30,7 @@ class Record(msgspec.Struct):
 
 def of(answer: Answer) -> Record:
     """While the run's files are there."""
-    return Record(answer.result, _built(answer.result, answer.directory), answer.directory)
+    return _record(answer.result, _built(answer.result, answer.directory), answer.directory)
 
 
 def read(path: Path) -> Record:
@@ -36,7 +38,12 @@ def read(path: Path) -> Record:
     replayed = replay(path)
     result = replayed.result
     result.notices += replayed.notes
-    return Record(result, _kept(path) or _built(result, path), path)
+    return _record(result, _kept(path) or _built(result, path), path)
+
+
+def _record(result: Result, whole: dict[str, Any], path: Path) -> Record:
+    mask = wanted(result)
+    return Record(result, masked_values(whole) if mask else whole, path, mask)
 
 
 def _kept(path: Path) -> dict[str, Any] | None:

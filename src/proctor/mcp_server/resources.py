@@ -6,13 +6,13 @@ import re
 
 import msgspec
 
-from proctor.archive.inside import read_inside
 from proctor.archive.recording import loader
 from proctor.archive.store import OUTPUT_FILE, RESULT_FILE
 from proctor.errors import UsageError
 from proctor.mcp_server import records
 from proctor.mcp_server.one_test import captured
 from proctor.mcp_server.tools import Tools
+from proctor.render.secrets import masked
 
 LISTED = 10  # runs
 JSON, TEXT = "application/json", "text/plain"
@@ -45,15 +45,12 @@ def read(tools: Tools, uri: str) -> Resource:
         known = ", ".join(template.uri for template in TEMPLATES)
         raise UsageError(f"no resource {uri[:200]!r}; known: {known}")
     run_id, part, number = found.groups()
-    path = tools.directory(run_id)
+    record = records.read(tools.directory(run_id))
     if part == OUTPUT_FILE:
-        return Resource(TEXT, loader(path)(OUTPUT_FILE))
+        text = loader(record.directory)(OUTPUT_FILE)
+        return Resource(TEXT, masked(text) if record.mask else text)
     if part == RESULT_FILE:
-        try:
-            return Resource(JSON, read_inside(path, RESULT_FILE).decode())
-        except FileNotFoundError:
-            return Resource(JSON, msgspec.json.encode(records.read(path).document).decode())
-    record = records.read(path)
+        return Resource(JSON, msgspec.json.encode(record.document).decode())
     tests = record.document["tests"]
     if int(number) >= len(tests):
         raise UsageError(f"run {record.run_id} has {len(tests)} tests; {number} is none of them")

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from proctor import config
-from proctor.archive.history import last_failed
+from proctor.archive.history import only_last_failed
 from proctor.archive.lookup import LAST, find_run, read_run
-from proctor.archive.store import list_runs
+from proctor.archive.store import list_runs, projects_below
 from proctor.errors import ProctorError, UsageError
 from proctor.mcp_server import answers, describe, records
 from proctor.mcp_server.answers import Reply
 from proctor.mcp_server.one_test import one_test
-from proctor.mcp_server.places import TARGET_BYTES, Places
+from proctor.mcp_server.places import Places
 from proctor.mcp_server.records import Record
 from proctor.mcp_server.runs import Plan, Progress, Run, Runs
 from proctor.mcp_server.schemas import (
@@ -46,6 +45,7 @@ Value = TypeVar("Value")
 class Tools:
     def __init__(self, places: Places, runs: Runs) -> None:
         self.places, self._runs = places, runs
+        self._projects: list[Path] | None = None
 
     async def call(self, name: str, arguments: Mapping[str, Any], progress: Progress) -> Reply:
         """What kept a tool from doing its work is an answer too, one that says so."""
@@ -154,7 +154,7 @@ class Tools:
         if isinstance(wish, ExecuteTests):
             spec = _as_wished(spec, wish)
             if wish.last_failed:
-                spec, notices = _only_last_failed(spec, places.environ)
+                spec, notices = only_last_failed(spec, places.environ)
         prepared = prepare(spec, settings, places.python(wish.python, root, settings), places.environ)
         environ = config.visible(places.environ, settings.hide_environment)
         return Plan(spec, prepared, environ, Keeping(not spec.collect_only, settings.keep_runs), notices)
@@ -168,23 +168,34 @@ class Tools:
         return found[0] if len(found) == 1 else None
 
     def directory(self, name: str) -> Path:
-        """Of a run that is kept: of this server, or of any of its roots."""
+        """Of a run that is kept: of this server, of one of its roots, or of a project below one."""
         run = self._known(name)
         if run is not None and run.directory is not None:
             return run.directory
         faults: list[str] = []
         newest = self._own()[-1:] if name == LAST else []
-        newest += [path for root in self.places.roots for path in self._newest(name, root, faults)]
+        newest += self._found(name, self.places.roots, faults)
+        if name == LAST or not newest:
+            newest += self._found(name, self._below(again=name != LAST), [])
         if newest:
             return max(newest, key=lambda path: path.name[:_SECOND])  # of equals the first: our own
         raise UsageError(f"run_id: {'; '.join(faults)}")
 
-    def _newest(self, name: str, root: Path, faults: list[str]) -> list[Path]:
-        try:
-            return [find_run(name, root, self.places.environ)]
-        except UsageError as error:
-            faults.append(str(error))
-            return []
+    def _found(self, name: str, projects: Iterable[Path], faults: list[str]) -> list[Path]:
+        found = []
+        for project in projects:
+            try:
+                found.append(find_run(name, project, self.places.environ))
+            except UsageError as error:
+                faults.append(str(error))
+        return found
+
+    def _below(self, again: bool) -> list[Path]:
+        """Projects below the roots that have runs. A look around takes a while, so it is remembered."""
+        if self._projects is None or again:
+            environ = self.places.environ
+            self._projects = [path for root in self.places.roots for path in projects_below(root, environ)]
+        return self._projects
 
     def _own(self) -> list[Path]:
         """Runs of this server, also of projects below its roots."""
@@ -192,8 +203,9 @@ class Tools:
 
     def kept(self, count: int) -> list[str]:
         """Ids of the newest runs."""
-        of_roots = (path for root in self.places.roots for path in list_runs(root, self.places.environ))
-        return sorted({path.name for path in (*of_roots, *self._own())}, reverse=True)[:count]
+        projects = (*self.places.roots, *self._below(again=False))
+        of_projects = (path for project in projects for path in list_runs(project, self.places.environ))
+        return sorted({path.name for path in (*of_projects, *self._own())}, reverse=True)[:count]
 
 
 def _as_wished(spec: RunSpec, wish: ExecuteTests) -> RunSpec:
@@ -203,18 +215,6 @@ def _as_wished(spec: RunSpec, wish: ExecuteTests) -> RunSpec:
         workers=str(wish.workers),
         timeout=wish.timeout or spec.timeout,
     )
-
-
-def _only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec, tuple[str, ...]]:
-    failed = last_failed(Path(spec.root), environ)
-    if not failed:
-        return spec, ("no failures on record: everything was run",)
-    notices: tuple[str, ...] = ()
-    if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
-        failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
-        notices = (f"too many failures to name: their {len(failed)} files were run",)
-    chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
-    return msgspec.structs.replace(spec, selection=chosen), notices
 
 
 def _record(run: Run) -> Record:

@@ -112,14 +112,22 @@ class Composer:
             yield f"{neutral(str(place))} {found.said}" if place else found.said
             yield from (f" {line}" for line in found.more)
         elif result.suites:
-            for suite in result.suites:
-                why, crashed = suite_reason(suite.finished), bool(suite.counts.get(Outcome.CRASH))
-                if why and not self._is_said(why, suite.finished.outcome, crashed):
-                    yield self._short(f"{suite.entered.name}: {why}")
+            yield from self._suites()
         elif result.reason and not self._is_said(
             result.reason, result.outcome, result.current_test is not None
         ):
             yield self._short(result.reason)
+
+    def _suites(self) -> Iterator[str]:
+        """Why suites have no better verdict, and the run where that is another reason."""
+        reasons = []
+        for suite in self._result.suites:
+            if why := suite_reason(suite.finished):
+                reasons.append(f"{suite.entered.name}: {why}")
+                if not self._is_said(why, suite.finished.outcome, Outcome.CRASH in suite.counts):
+                    yield self._short(reasons[-1])
+        if self._result.reason and self._result.reason != "; ".join(reasons):
+            yield self._short(self._result.reason)
 
     def _short(self, text: str) -> str:
         return self._wording.shorten(self._wording.clean(text).replace("\n", " "))
@@ -170,7 +178,7 @@ class Composer:
         place = first.failure.place
         ids = factored(cause.tests, self._known)
         short = len(ids) == 1 and len(ids[0]) <= _ONE_LINE and not ids[0].startswith("all of ")
-        if short and place and file_of(first.test) == place.file:
+        if short and place and place.line and file_of(first.test) == place.file:
             yield Line(f"{ids[0]} :{place.line}{_phase(first)} {told.said}", more=more)
             return
         where = f" > {neutral(str(place))}" if place else ""
@@ -217,7 +225,7 @@ class Composer:
         file = neutral(occurrence.test)
         if place is None:
             return file
-        return f"{file}:{place.line}" if place.file == occurrence.test else f"{file} > {neutral(str(place))}"
+        return neutral(str(place)) if place.file == occurrence.test else f"{file} > {neutral(str(place))}"
 
     def _bounded(self, rows: list[Line], tests: list[str]) -> Iterator[Line]:
         """As many rows as one cause may have; the tests of the others are named as far as that may take."""

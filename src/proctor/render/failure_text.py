@@ -152,12 +152,16 @@ def place_text(test_file: str, failure: Failure, with_calls: bool = True) -> str
         return ""
     own = next((p for part in failure.calls for p in part.places if p.file == test_file), None)
     if not with_calls:
-        return f" :{place.line}" if place.file == test_file else f" > {neutral(str(place))}"
+        return _line(place) if place.file == test_file else f" > {neutral(str(place))}"
     if any(part.times > 1 for part in failure.calls):
         return _path(test_file, failure.calls)
     if place.file == test_file:
-        return f" :{place.line}"
+        return _line(place)
     return f" :{own.line} > {neutral(str(place))}" if own else f" > {neutral(str(place))}"
+
+
+def _line(place: Place) -> str:
+    return f" :{place.line}" if place.line else ""  # some tools name the file alone
 
 
 def _path(test_file: str, calls: tuple[Calls, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -130,6 +130,6 @@ def _near(name: str, tests: Tests) -> str:
     return f"did you mean {', '.join(alike)}?" if alike else "`proctor discover` lists what there is"
 
 
-def _matches(expression: matching.Expression, test: str) -> bool:
+def _matches(expression: Callable[[matching.Test], bool], test: str) -> bool:
     name = test.lower()
     return expression(lambda word: word.lower() in name)

@@ -4,23 +4,60 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
 
 from proctor.errors import UsageError
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 Test = Callable[[str], bool]
-Expression = Callable[[Test], bool]
 
 
-def parse(expression: str) -> Expression:
+class Word(msgspec.Struct, frozen=True):
+    text: str
+
+
+class Not(msgspec.Struct, frozen=True):
+    part: Expression
+
+
+class All(msgspec.Struct, frozen=True):
+    parts: tuple[Expression, ...]
+
+
+class Some(msgspec.Struct, frozen=True):
+    parts: tuple[Expression, ...]
+
+
+Expression: TypeAlias = Word | Not | All | Some
+
+
+def parse(expression: str) -> Callable[[Test], bool]:
     """A function that asks about each word and says whether the whole holds."""
-    tokens = _TOKEN.findall(expression)
-    parser = _Parser(expression, tokens)
+    tree = read(expression)
+    return lambda test: _holds(tree, test)
+
+
+def read(expression: str) -> Expression:
+    parser = _Parser(expression, _TOKEN.findall(expression))
     found = parser.alternatives()
     if parser.tokens:
         raise parser.wrong(f"{parser.tokens[0]!r} is one too many")
     return found
+
+
+def _holds(tree: Expression, test: Test) -> bool:
+    match tree:
+        case Word(text):
+            return test(text)
+        case Not(part):
+            return not _holds(part, test)
+        case All(parts):
+            return all(_holds(part, test) for part in parts)
+        case Some(parts):
+            return any(_holds(part, test) for part in parts)
 
 
 class _Parser:
@@ -31,27 +68,26 @@ class _Parser:
         hint = "words joined by and, or, not and brackets would do"
         return UsageError(f"the expression {self.expression!r} is not understood: {what}; {hint}")
 
-    def alternatives(self) -> Callable[[Test], bool]:
+    def alternatives(self) -> Expression:
         parts = [self._conjunction()]
         while self.tokens[:1] == ["or"]:
             del self.tokens[0]
             parts.append(self._conjunction())
-        return lambda test: any(part(test) for part in parts)
+        return parts[0] if len(parts) == 1 else Some(tuple(parts))
 
-    def _conjunction(self) -> Callable[[Test], bool]:
+    def _conjunction(self) -> Expression:
         parts = [self._negation()]
         while self.tokens[:1] == ["and"]:
             del self.tokens[0]
             parts.append(self._negation())
-        return lambda test: all(part(test) for part in parts)
+        return parts[0] if len(parts) == 1 else All(tuple(parts))
 
-    def _negation(self) -> Callable[[Test], bool]:
+    def _negation(self) -> Expression:
         if not self.tokens:
             raise self.wrong("it ends where a word should be")
         token = self.tokens.pop(0)
         if token == "not":
-            denied = self._negation()
-            return lambda test: not denied(test)
+            return Not(self._negation())
         if token == "(":
             inner = self.alternatives()
             if self.tokens[:1] != [")"]:
@@ -60,4 +96,4 @@ class _Parser:
             return inner
         if token in ("and", "or", ")"):
             raise self.wrong(f"{token!r} stands where a word should be")
-        return lambda test: test(token)
+        return Word(token)

@@ -25,6 +25,9 @@ RUNNERS = {
     "command": Row("command"),
     "cargo": Row("cargo", ("Cargo.toml",)),
     "tap": Row("tap", ("*.bats", "test/*.bats", "tests/*.bats", "t/*.t")),
+    "node": Row("node", ("package.json",)),
+    "vitest": Row("vitest", ("package.json",)),
+    "jest": Row("jest", ("package.json",)),
 }
 USUAL = "pytest"  # what a project without a sign of anything gets
 

@@ -43,6 +43,7 @@ class _SessionFacts(msgspec.Struct):
 
     python: str = ""
     pytest: str = ""
+    toolchain: dict[str, str] = {}  # of anybody else: versions by name
     suite: _Suite | None = None
     collectors: list[e.CollectorFinished] = []
     collection_errors: list[_CollectionError] = []
@@ -152,6 +153,7 @@ class SessionReader:
 
     def _session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []
+        self._toolchain |= facts.toolchain
         for tool in ("python", "pytest"):
             if version := getattr(facts, tool):
                 self._toolchain[tool] = version

@@ -1,0 +1,315 @@
+"use strict";
+/* Tell proctor about a session of tests on its control channel. What the reporters for JavaScript share.
+
+   Runs in other people's processes: Node 20 or newer and nothing else. It must never change what a test does,
+   prints or exits with: a channel that breaks makes it fall silent.
+
+   The session is one result without a name, open (a partial `error`) until the session ends. Each test is a
+   result of its own: a partial `error` when it starts, closed with the facts of its phases when it ends. */
+
+const fs = require("node:fs");
+const path = require("node:path");
+const util = require("node:util");
+const { fileURLToPath } = require("node:url");
+
+const VARIABLES = ["PROCTOR_CONTROL_FD", "PROCTOR_CONTROL", "ATEX_TEST_CONTROL"];
+const LONG_TEXT = 64 * 1024; // a longer text travels as a file
+const TAIL = 2000; // characters of such a text that travel with the facts as well
+const MOST_CALLS = 20; // places on the way to a failure that are told
+const MOST_CAUSES = 10; // errors behind an error
+const MOST_LINES = 40; // of a difference
+const SHOWN = { depth: 6, maxArrayLength: 100, maxStringLength: 10000, breakLength: 100, sorted: true };
+
+const USUAL = ["", "Error", "AssertionError"];
+
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const FRAME = /^(?:\s*at (?:.*?\()?)?((?:file:\/\/)?\/[^()]*?):(\d+)(?::\d+)?\)?$/; // or the head of a SyntaxError
+const TEST_FILE = /(?:^|\/)(?:tests?|__tests__|specs?)\/|[.-](?:test|spec)\.[cm]?[jt]sx?$/;
+
+/** A lone surrogate has no UTF-8, so it is written as literal text. */
+function clean(text) {
+  return text.replace(LONE_SURROGATE, (unit) => "\\u" + unit.charCodeAt(0).toString(16));
+}
+
+function encoded(body) {
+  return JSON.stringify(body, (_, value) => (typeof value === "string" ? clean(value) : value));
+}
+
+function plain(text) {
+  return util.stripVTControlCharacters(String(text));
+}
+
+function relative(file) {
+  return path.relative(process.cwd(), file) || file;
+}
+
+/** The writing end of the channel. Only one process of a session writes: a pipe mixes the long messages of several. */
+class Channel {
+  constructor(fd) {
+    this.fd = fd;
+  }
+
+  /** The channel of this process, if it has one; ours from here on: no program that a test starts finds it. */
+  static take() {
+    const fd = Number.parseInt(process.env[VARIABLES[0]] ?? "", 10);
+    for (const name of VARIABLES) delete process.env[name];
+    try {
+      return fs.fstatSync(fd).isFIFO() ? new Channel(fd) : null;
+    } catch {
+      return null;
+    }
+  }
+
+  send(body, files = []) {
+    if (files.length) body.files = files.map(([name, data]) => ({ name, length: data.length }));
+    const json = Buffer.from(encoded(body));
+    this.write(
+      Buffer.concat([Buffer.from(`result ${json.length}\n`), json, ...files.map(([, data]) => data)]),
+    );
+  }
+
+  write(data) {
+    try {
+      while (data.length && this.fd >= 0) data = data.subarray(this.writeSome(data));
+    } catch {
+      this.fd = -1;
+    }
+  }
+
+  writeSome(data) {
+    try {
+      return fs.writeSync(this.fd, data);
+    } catch (error) {
+      if (error.code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); // somebody made the pipe non-blocking
+      return 0;
+    }
+  }
+}
+
+/** What a reporter says. Ids are told apart here: the second `x` is `x#2`. */
+class Session {
+  constructor(channel, toolchain) {
+    this.channel = channel;
+    this.ended = false; // the tool came to its end; its exit status is still to come
+    this.started = Date.now();
+    this.seen = new Map();
+    this.open = new Map(); // id -> the file that runs, and the place of the test
+    this.told = 0;
+    this.say({ toolchain: { node: process.versions.node, ...toolchain } });
+    this.say({ suite: { root: process.cwd(), cwd: process.cwd() } });
+  }
+
+  say(facts, status = "error", partial = true) {
+    this.channel.send({ status, partial, proctor: facts });
+  }
+
+  unique(id) {
+    const times = (this.seen.get(id) ?? 0) + 1;
+    this.seen.set(id, times);
+    return times === 1 ? id : this.unique(`${id}#${times}`);
+  }
+
+  /** A test that will run, if all goes well. */
+  select(ids, places = {}) {
+    if (!ids.length) return;
+    const children = ids
+      .filter((id) => places[id])
+      .map((id) => ({ id, type: "test", line: places[id] - 1, tested: true }));
+    this.say({ selected: ids, collectors: children.length ? [{ id: "", outcome: "passed", children }] : [] });
+  }
+
+  /** `file` is the one that runs; a test may be `written` in another. */
+  begin(id, file, line, written = file) {
+    if (this.open.has(id)) return;
+    const place = { file: relative(written), line: line || 0 };
+    this.open.set(id, { file, place });
+    this.channel.send({ name: id, status: "error", partial: true, ...place });
+  }
+
+  end(id, phases) {
+    this.open.delete(id);
+    this.told += 1;
+    const failed = phases.some((phase) => phase.outcome === "failed");
+    const files = [];
+    const carried = phases.map((phase) => shortened(phase, files));
+    this.channel.send({ name: id, status: failed ? "fail" : "pass", proctor: { phases: carried } }, files);
+  }
+
+  /** The process of a file is gone: what was still running in it has crashed. Returns whether anything was. */
+  lost(file, cause) {
+    const ids = this.running(file);
+    for (const id of ids) {
+      const failure = { message: cause, place: this.open.get(id).place };
+      this.end(id, [{ when: "???", outcome: "failed", longrepr: cause, failure }]);
+    }
+    return ids.length > 0;
+  }
+
+  /** As many tests have failed as were allowed to: what is still running has no result, and that is no fault of it. */
+  enough(limit) {
+    const message = `stopped after ${limit} ${Number(limit) === 1 ? "failure" : "failures"}`;
+    this.say({ interrupted: { type: "maxfail", message } });
+    this.open.clear();
+  }
+
+  /** A fault of ours costs the report, never the run; proctor then says that the run is incomplete. */
+  broke(error) {
+    this.say({ broken: `${error?.name}: ${error?.message}` });
+    this.channel.fd = -1;
+  }
+
+  running(file) {
+    return [...this.open].filter(([, test]) => test.file === file).map(([id]) => id);
+  }
+
+  fileFailed(file, failure, longrepr) {
+    this.say({ collection_errors: [{ id: relative(file), failure, longrepr: trace(longrepr) }] });
+  }
+
+  finish(exitStatus) {
+    const now = Date.now();
+    this.say({ collection_ended: now / 1000 });
+    const finished = {
+      exit_status: exitStatus,
+      collected: this.told,
+      duration: (now - this.started) / 1000,
+      created: now / 1000,
+    };
+    this.say({ finished }, exitStatus === 0 ? "pass" : "fail", false);
+  }
+}
+
+/** A phase with its long texts moved to files, which get their names from it. */
+function shortened(phase, files) {
+  const facts = { ...phase };
+  for (const field of ["longrepr", "stdout", "stderr"]) {
+    const text = facts[field];
+    if (typeof text !== "string" || text.length <= LONG_TEXT) continue;
+    const name = `${files.length + 1}-${phase.when.replace(/\W/g, "") || "crash"}-${field}.txt`;
+    files.push([name, Buffer.from(clean(text))]);
+    delete facts[field];
+    facts.files = { ...facts.files, [field]: name };
+    facts.tails = { ...facts.tails, [field]: text.slice(-TAIL) };
+  }
+  return facts;
+}
+
+function cut(text) {
+  if (text.length <= LONG_TEXT) return text;
+  const half = LONG_TEXT / 2;
+  return `${text.slice(0, half)}\n[... ${text.length - 2 * half} characters left out ...]\n${text.slice(-half)}`;
+}
+
+/** Lines of user code on the way to an error, innermost first. */
+function places(stack) {
+  const found = [];
+  for (const line of plain(stack ?? "").split("\n")) {
+    const frame = FRAME.exec(line);
+    if (!frame) continue;
+    const file = frame[1].startsWith("file:") ? fileURLToPath(frame[1]) : frame[1];
+    if (file.includes("/node_modules/") || file.startsWith(__dirname + path.sep)) continue;
+    found.push({ file: relative(file), line: Number(frame[2]) });
+  }
+  return found;
+}
+
+/** A stack without the frames of tools and of node itself, unless there are no others. */
+function trace(stack) {
+  const lines = plain(stack ?? "").split("\n");
+  const kept = lines.filter(
+    (line) => !/^\s*at /.test(line) || (FRAME.test(line) && !line.includes("/node_modules/")),
+  );
+  return (kept.some((line) => FRAME.test(line)) ? kept : lines).join("\n");
+}
+
+/** What an error says and where it comes from; whatever is thrown is an error here. */
+function failure(error, depth = 0) {
+  if (error === null || typeof error !== "object")
+    return { type: typeof error, message: cut(util.inspect(error, SHOWN)) };
+  const way = places(error.stack);
+  const type = plain(error.name ?? "Error");
+  const facts = { type, message: told(type, plain(error.message ?? "")) };
+  const place = way.find((at) => !TEST_FILE.test(at.file)) ?? way[0]; // a test often throws far from the fault
+  if (place) facts.place = place;
+  if (way.length > 1)
+    facts.calls = way
+      .slice(0, MOST_CALLS)
+      .reverse()
+      .map((at) => ({ places: [at] }));
+  const causes =
+    error instanceof AggregateError || Array.isArray(error.errors)
+      ? error.errors
+      : error.cause
+        ? [error.cause]
+        : [];
+  if (depth < MOST_CAUSES && causes.length)
+    facts.causes = causes.slice(0, MOST_CAUSES).map((cause) => failure(cause, depth + 1));
+  return facts;
+}
+
+/** In its own words; of the usual types, a name says nothing. */
+function told(type, message) {
+  return cut(USUAL.includes(type) && message ? message : message ? `${type}: ${message}` : type);
+}
+
+/** As text, a string as it is. */
+function shown(value) {
+  return cut(typeof value === "string" ? plain(value) : util.inspect(value, SHOWN));
+}
+
+/** The lines of a difference that say something. */
+function difference(text) {
+  return plain(text ?? "")
+    .split("\n")
+    .filter((line) => /^[-+]/.test(line))
+    .slice(0, MOST_LINES);
+}
+
+/** The session of a tool that has its reporter in its own process; null where nobody listens. */
+function open(toolchain) {
+  const channel = Channel.take();
+  if (!channel) return null;
+  const session = new Session(channel, toolchain);
+  // Before all others, of which some cut the exit short with another.
+  process.prependListener("exit", (code) => session.ended && session.finish(code));
+  return session;
+}
+
+/** A reporter whose hooks never throw: a tool would take that for a failure of its tests. */
+function guarded(Reporter) {
+  for (const name of Object.getOwnPropertyNames(Reporter.prototype).filter((each) => each.startsWith("on"))) {
+    const hook = Reporter.prototype[name];
+    Reporter.prototype[name] = function (...said) {
+      try {
+        if (name === "onInit" || this.session) hook.apply(this, said);
+      } catch (error) {
+        this.session?.broke(error);
+      }
+    };
+  }
+  return Reporter;
+}
+
+/** What the planner asks for: only a list of tests, and of which names. */
+function wish() {
+  const { PROCTOR_LISTING: listing, PROCTOR_NAMES: names } = process.env;
+  delete process.env.PROCTOR_LISTING;
+  delete process.env.PROCTOR_NAMES;
+  return { listing: Boolean(listing), names: new RegExp(names ?? "") };
+}
+
+module.exports = {
+  Channel,
+  Session,
+  difference,
+  failure,
+  guarded,
+  open,
+  places,
+  plain,
+  relative,
+  shown,
+  trace,
+  wish,
+};

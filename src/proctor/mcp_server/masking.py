@@ -1,0 +1,43 @@
+"""What looks like a credential, masked in plain values: what a test prints must not end in a conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from proctor import config
+from proctor.errors import ConfigError
+from proctor.render.secrets import MASK, masked
+from proctor.result import Result
+
+#: Names and places, which are of use only as they are, and words of ours.
+_AS_THEY_ARE = frozenset(
+    {"node_id", "nodeid", "part_of", "run_id", "not_run", "current_test", "file", "path", "name"}
+    | {"keywords", "outcome", "command", "interpreter", "root", "directory"}
+)
+
+
+def wanted(result: Result) -> bool:
+    """As the project's settings say; without any that can be read, yes."""
+    try:
+        return config.load(Path(result.run.cwd)).mask_secrets
+    except ConfigError:
+        return True
+
+
+def masked_values(value: Any) -> Any:
+    """The same value, with all texts in it masked but ids and paths."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, list | tuple):
+        return [masked_values(item) for item in value]
+    if isinstance(value, dict):
+        return {name: item if name in _AS_THEY_ARE else _of(name, item) for name, item in value.items()}
+    return value
+
+
+def _of(name: str, item: Any) -> Any:
+    """A name can give away what is behind it: a test may report its `password` as a fact of its own."""
+    if isinstance(item, str) and masked(f"{name}={item!r}").endswith(f"{name}='{MASK}'"):
+        return MASK
+    return masked_values(item)

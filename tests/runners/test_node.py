@@ -1,0 +1,249 @@
+"""`node --test`, where it differs from other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from javascript_testing import found, node_binary, project, run, run_raw
+from proctor_testing import outcomes, write_project
+
+from proctor.errors import UsageError
+from proctor.runners import node
+from proctor.spec import RunSpec, Selection
+
+ASSERT = "const assert = require('node:assert');\n"
+
+
+def of(tmp_path: Path, text: str, *arguments: str) -> dict:
+    return run(project(tmp_path, "node", {"a.test.js": text}), "node", *arguments)
+
+
+def test_what_an_assertion_expected_and_got(tmp_path: Path) -> None:
+    document = of(
+        tmp_path, ASSERT + "test('x', () => { assert.deepStrictEqual({a: [1, 2]}, {a: [1, 3]}); });\n"
+    )
+    failure = found(document, "a.test.js::x")["failure"]
+
+    assert failure["type"] == "AssertionError"
+    assert failure["expected"] == "{ a: [ 1, 3 ] }"
+    assert failure["actual"] == "{ a: [ 1, 2 ] }"
+
+
+def test_the_place_of_a_failure_is_in_the_product_where_it_was_thrown(tmp_path: Path) -> None:
+    files = {
+        "lib.js": "\nexports.f = () => {\n  throw new Error('no');\n};\n",
+        "test/a.test.js": "test('x', () => require('../lib.js').f());\n",
+    }
+    document = run(project(tmp_path, "node", files), "node")
+    failure = found(document, "test/a.test.js::x")["failure"]
+
+    assert failure["place"] == {"file": "lib.js", "line": 2}
+    assert failure["calls"][0]["places"] == [{"file": "test/a.test.js", "line": 2}]
+
+
+def test_tests_that_a_test_makes_are_parts_of_it(tmp_path: Path) -> None:
+    document = of(
+        tmp_path,
+        """
+        test('whole', async (t) => {
+          await t.test('fine', () => {});
+          await t.test('outer', async (t) => { await t.test('inner', () => { throw new Error('no'); }); });
+        });
+        """,
+    )
+
+    assert outcomes(document) == {"a.test.js::whole": "failed"}
+    assert found(document, "a.test.js::whole")["message"] == "outer > inner: no"
+
+
+def test_work_that_is_still_to_be_done_may_fail(tmp_path: Path) -> None:
+    document = of(
+        tmp_path,
+        """
+        test('fails', {todo: 'later'}, () => { throw new Error('no'); });
+        test('passes', {todo: true}, () => {});
+        test('skips', (t) => t.skip('no net'));
+        """,
+    )
+
+    assert outcomes(document) == {
+        "a.test.js::fails": "xfailed",
+        "a.test.js::passes": "skipped",
+        "a.test.js::skips": "skipped",
+    }
+    assert found(document, "a.test.js::fails")["message"] == "todo: later"
+    assert found(document, "a.test.js::skips")["message"] == "no net"
+    assert document["outcome"] == "passed"
+
+
+def test_a_hook_that_fails_is_an_error_of_its_test_or_of_its_group(tmp_path: Path) -> None:
+    document = of(
+        tmp_path,
+        """
+        const {beforeEach, after} = require('node:test');
+        describe('each', () => {
+          beforeEach(() => { throw new Error('no net'); });
+          it('x', () => {});
+        });
+        describe('end', () => {
+          after(() => { throw new Error('no disk'); });
+          it('y', () => {});
+        });
+        """,
+    )
+
+    assert outcomes(document) == {
+        "a.test.js::each > x": "error",
+        "a.test.js::end > y": "passed",
+        "a.test.js::end": "error",
+    }
+    assert found(document, "a.test.js::end")["message"] == "no disk"
+    assert found(document, "a.test.js::each > x")["message"] == "no net"
+
+
+def test_a_group_that_throws_is_an_error(tmp_path: Path) -> None:
+    document = of(tmp_path, "describe('g', () => { it('x', () => {}); throw new Error('no'); });\n")
+
+    assert outcomes(document)["a.test.js::g"] == "error"
+
+
+def test_tests_at_the_same_time_keep_their_names(tmp_path: Path) -> None:
+    groups = "".join(
+        f"""
+        describe('g{group}', {{concurrency: true}}, () => {{
+          for (const n of [1, 2, 3]) it(`t${{n}}`, async (t) => {{
+            await new Promise((done) => setTimeout(done, 5 * n));
+            await t.test('part', () => {{}});
+            if (n === 2) throw new Error('no');
+          }});
+        }});
+        """
+        for group in (1, 2)
+    )
+    body = f"describe('all', {{concurrency: true}}, () => {{ {groups} }});\n"
+    told = outcomes(of(tmp_path, body))
+
+    assert told == {
+        f"a.test.js::all > g{group} > t{n}": "failed" if n == 2 else "passed"
+        for group in (1, 2)
+        for n in (1, 2, 3)
+    }
+
+
+@pytest.mark.parametrize(("status", "outcome"), [(0, "passed"), (1, "collection_error")])
+def test_a_file_without_tests_is_a_test_that_its_exit_status_decides(
+    tmp_path: Path, status: int, outcome: str
+) -> None:
+    document = run(project(tmp_path, "node", {"test/plain.js": f"process.exit({status});\n"}), "node")
+
+    assert document["outcome"] == outcome
+    if not status:
+        assert outcomes(document) == {"test/plain.js": "passed"}
+
+
+def test_an_exit_before_any_test_has_run_is_not_green(tmp_path: Path) -> None:
+    text = "test('x', async () => {});\ntest('y', () => {});\nprocess.exit(0);\n"
+    ran = run_raw(project(tmp_path, "node", {"a.test.js": text}), "node")
+
+    assert ran.document["outcome"] == "collection_error"
+    assert ran.code == 1
+
+
+def test_an_error_after_the_tests_is_not_green(tmp_path: Path) -> None:
+    document = of(tmp_path, "test('x', () => {});\nprocess.on('exit', () => { throw new Error('late'); });\n")
+
+    assert outcomes(document) == {"a.test.js::x": "passed"}
+    assert document["outcome"] == "collection_error"
+    assert document["collection_errors"][0]["failure"]["message"] == "late"
+
+
+def test_an_exact_number_of_failures_ends_the_run(tmp_path: Path) -> None:
+    fails = "".join(f"test('f{n}', () => {{ throw new Error('no'); }});\n" for n in range(3))
+    root = project(tmp_path, "node", {f"{name}.test.js": fails for name in "abc"})
+    document = run(root, "node", "--maxfail", "4")
+
+    assert [test["outcome"] for test in document["tests"]].count("failed") == 4
+
+
+def test_node_programs_that_a_test_forks_are_left_alone(tmp_path: Path) -> None:
+    files = {
+        "child.js": "require('node:test')('inner', () => {}); process.send?.('ready');\n",
+        "a.test.js": """
+            test('forks', () => new Promise((done) => {
+              require('child_process').fork('./child.js', {silent: true}).on('exit', done);
+            }));
+        """,
+    }
+    root = project(tmp_path, "node", files)
+
+    assert outcomes(run(root, "node", "a.test.js")) == {"a.test.js::forks": "passed"}
+
+
+@pytest.mark.parametrize("version", ["22.23.3", "24.21.0"])
+def test_other_versions_of_node(tmp_path: Path, version: str) -> None:
+    body = """
+        test('adds', () => {});
+        describe('group', () => {
+          it('fine', () => {});
+          it('falls', async (t) => { await t.test('part', () => { throw new Error('no'); }); });
+          it.skip('not now', () => {});
+        });
+        test('ends', () => process.exit(0));
+        test('after', () => {});
+    """
+    root = project(tmp_path, "node", {"a.test.js": body})
+    path = f"{node_binary(version)}:/usr/bin:/bin"
+    document = run(root, "node", environ={"PATH": path})
+
+    assert outcomes(document) == {
+        "a.test.js::adds": "passed",
+        "a.test.js::group > fine": "passed",
+        "a.test.js::group > falls": "failed",
+        "a.test.js::group > not now": "skipped",
+        "a.test.js::ends": "crash",
+    }
+    again = run(root, "node", "a.test.js::group > falls", environ={"PATH": path})
+    assert outcomes(again) == {"a.test.js::group > falls": "failed"}
+
+
+@pytest.mark.parametrize("expression", ["not slow", "a and b", "(a or not b)"])
+def test_keywords_that_node_has_no_way_to_choose_by_are_refused(tmp_path: Path, expression: str) -> None:
+    ran = run_raw(
+        project(tmp_path, "node", {"a.test.js": "test('x', () => {});\n"}), "node", "-k", expression
+    )
+
+    assert ran.code == 4
+    assert "words joined by `or`" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("files", "is_found"),
+    [
+        ({"package.json": '{"scripts": {"test": "node --test"}}'}, True),
+        ({"package.json": '{"scripts": {"test": "c8 node --import x --test test/"}}'}, True),
+        ({"package.json": '{"scripts": {"test": "jest --testTimeout=5"}}'}, False),
+        ({"package.json": '{"scripts": {"test": "node build.js && mocha --test"}}'}, False),
+        ({"package.json": "{}", "test/a.js": "import test from 'node:test'\n"}, True),
+        ({"package.json": "{}", "test/a.js": "import test from 'ava'\n"}, False),
+        ({"package.json": "not json"}, False),
+        ({"readme.txt": ""}, False),
+    ],
+)
+def test_node_tests_are_found_by_scripts_and_imports(
+    tmp_path: Path, files: dict[str, str], is_found: bool
+) -> None:
+    assert node.detect(write_project(tmp_path, files)) is is_found
+
+
+def test_a_directory_without_tests_is_refused(tmp_path: Path) -> None:
+    write_project(tmp_path, {"lib/a.js": ""})
+    spec = RunSpec(str(tmp_path), "node", Selection(("lib",)))
+
+    with pytest.raises(UsageError, match="no test file in"):
+        node.plan(spec, {"PATH": "/usr/bin:/bin"})
+
+
+def test_a_machine_without_node_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no node on PATH"):
+        node.plan(RunSpec(str(tmp_path), "node"), {"PATH": "/nowhere"})
