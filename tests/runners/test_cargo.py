@@ -489,6 +489,13 @@ def test_an_endless_test_is_a_timeout(wild):
     assert document["not_run"] == ["wild::test/loops::c_never"]
 
 
+def test_time_that_runs_out_before_any_test_is_told_to_be_the_builds(wild):
+    document = run(wild, "--timeout", "0.01")
+
+    assert (document["outcome"], document["reason"]) == ("timeout", "during cargo test --no-run")
+    assert document["tests"] == []
+
+
 def test_a_flood_of_output_hides_nothing(wild):
     document = run(wild, "wild::test/floods")
 

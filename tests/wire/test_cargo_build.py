@@ -6,9 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proctor import events as e
 from proctor.launch import Artifact
+from proctor.wire import formats
 from proctor.wire.cargo_build import (
     BROKEN,
     COMPILER,
@@ -111,3 +114,28 @@ def test_names_of_tests_begin_with_their_target():
     assert target_id("alpha-one", "lib", "alpha_one") == "alpha_one"
     assert target_id("alpha-one", "test", "sales") == "alpha_one::test/sales"
     assert target_id("alpha-one", "bin", "alpha-one") == "alpha_one::bin/alpha-one"
+
+
+PIECES = [
+    b"\n",
+    b"{",
+    b"}",
+    b"\x1e",
+    b"\x1e=0",
+    b": test",
+    b"sysroot: ",
+    b"host: ",
+    b"rustc ",
+    *DATA.split(b"\n"),
+]
+
+
+@pytest.mark.parametrize("form", ["cargo-build", "libtest-list"])
+@given(st.lists(st.one_of(st.binary(max_size=20), st.sampled_from(PIECES)), max_size=20), st.integers(1, 50))
+def test_any_bytes_end_in_events(form, pieces, size):
+    data = b"\n".join(pieces)
+    reader = formats.live_reader(form)
+    for at in range(0, len(data), size):
+        reader.feed(data[at : at + size])
+
+    assert isinstance(reader.close()[-1], e.SessionFinished | e.ChannelBroken)
