@@ -54,7 +54,17 @@ def test_a_package_takes_from_its_workspace_what_it_does_not_say_itself(tmp_path
     assert environment["CARGO_MANIFEST_DIR"] == str(tmp_path / "crates" / "a")
     assert not package.has_harness("test", "alone")
     assert package.has_harness("test", "other")
-    assert list(cargo_package.crates(tmp_path)) == ["a_b"]
+    assert cargo_package.crates(tmp_path) == {"a_b"}
+
+
+def test_a_package_found_by_its_path_belongs_to_the_project(tmp_path):
+    manifest = '[package]\nname = "{}"\n[dependencies]\n{} = {{ path = "{}" }}\n'
+    write_project(
+        tmp_path,
+        {"Cargo.toml": manifest.format("a", "b", "b"), "b/Cargo.toml": manifest.format("b", "a", "..")},
+    )
+
+    assert cargo_package.crates(tmp_path) == {"a", "b"}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +75,8 @@ def test_a_package_takes_from_its_workspace_what_it_does_not_say_itself(tmp_path
         ("src", True),
         (".", True),
         ("a_b", True),
-        ("anything::tests::adds", True),
+        ("a_b::tests::adds", True),
+        ("shop::TestAdds", False),
         ("other", False),
         ("tests/test_a.py::test_b", False),
         ("tests/a.bats", False),

@@ -63,13 +63,10 @@ def detect(root: Path) -> bool:
 
 def owns(target: str, root: Path) -> bool:
     """A Rust file, a directory with a package, or an id: its first part is the name of a crate."""
-    first, more, _ = target.partition("::")
     path = root / target
     if path.is_dir():
         return (path / "Cargo.toml").is_file() or any(path.glob("*.rs"))
-    return path.suffix == ".rs" or (
-        first.isidentifier() and (bool(more) or first in cargo_package.crates(root))
-    )
+    return path.suffix == ".rs" or target.partition("::")[0] in cargo_package.crates(root)
 
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:

@@ -87,15 +87,40 @@ def load(directory: Path) -> Package:
     return Package(directory, workspace, manifest, shared)
 
 
-def crates(root: Path) -> Iterator[str]:
-    """Names of the packages that the project is sure to have, as Rust code writes them."""
-    manifest = _read(root)
+def crates(root: Path) -> set[str]:
+    """Names of the project's packages, as Rust code writes them."""
+    names: set[str] = set()
+    seen: set[Path] = set()
+    waiting = [root]
+    while waiting:
+        directory = waiting.pop().resolve()
+        if directory in seen:
+            continue
+        seen.add(directory)
+        manifest = _read(directory)
+        if isinstance(name := _table(manifest, "package").get("name"), str):
+            names.add(name.replace("-", "_"))
+        waiting += _members(directory, manifest)
+    return names
+
+
+def _members(directory: Path, manifest: Table) -> Iterator[Path]:
+    """Those of a workspace, and packages that a package depends on by their paths: they belong to it."""
     members = _table(manifest, "workspace").get("members")
-    patterns = [member for member in members if isinstance(member, str)] if isinstance(members, list) else []
-    found = [path for pattern in patterns if not pattern.startswith("/") for path in root.glob(pattern)]
-    for package in (_table(table, "package") for table in (manifest, *map(_read, found))):
-        if isinstance(name := package.get("name"), str):
-            yield name.replace("-", "_")
+    for pattern in members if isinstance(members, list) else []:
+        if isinstance(pattern, str):
+            yield from _matching(directory, pattern)
+    for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
+        for dependency in _table(manifest, kind).values():
+            if isinstance(dependency, dict) and isinstance(path := dependency.get("path"), str):
+                yield directory / path
+
+
+def _matching(directory: Path, pattern: str) -> Iterator[Path]:
+    try:
+        yield from directory.glob(pattern)
+    except (ValueError, NotImplementedError):
+        pass  # no pattern at all: cargo will say so
 
 
 def _workspace(directory: Path, manifest: Table) -> Path:
