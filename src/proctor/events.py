@@ -158,6 +158,7 @@ class SuiteStarted(Fact, frozen=True):
     build: str  # RFC 3339: when collection ended
     count: int
     filtered_out: int = 0  # tests left out that nobody names; those with names are deselected
+    prefix: str = ""  # that the names of its tests begin with and their own tool does without
 
 
 class CollectionFailed(Fact, frozen=True):

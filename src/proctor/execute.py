@@ -230,6 +230,9 @@ class _Crew:
         names = (*(launch.name for launch in programs), *(test.name for test in known))
         tags = {launch.name: launch.tags for launch in programs if launch.tags}
         places = {test.name: e.Place(test.file, test.line) for test in known}
+        toolchain = {name: version for launch in suite.launches for name, version in launch.toolchain.items()}
+        if toolchain:
+            self._run.publish(e.SuiteDescribed(self._spec.root, toolchain))
         self._run.publish(e.TestsSelected(names, tags, places))
         self._run.publish(e.SuiteStarted(suite.name, _timestamp(), len(names)))
         if not self._spec.collect_only:

@@ -262,7 +262,8 @@ def _lost(result: Result) -> tuple[Outcome, str]:
         return Outcome.ERROR, f"not heard of again: {result.channel_error}"
     if result.exited is None or result.finished is not None:
         return Outcome.ERROR, "never finished"
+    several = f"one of {len(result.running)} tests that were running" if len(result.running) > 1 else ""
     if result.exited.signal:
         said = f" ({result.fault.reason})" if result.fault else ""
-        return Outcome.CRASH, result.exited.signal + said
-    return Outcome.CRASH, f"the process exited with {result.exited.exit_code} during the test"
+        return Outcome.CRASH, f"{result.exited.signal}{said}{several and f' during {several}'}"
+    return Outcome.CRASH, f"the process exited with {result.exited.exit_code} during {several or 'the test'}"

@@ -20,11 +20,12 @@ class Voice(StrEnum):
 
 
 class KnownTest(msgspec.Struct, frozen=True):
-    """A test that can be seen without starting anything."""
+    """A test that can be seen without running it."""
 
     name: str
     file: str
     line: int
+    subtype: str = ""  # as for `events.TestFinished`
 
 
 class Artifact(msgspec.Struct, frozen=True):
@@ -33,7 +34,8 @@ class Artifact(msgspec.Struct, frozen=True):
     path: str
     name: str = ""
     kind: str = ""
-    root: str = ""  # the directory that it belongs to
+    root: str = ""  # the directory, or the other artifact, that it belongs to
+    facts: dict[str, str] = {}  # what else its runner wants to know
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -48,3 +50,9 @@ class Launch(msgspec.Struct, frozen=True):
     reader: str = ""  # of LINES and BUILD: the format, by its name in `wire.formats`
     prefix: str = ""  # of LINES: put before the names of tests, so that they can be run by what is shown
     known: tuple[KnownTest, ...] = ()  # tests in it, by their full names
+    listed: bool = False  # these are all that will run: the process itself has said so before
+    deselected: tuple[str, ...] = ()  # tests that it would run if it were not asked for others
+    root: str = ""  # of the project, where `cwd` is another directory
+    base: str = ""  # what the files that it names are relative to; nothing: the project
+    build: str = ""  # RFC 3339: when what is started was built
+    toolchain: dict[str, str] = {}  # what that was built with

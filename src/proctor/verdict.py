@@ -49,7 +49,8 @@ def run_verdict(result: Result, last: SuiteFinished | None = None) -> tuple[RunO
         ended.append((result.entered.name, last))
     reasons = [f"{name}: {suite_reason(suite)}" for name, suite in ended if suite_reason(suite)]
     if result.stopped is not None:
-        return result.stopped, ""
+        building = result.entered is not None and result.entered.source == Voice.BUILD
+        return result.stopped, f"during {ended[-1][0]}" if building else ""
     outcomes = {suite.outcome for _, suite in ended}
     worst = next(outcome for outcome in WORST_FIRST if outcome in outcomes)
     if worst is RunOutcome.PASSED and not (result.selected if result.run.collect_only else result.tests):

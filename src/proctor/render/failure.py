@@ -164,7 +164,7 @@ def _count_frames(frames: re.Match[str]) -> str:
 
 def _captured(phase: Phase, whose: str) -> Iterator[str]:
     for name, text in (("stdout", phase.stdout), ("stderr", phase.stderr)):
-        if text:
+        if text.strip():
             shown = neutral_block(text).rstrip().splitlines()
             cut = f" (last {_OUTPUT_LINES} of {len(shown)} lines)" if len(shown) > _OUTPUT_LINES else ""
             yield f"  {name} of {phase.when}{whose}:{cut}"

@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proctor.events import CollectionFailed, Entry, RunFinished, SuiteStarted, TestFinished
+import msgspec
+
+from proctor.events import (
+    CollectionFailed,
+    Entry,
+    RunFinished,
+    SuiteFinished,
+    SuiteStarted,
+    TestFinished,
+)
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.say import Say
 from proctor.result import Result
+from proctor.wire.libtest import MODE
 from proctor.wire.stream_objects import captured
 from proctor.wire.words import STATUS, one_line
 
@@ -20,33 +30,96 @@ _GOOD = (RunOutcome.PASSED, RunOutcome.NO_TESTS)
 
 
 class Libtest:
+    """A run of several suites is printed suite by suite."""
+
     def __init__(self, say: Say) -> None:
         self._say = say
+        self._prefix = ""
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         event = entry.event
         if isinstance(event, SuiteStarted):
+            self._prefix = neutral(event.prefix)
             self._say(f"\nrunning {event.count} {'test' if event.count == 1 else 'tests'}\n")
         elif isinstance(event, TestFinished):
             self._line(_name(event), _ending(event))
         elif isinstance(event, CollectionFailed):
             self._line(neutral(event.file), "FAILED")
-        elif isinstance(event, RunFinished):
-            for test in so_far.not_run:
-                self._line(neutral(test), "ignored, not run")
-            self._say(_failures(so_far))
-            self._say(_result(so_far))
+        elif isinstance(event, SuiteFinished):
+            self._end(_suite(event, so_far))
+        elif isinstance(event, RunFinished) and not so_far.suites:
+            self._end(_run(so_far))
 
     def tick(self, now: float, so_far: Result) -> None:
         pass
 
+    def _end(self, suite: _Suite) -> None:
+        if suite.built:
+            return
+        for test in suite.not_run:
+            self._line(neutral(test), "ignored, not run")
+        self._say(self._failures(suite))
+        self._say(_result(suite))
+        self._prefix = ""
+
     def _line(self, name: str, ending: str) -> None:
-        self._say(f"test {name} ... {ending}\n")
+        self._say(f"test {name.removeprefix(self._prefix)} ... {ending}\n")
+
+    def _failures(self, suite: _Suite) -> str:
+        said = {name.removeprefix(self._prefix): told for name, told in _said(suite)}
+        if not said:
+            return ""
+        outputs = "".join(
+            _section(name, stream, text) for name, told in said.items() for stream, text in told
+        )
+        names = "".join(f"    {name}\n" for name in sorted(said))
+        return "\nfailures:\n" + (f"\n{outputs}" if outputs else "") + f"\nfailures:\n{names}"
+
+
+class _Suite(msgspec.Struct, frozen=True):
+    """What has come to an end: a suite, or a run that has no others."""
+
+    tests: list[TestFinished]
+    errors: list[CollectionFailed]
+    not_run: tuple[str, ...]
+    filtered_out: int
+    outcome: RunOutcome
+    reason: str
+    seconds: float
+    built: bool = False  # all it did was to build what others run
+
+
+def _run(result: Result) -> _Suite:
+    return _Suite(
+        list(result.tests.values()),
+        result.collection_errors,
+        result.not_run,
+        result.filtered_out or len(result.deselected),
+        result.outcome,
+        result.reason,
+        result.seconds,
+    )
+
+
+def _suite(event: SuiteFinished, result: Result) -> _Suite:
+    record = result.suites[-1]
+    return _Suite(
+        list(record.tests(result)),
+        result.collection_errors[record.begin.collection_errors : record.end.collection_errors],
+        event.not_run,
+        record.filtered_out,
+        event.outcome,
+        event.reason,
+        event.seconds,
+        record.count is None and event.outcome is RunOutcome.PASSED,
+    )
 
 
 def _name(test: TestFinished) -> str:
-    panics = test.subtype == "should_panic" and STATUS[test.outcome] != "ignore"
-    return neutral(test.test) + (" - should panic" if panics else "")
+    mode = (test.properties or {}).get(MODE) or ("should panic" if test.subtype == "should_panic" else "")
+    return neutral(test.test) + (
+        f" - {neutral(str(mode))}" if mode and STATUS[test.outcome] != "ignore" else ""
+    )
 
 
 def _ending(test: TestFinished) -> str:
@@ -66,50 +139,42 @@ def _measured(test: TestFinished) -> str:
     return f"bench: {median:>14,.2f} ns/iter{spread}{rate}"
 
 
-def _failures(result: Result) -> str:
-    said = dict(_said(result))
-    if not said:
-        return ""
-    outputs = "".join(said.values())
-    names = "".join(f"    {name}\n" for name in sorted(said))
-    return "\nfailures:\n" + (f"\n{outputs}" if outputs else "") + f"\nfailures:\n{names}"
-
-
-def _said(result: Result) -> Iterator[tuple[str, str]]:
-    """Each failure's name with what is told about it, which may be nothing."""
-    for error in result.collection_errors:
-        yield neutral(error.file), _section(error.file, "stdout", error.traceback or error.failure.message)
-    for test in result.tests.values():
+def _said(suite: _Suite) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Each failure's name with what is told about it, by stream; it may be nothing."""
+    for error in suite.errors:
+        yield neutral(error.file), [("stdout", error.traceback or error.failure.message)]
+    for test in suite.tests:
         if test.outcome in BAD:
-            told = _section(test.test, "stdout", _told(test, captured(test, "stdout")))
-            yield neutral(test.test), told + _section(test.test, "stderr", captured(test, "stderr"))
+            told = [("stdout", _told(test, captured(test, "stdout"))), ("stderr", captured(test, "stderr"))]
+            yield neutral(test.test), told
 
 
 def _told(test: TestFinished, stdout: str) -> str:
     """What the test wrote, and why it failed unless that is in there: Rust prints it, others report it."""
-    message = test.failure.message if test.failure else test.message or ""
-    if test.subtype == "should_panic":
-        return f"{stdout}note: {message}" if message and f"note: {message}" not in stdout else stdout
-    why = test.traceback or message
-    if not why or why in stdout:
-        return stdout
-    return f"{stdout}\n{why}" if stdout and not stdout.endswith("\n") else stdout + why
+    message, panics = (
+        test.failure.message if test.failure else test.message or "",
+        test.subtype == "should_panic",
+    )
+    told, why = stdout, test.traceback or ("" if panics else message)
+    if why and why not in told:
+        told = f"{told}\n{why}" if told and not told.endswith("\n") else told + why
+    note = f"note: {message}" if panics and message else ""
+    return told if note in told else told + note
 
 
 def _section(name: str, stream: str, text: str) -> str:
-    return f"---- {neutral(name)} {stream} ----\n{neutral_block(text)}\n" if text else ""
+    return f"---- {name} {stream} ----\n{neutral_block(text)}\n" if text else ""
 
 
-def _result(result: Result) -> str:
-    measured = sum(test.subtype == "bench" and STATUS[test.outcome] == "ok" for test in result.tests.values())
-    tally = {"ok": -measured, "fail": len(result.collection_errors), "ignore": len(result.not_run)}
-    for outcome, count in result.counts.items():
-        tally[STATUS[outcome]] += count
-    filtered_out = result.filtered_out or len(result.deselected)
-    took = f"; finished in {result.seconds:.2f}s" if result.seconds else ""
-    word = "FAILED" if tally["fail"] or result.outcome not in _GOOD else "ok"
-    why = f"error: {result.outcome}: {neutral(result.reason)}\n\n" if result.reason else ""
+def _result(suite: _Suite) -> str:
+    measured = sum(test.subtype == "bench" and STATUS[test.outcome] == "ok" for test in suite.tests)
+    tally = {"ok": -measured, "fail": len(suite.errors), "ignore": len(suite.not_run)}
+    for test in suite.tests:
+        tally[STATUS[test.outcome]] += 1
+    took = f"; finished in {suite.seconds:.2f}s" if suite.seconds else ""
+    word = "FAILED" if tally["fail"] or suite.outcome not in _GOOD else "ok"
+    why = f"error: {suite.outcome}: {neutral(suite.reason)}\n\n" if suite.reason else ""
     return (
         f"\ntest result: {word}. {tally['ok']} passed; {tally['fail']} failed; {tally['ignore']} ignored; "
-        f"{measured} measured; {filtered_out} filtered out{took}\n\n{why}"
+        f"{measured} measured; {suite.filtered_out} filtered out{took}\n\n{why}"
     )

@@ -18,7 +18,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Programs are one suite together; any other launch is a suite of its own, by the launch's name."""
 
     launches: tuple[Launch, ...]
-    deselected: tuple[str, ...] = ()  # as far as that is known before the run
+    deselected: tuple[str, ...] = ()  # as far as that is known before the run, and no launch has them
     interpreter: str = ""
     then: Then | None = None  # asked when the launches have ended
 
@@ -41,7 +41,7 @@ def suites(runner: str, plan: Plan) -> list[Suite]:
     groups = [tuple(together)] if together or not plan.launches else []
     groups += [(launch,) for launch in plan.launches if launch.voice is not Voice.PROGRAM]
     found = [_suite(runner, group, plan) for group in groups]
-    found[0] = msgspec.structs.replace(found[0], deselected=plan.deselected)
+    found[0] = msgspec.structs.replace(found[0], deselected=found[0].deselected + plan.deselected)
     found[-1] = msgspec.structs.replace(found[-1], then=plan.then)
     return found
 
@@ -49,7 +49,8 @@ def suites(runner: str, plan: Plan) -> list[Suite]:
 def _suite(runner: str, launches: tuple[Launch, ...], plan: Plan) -> Suite:
     voice = launches[0].voice if launches else Voice.PROGRAM
     name = runner if voice is Voice.PROGRAM else launches[0].name
-    return Suite(name, runner, voice, launches, interpreter=plan.interpreter)
+    deselected = tuple(test for launch in launches for test in launch.deselected)
+    return Suite(name, runner, voice, launches, deselected, plan.interpreter)
 
 
 class Runner(Protocol):

@@ -26,6 +26,7 @@ RUNNERS = {
     "unittest": Row("unittest_suite", package=""),
     "command": Row("command"),
     "go": Row("go", ("go.mod", "go.work")),
+    "cargo": Row("cargo", ("Cargo.toml",)),
     "tap": Row("tap", ("*.bats", "test/*.bats", "tests/*.bats", "t/*.t")),
     "node": Row("node", ("package.json",)),
     "vitest": Row("vitest", ("package.json",)),

@@ -32,6 +32,8 @@ READERS = {
 LIVE_READERS = {
     "bats": "bats:BatsReader",
     "go-list": "go_list:GoListReader",
+    "cargo-build": "cargo_build:CargoBuildReader",
+    "libtest-list": "libtest_list:LibtestListReader",
 }
 #: Ours: they tell of whole runs, verdict and all.
 RUN_READERS = {

@@ -109,7 +109,7 @@ def encode_parts(first: int, at: float, parts: Iterable[e.TestFinished]) -> byte
 
 
 def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
-    """A line as a value. `so_far` gives a `final` line its counts; nothing else is asked of it."""
+    """A line as a value. `so_far` gives a `final` line its counts and a `suite` line its compiler."""
     event, seq, at = entry.event, entry.seq, round(entry.at, 6)
     if isinstance(event, e.TestFinished):
         return _test_line(event, seq, at)
@@ -128,8 +128,11 @@ def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
         extra: dict[str, Any] = {"proctor": {"rev": FORMAT_VERSION}}
         if event.filtered_out:
             extra["filtered_out"] = event.filtered_out
+        if event.prefix:
+            extra["prefix"] = event.prefix
+        rustc = (so_far.suite.toolchain if so_far.suite else {}).get("rustc", "none")
         return _Line(
-            "suite", seq, at, name=event.name, build=event.build, count=event.count, rustc="none", extra=extra
+            "suite", seq, at, name=event.name, build=event.build, count=event.count, rustc=rustc, extra=extra
         )
     if isinstance(event, e.CollectionFailed):
         return _collection_line(event, seq, at)
@@ -198,7 +201,8 @@ def _event(line: _Line) -> e.Event | None:
         case "suite":
             extra = line.extra if isinstance(line.extra, dict) else {}
             filtered_out = msgspec.convert(extra.get("filtered_out", 0), int)
-            return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out)
+            prefix = msgspec.convert(extra.get("prefix", ""), str)
+            return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out, prefix)
         case "exit":
             return e.ProcessExited(line.code or 0, line.signal, line.label)
         case "final":

@@ -9,15 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+import msgspec
+from msgspec.structs import replace
+
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
-from proctor.wire.report import Lines, finished, seconds_of, text_of
+from proctor.wire.report import Lines, count_of, finished, seconds_of, text_of
+
+MODE = "mode"  # a property: how far a test in documentation is taken, if it is not run
 
 _OUTCOMES = {"ok": Outcome.PASSED, "FAILED": Outcome.FAILED, "ignored": Outcome.SKIPPED}
 _RUNNING = re.compile(r"running ([0-9]{1,9}) tests?")
 _WORD = r"(ok|FAILED|ignored)(?:, (.*?))?(?: <([0-9.]+)s>)?"
-_NAME = r"((?:(?! \.\.\. ).)+?)(?: - should panic)?(?: - compile(?: fail)?)?"
+_NAME = r"((?:(?! \.\.\. ).)+?)(?: - (should panic|compile(?: fail)?))?"
 _RESULT = re.compile(rf"test {_NAME} \.\.\. {_WORD}")
 _BENCH = re.compile(rf"test {_NAME} +\.\.\. bench: +([0-9,.]+) ns/iter(?: .*)?")
 _UNDER_WAY = re.compile(rf"test {_NAME} \.\.\. (.*)")
@@ -31,8 +36,20 @@ _NOT_BUILT = re.compile(r"error: could not compile `(.+?)` ?(?:\((.+?)\))?.*")
 _PANIC = re.compile(r"thread '[^'\n]*'(?: \([0-9]+\))? panicked at ")
 _PANIC_AT = re.compile(r"(\S[^\n]*?):([0-9]{1,9}):[0-9]+:\n")
 _OLD_PANIC_AT = re.compile(r"', ([^\s'][^\n']*?):([0-9]{1,9}):[0-9]+")
+_NOT_AT = re.compile(r" at ([^\n]+?):([0-9]{1,9}):[0-9]+\Z")
+_RETURNED = "Error: "
 _AFTER = re.compile(r"\n(?:stack backtrace:|note: )")
+_EQUAL = ("assertion `left == right` failed", "assertion failed: `(left == right)`")
 _MOST = 10_000  # results behind other text that are remembered
+
+
+class _Ended(msgspec.Struct, frozen=True):
+    """A line with a result."""
+
+    word: str
+    reason: str = ""
+    seconds: float = 0.0
+    mode: str = ""  # should panic, compile, compile fail
 
 
 class LibtestReader(Lines):
@@ -50,11 +67,13 @@ class LibtestReader(Lines):
 
     def _begin(self) -> None:
         self._open = True
-        self._results: dict[str, tuple[str, str, float]] = {}  # name -> word, reason, seconds
+        self._results: dict[str, _Ended] = {}
         self._told: set[str] = set()
+        self._failing = False
         self._under_way: dict[str, str] = {}  # name -> what followed it
         self._behind: list[tuple[str, str]] = []  # name, word
         self._explained: dict[str, Excerpt] = {}
+        self._explained_last = ""
         self._section: Excerpt | None = None
 
     def _line(self, line: bytes) -> Iterable[e.Event]:
@@ -84,42 +103,52 @@ class LibtestReader(Lines):
 
     def _progress(self, text: str) -> Iterable[e.Event]:
         if result := _RESULT.fullmatch(text):
-            return self._result(result[1], result[2], result[3] or "", seconds_of(result[4]))
+            ended = _Ended(result[3], result[4] or "", seconds_of(result[5]), result[2] or "")
+            return self._result(result[1], ended)
         if bench := _BENCH.fullmatch(text):
-            return self._result(bench[1], "ok", "", seconds_of(bench[2]) / 1e9)
+            return self._result(bench[1], _Ended("ok", "", seconds_of(bench[3]) / 1e9))
         if self._under_way and (late := _LATE.fullmatch(text)):
             name = next(reversed(self._under_way))
             del self._under_way[name]
-            return self._result(name, late[1], late[2] or "", seconds_of(late[3]))
+            return self._result(name, _Ended(late[1], late[2] or "", seconds_of(late[3])))
         if begun := _UNDER_WAY.fullmatch(text):
-            self._under_way[begun[1]] = begun[2]
+            self._under_way[begun[1]] = begun[3]
         elif len(self._behind) < _MOST:
             self._behind += _behind(text)
         return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
 
-    def _result(self, name: str, word: str, reason: str, seconds: float) -> Iterable[e.Event]:
-        """A failure is told when it is explained, at the end of the suite."""
-        self._results[name] = (word, reason, seconds)
-        return () if word == "FAILED" else self._tell(name)
+    def _result(self, name: str, ended: _Ended) -> Iterable[e.Event]:
+        """A failure is explained at the end of the suite, and told then with whatever came after it."""
+        self._results[name] = ended
+        self._failing = self._failing or ended.word == "FAILED"
+        return () if self._failing else self._tell(name)
 
     def _tell(self, name: str) -> Iterator[e.Event]:
         if name in self._told:
             return
         self._told.add(name)
-        word, reason, seconds = self._results[name]
-        explained = self._explained.get(name)
-        printed = explained.text().strip("\n") if explained else ""
+        ended = self._results[name]
         label = self._names.unique(name)
-        if word != "FAILED":
-            yield finished(label, _OUTCOMES[word], seconds, message=reason)
-            return
-        yield failed(label, seconds, printed, reason)
+        if ended.word == "FAILED":
+            test = failed(label, ended.seconds, self._explanation_of(name), ended.reason, documented_at(name))
+        else:
+            outcome, place = _OUTCOMES[ended.word], documented_at(name)
+            test = finished(label, outcome, ended.seconds, message=ended.reason, place=place)
+        yield _in_mode(test, ended.mode)
 
     def _explanation(self, text: str, section: Excerpt) -> None:
         if heading := _HEADING.fullmatch(text):
+            self._explained_last = heading[1]
             self._section = self._explained.setdefault(heading[1], Excerpt())
         else:
             section.add(text + "\n")
+
+    def _explanation_of(self, name: str) -> str:
+        """What the test printed, and not the empty lines that libtest puts around it."""
+        if name not in self._explained:
+            return ""
+        printed = self._explained[name].text().removesuffix("\n")
+        return printed.removesuffix("\n") if name == self._explained_last else printed
 
     # At the end of a suite
 
@@ -127,10 +156,10 @@ class LibtestReader(Lines):
         told = sum(int(number) for number in tally.group(1, 2, 3, 4))
         for name, word in self._hidden():
             if len(self._results) < told and name not in self._results:
-                self._results[name] = (word, "", 0.0)
+                self._results[name] = _Ended(word)
         for name in self._results:
             yield from self._tell(name)
-        words = [word for word, _, _ in self._results.values()]
+        words = [ended.word for ended in self._results.values()]
         if told != len(words) or int(tally[2]) != words.count("FAILED"):
             self._gaps.append(f"a suite counted {told} tests, {tally[2]} failed; {len(words)} were read")
         self._open = False
@@ -176,35 +205,67 @@ class LibtestReader(Lines):
         yield from self._ending(e.SessionFinished(None, self._count, duration=self._seconds))
 
 
-def failed(label: str, seconds: float, printed: str, message: str) -> e.TestFinished:
-    """A failure and what the test printed: output up to the panic, the panic's own words from there."""
-    found = _PANIC.search(printed)
-    at = found.start() if found else 0
-    failure = _failure(printed, message)
+def failed(
+    label: str, seconds: float, printed: str, message: str, place: e.Place | None = None
+) -> e.TestFinished:
+    """A failure and what the test printed: output up to the panic or to the error that it returned, the words
+    of that from there. Both together are the very text that was printed.
+
+    A place is that of a test in documentation: its panics tell of a file that was made for it.
+    """
+    at, failure = _failure(printed, message)
+    failure = replace(failure, place=place or failure.place)
     return finished(
         label,
         Outcome.FAILED,
         seconds,
         message=failure.message,
-        traceback=printed[at:].strip(),
+        traceback=printed[at:],
+        place=place,
         failure=failure,
-        stdout=printed[:at].rstrip("\n"),
+        stdout=printed[:at],
     )
 
 
-def _failure(printed: str, message: str) -> e.Failure:
+def _failure(printed: str, message: str) -> tuple[int, e.Failure]:
+    """With the place in the output where it is told."""
     if found := _PANIC.search(printed):
         rest = printed[found.end() :]
         if at := _PANIC_AT.match(rest):
-            return e.Failure("panic", message or _AFTER.split(rest[at.end() :])[0].strip(), _place(at))
+            return found.start(), _panic(message or _AFTER.split(rest[at.end() :])[0].strip(), at)
         if at := _OLD_PANIC_AT.search(rest):
-            return e.Failure("panic", message or rest[1 : at.start()], _place(at))
-    lines = [line for line in printed.splitlines() if line.strip()]  # an error that the test returned
-    return e.Failure("", message or (lines[-1].removeprefix("note: ") if lines else ""))
+            return found.start(), _panic(message or rest[1 : at.start()], at)
+    if message:  # that it did not panic
+        at = _NOT_AT.search(message)
+        return len(printed), e.Failure("", message, e.Place(at[1], int(at[2])) if at else None)
+    start = 0 if printed.startswith(_RETURNED) else printed.rfind(f"\n{_RETURNED}") + 1
+    lines = [line for line in printed[start:].splitlines() if line.strip()]
+    told = printed[start:].strip() if printed.startswith(_RETURNED, start) else lines[-1] if lines else ""
+    return start, e.Failure("", told.removeprefix("note: "))
 
 
-def _place(at: re.Match[str]) -> e.Place:
-    return e.Place(at[1], int(at[2]))
+def _panic(message: str, at: re.Match[str]) -> e.Failure:
+    """Of two values that should be equal the right one is taken for what was expected, as most people write
+    it; Rust itself does not say."""
+    place = e.Place(at[1], int(at[2]))
+    left, found, right = message.partition("\n  left: ")[2].partition("\n right: ")
+    if not found or not message.startswith(_EQUAL):
+        return e.Failure("panic", message, place)
+    return e.Failure("panic", message, place, expected=right, actual=left.rstrip(","))
+
+
+def _in_mode(test: e.TestFinished, mode: str) -> e.TestFinished:
+    """Tests in documentation may be there to be compiled alone, or not even that."""
+    if mode == "should panic":
+        return replace(test, subtype="should_panic")
+    return replace(test, properties={MODE: mode}) if mode else test
+
+
+def documented_at(name: str) -> e.Place | None:
+    """`src/lib.rs - add (line 3)` is a test in documentation."""
+    file, dash, rest = name.partition(" - ")
+    line = rest.removesuffix(")").rpartition("(line ")[2]
+    return e.Place(file, count_of(line)) if dash and rest.endswith(")") and count_of(line) else None
 
 
 def _behind(text: str) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.outcome import Outcome
@@ -13,6 +14,8 @@ from proctor.wire.report import Lines, decode, finished, text_of
 
 _OUTCOMES = {"ok": Outcome.PASSED, "ignored": Outcome.SKIPPED}
 _MARK = b'{ "type": "'  # as libtest writes it; what a test printed may stand before it on the line
+_LONG = 8 << 20  # bytes; a longer line is what a test printed without end
+_KEPT = 1 << 20  # bytes of its head, and of its tail
 
 
 class _Line(msgspec.Struct):
@@ -29,7 +32,8 @@ class _Line(msgspec.Struct):
     ignored: int = 0
     measured: int = 0
     median: float = 0.0
-    mib_per_second: float | None = None
+    deviation: float = 0.0
+    mib_per_second: float | None = None  # in fact of 10^6 bytes
 
 
 _decoder = msgspec.json.Decoder(_Line)
@@ -46,8 +50,30 @@ class LibtestJsonReader(Lines):
         self._suites = 0
         self._labels: dict[str, str] = {}  # of the suite that is open: names repeat from binary to binary
         self._seconds = 0.0
+        self._head = b""
+        self._left_out = 0  # bytes of the present line, behind its head
+
+    def _hold(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > _LONG:
+            self._shorten(b"".join(self._pieces))
+
+    def _shorten(self, line: bytes) -> None:
+        """Of a line that has no end in sight, the head and the tail are kept."""
+        if not self._left_out:
+            self._head = line[: _border(line, _KEPT)]
+            line = line[len(self._head) :]
+        tail = line[_border(line, max(0, len(line) - _KEPT)) :]
+        self._left_out += len(line) - len(tail)
+        self._pieces, self._size = [tail], len(tail)
 
     def _line(self, line: bytes) -> Iterable[e.Event]:
+        if self._left_out:
+            self._shorten(line)
+            mark = b"\\n[... %d bytes left out ...]\\n" % self._left_out
+            line = b"".join((self._head, mark, *self._pieces))
+            self._pieces, self._size, self._left_out = [], 0, 0
         at = line.find(_MARK)
         start = at if at >= 0 else 0 if line.startswith(b"{") else len(line)
         try:
@@ -102,11 +128,18 @@ class LibtestJsonReader(Lines):
         yield from self._ending(e.SessionFinished(None, self._count, duration=self._seconds))
 
 
+def _border(line: bytes, at: int) -> int:
+    """A place there or a little before it that is not inside of an escape; none is as the line begins."""
+    last = line.rfind(b"\\", max(0, at - len(rb"\u00ff")), at)
+    run = last + 1 - len(line[: last + 1].rstrip(b"\\"))
+    return last if run % 2 else at
+
+
 def _finished(line: _Line, name: str) -> e.TestFinished:
     if line.type == "bench":
-        facts = {"nanoseconds": line.median, "mib_per_second": line.mib_per_second}
-        measured = {key: value for key, value in facts.items() if value is not None}
-        return finished(name, Outcome.PASSED, line.median / 1e9, properties=measured)
+        spread = {"median": line.median, "deviation": line.deviation}
+        measured = finished(name, Outcome.PASSED, line.median / 1e9, properties=spread)
+        return replace(measured, subtype="bench", throughput=line.mib_per_second)
     if line.event == "failed":
         return failed(name, line.exec_time, line.stdout, line.message or line.reason)
     outcome = _OUTCOMES[line.event]

@@ -26,7 +26,11 @@ class LineReader:
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
         self._reader = live_reader(launch.reader)
-        self._places = {test.name: e.Place(test.file, test.line) for test in launch.known}
+        self._known = {test.name: test for test in launch.known}
+        self._places = {test.name: e.Place(test.file, test.line) for test in launch.known if test.file}
+        self._root = launch.root or launch.cwd
+        self._base = launch.base.removesuffix("/")
+        self._announced = False
         self._printed = Excerpt(_COMPLAINED)
         self._begun: set[str] = set()  # tests
         self._listed = False  # the report itself says which tests there are
@@ -41,11 +45,12 @@ class LineReader:
     def feed(self, data: bytes) -> list[e.Event]:
         if self._broken:
             return []
+        opening = self._opening()
         try:
-            return self._named(self._reader.feed(data))
+            return opening + self._named(self._reader.feed(data))
         except StreamError as error:
             self._broken = True
-            return [e.ChannelBroken(str(error))]
+            return [*opening, e.ChannelBroken(str(error))]
 
     def hear(self, stderr: str) -> None:
         self._printed.add(stderr)
@@ -54,11 +59,12 @@ class LineReader:
         """The process is gone. `so_far` holds what was told before."""
         if self._broken:
             return []
+        opening = self._opening()
         try:
-            told = self._named(self._reader.close())
+            closing = self._named(self._reader.close())
         except StreamError as error:
-            told = [e.ChannelBroken(str(error))]
-        told = [*self._missing(exit_status), *told]
+            closing = [e.ChannelBroken(str(error))]
+        told = [*opening, *self._missing(exit_status), *closing]
         gap = next((event for event in told if isinstance(event, e.ChannelBroken)), None)
         if gap is None:
             return told
@@ -68,7 +74,8 @@ class LineReader:
         if running or exit_status is None or exit_status < 0:
             return rest  # a report that ends in the middle: the end of the process says why
         if exit_status and not self._told:
-            return [e.SuiteStarted(self._launch.name, "", 1), self._complaint(gap.reason)]
+            counted = [] if self._launch.listed else [self._suite(1)]
+            return [*rest, *counted, self._complaint(gap.reason)]
         status = f"; the process exited with {exit_status}" if exit_status else ""
         return [*rest, e.ChannelBroken(f"{gap.reason}{status}")]
 
@@ -78,8 +85,28 @@ class LineReader:
         lines = [line for line in said.splitlines() if line.strip()]
         telling = next((line for line in lines if _PLACE.search(line)), lines[-1] if lines else gap)
         at = _PLACE.search(telling)
-        failure = e.Failure("", telling.strip(), e.Place(at[1], int(at[2])) if at else None)
+        message = (
+            lines[0] if telling.lstrip().startswith("-->") else telling
+        )  # an arrow says where, and no more
+        failure = e.Failure("", message.strip(), e.Place(at[1], int(at[2])) if at else None)
         return e.CollectionFailed(self._launch.name, self._inside(failure), said)
+
+    def _opening(self) -> list[e.Event]:
+        """What is known of the suite before it has said anything."""
+        if self._announced:
+            return []
+        self._announced = True
+        found: list[e.Event] = []
+        if self._launch.toolchain:
+            found.append(e.SuiteDescribed(self._root, self._launch.toolchain))
+        if self._launch.listed:
+            found += self._selected(len(self._known))
+            found.append(self._suite(len(self._known)))
+        return found
+
+    def _suite(self, count: int) -> e.SuiteStarted:
+        launch = self._launch
+        return e.SuiteStarted(launch.name, launch.build, count, prefix=launch.prefix)
 
     def _named(self, events: Iterable[e.Event]) -> list[e.Event]:
         found: list[e.Event] = []
@@ -87,8 +114,10 @@ class LineReader:
             if self.stopped and _is_loss(event):
                 continue
             if isinstance(event, e.SuiteStarted):
+                if self._launch.listed:
+                    continue
                 found += self._selected(event.count)
-                event = replace(event, name=self._launch.name)
+                event = self._suite(event.count)
             elif self._launch.prefix:
                 event = relabelled(event, lambda name: self._launch.prefix + name)
             found.append(self._placed(event))
@@ -98,22 +127,21 @@ class LineReader:
         match event:
             case e.TestStarted() | e.TestFinished():
                 self._told = True
+                self._begun.add(event.test)
                 if event.place is None and self._places:
-                    self._begun.add(event.test)
                     event = replace(event, place=self._place(event.test))
-                if isinstance(event, e.TestFinished) and event.failure is not None:
-                    failure = self._inside(event.failure)
-                    if event.outcome is Outcome.CRASH and failure.place is None:
-                        failure = replace(failure, place=event.place)
-                    return replace(event, failure=failure)
+                if isinstance(event, e.TestFinished):
+                    return self._finished(event)
             case e.TestsSelected():
                 self._listed = True
                 places = {test: place for test in event.tests if (place := self._place(test))}
                 return replace(event, places=places | event.places)
             case e.CollectionFailed():
                 self._told = True
-                file = self._relative(event.file)
+                file = event.file.removeprefix(f"{self._root}/")  # or the name of what is no file
                 return replace(event, file=file, failure=self._inside(event.failure))
+            case e.WarningRecorded():
+                return replace(event, file=self._relative(event.file))
             case e.OutputReceived():
                 self._printed.add(event.text)
         return event
@@ -127,6 +155,8 @@ class LineReader:
 
     def _missing(self, exit_status: int | None) -> list[e.Event]:
         """Known tests that would have run, had not the process that runs them died."""
+        if self._launch.listed:
+            return []  # they were told at the start
         cut_short = tuple(getattr(self._reader, "cut_short", ()))
         if self.stopped or exit_status is None or exit_status < 0:
             cut_short = ("",)
@@ -134,18 +164,35 @@ class LineReader:
         missing = {name: self._places[name] for name in names if name not in self._begun}
         return [e.TestsSelected(tuple(missing), places=missing)] if missing else []
 
+    def _finished(self, event: e.TestFinished) -> e.TestFinished:
+        known = self._known.get(event.test)
+        if known is not None and known.subtype and not event.subtype:
+            event = replace(event, subtype=known.subtype)
+        if event.failure is None:
+            return event
+        phases = tuple(
+            replace(phase, failure=self._inside(phase.failure)) if phase.failure else phase
+            for phase in event.phases
+        )
+        failure = self._inside(event.failure)
+        if event.outcome is Outcome.CRASH and failure.place is None:
+            failure = replace(failure, place=event.place)
+        return replace(event, failure=failure, phases=phases)
+
     def _inside(self, failure: e.Failure) -> e.Failure:
         place = failure.place
-        if place is None or not place.file.startswith("/"):
+        if place is None:
             return failure
         return replace(failure, place=e.Place(self._relative(place.file), place.line))
 
     def _relative(self, file: str) -> str:
-        return file.removeprefix(f"{self._launch.cwd}/")
+        """As seen from the project, if it is in there."""
+        whole = f"{self._base}/{file}" if self._base and file and not file.startswith("/") else file
+        return whole.removeprefix(f"{self._root}/")
 
     def _selected(self, count: int) -> list[e.Event]:
         """The tests that were seen before the start are those that run if there are as many."""
-        names = () if self._listed else tuple(self._places)
+        names = () if self._listed else tuple(self._known)
         sure = self._begun <= {*names} and all(name.startswith(self._launch.prefix) for name in names)
         return [e.TestsSelected(names, places=self._places)] if sure and 0 < len(names) == count else []
 

@@ -97,7 +97,7 @@ class StrictStream:
         tests = dict.fromkeys((*result.own_selected(), *event.not_run))
         missing = [self._not_run(test) for test in tests if test not in self._seen]
         why = self._explanation(event, result)
-        if result.source == Voice.BUILD and not (self._held or why):
+        if result.source == Voice.BUILD and self._written is None and not (self._held or why):
             return []  # a build that went well is no suite
         found: list[Object] = []
         if self._suite is None:

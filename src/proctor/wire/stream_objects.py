@@ -21,6 +21,8 @@ def suite_object(suite: e.SuiteStarted, result: Result) -> Object:
     extra: Object = {"proctor": {"rev": REVISION}, "run": result.run.run_id, "runner": runner}
     if toolchain:
         extra["toolchain"] = toolchain
+    if suite.prefix:
+        extra["prefix"] = suite.prefix
     if filtered_out := suite.filtered_out or len(result.own_deselected()):
         extra["filtered_out"] = filtered_out
     return {

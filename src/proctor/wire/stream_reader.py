@@ -135,7 +135,11 @@ class _Suite:
             found.append(self._warn(self._first, "the suite does not say its count"))
         found.append(
             e.SuiteStarted(
-                suite.text("name"), build, suite.count("count") or 0, extra.count("filtered_out") or 0
+                suite.text("name"),
+                build,
+                suite.count("count") or 0,
+                extra.count("filtered_out") or 0,
+                extra.text("prefix"),
             )
         )
         return self._entries(found)

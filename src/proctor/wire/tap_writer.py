@@ -51,7 +51,7 @@ def _point(number: int, test: e.TestFinished) -> bytes:
         values["location"] = str(test.place)
     if test.seconds:
         values["duration_ms"] = test.seconds * 1000
-    values["traceback"] = test.traceback or ""
+    values["traceback"] = (test.traceback or "").rstrip("\n")
     values["stdout"], values["stderr"] = tell.stdout(test), tell.stderr(test)
     return _text(test.outcome not in _NOT_OK, number, test.test, f"{directive} {reason}".strip(), values)
 

@@ -9,6 +9,7 @@ from functools import partial
 import msgspec
 
 from proctor import events as e
+from proctor.launch import Voice
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.result import Result
 
@@ -77,6 +78,8 @@ def groups(result: Result) -> Iterator[Group]:
             places,
         )
     for suite in result.suites:
+        if suite.entered.source == Voice.BUILD and suite.finished.outcome is RunOutcome.PASSED:
+            continue  # a build that went well is no suite
         errors = result.collection_errors[suite.begin.collection_errors : suite.end.collection_errors]
         yield Group(
             suite.entered.name,
