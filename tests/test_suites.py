@@ -115,6 +115,16 @@ def test_a_target_that_nobody_owns_is_refused(mixed):
     assert "'tests/nothing.txt' is no test of pytest, command, tap" in ran.err
 
 
+def test_a_kind_that_cannot_run_here_is_left_out_and_told(mixed):
+    ran = run_suite(mixed, "--format", "agent", "-m", "not slow", "-k", "test_one")
+    asked = run_suite(mixed, "--runner", "pytest,tap", "-m", "not slow")
+    alone = run_suite(mixed, "--runner", "tap", "-m", "not slow")
+
+    assert "note: tap tests were not run: " in ran.out
+    assert "1 passed" in ran.out
+    assert (asked.code, alone.code) == (4, 4)
+
+
 def test_the_settings_choose_the_runner(mixed):
     text = (mixed / "proctor.toml").read_text()
     (mixed / "proctor.toml").write_text(f'runner = "tap"\n{text}')

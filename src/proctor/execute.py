@@ -72,6 +72,8 @@ def execute(
             first = prepared.suites[0]
             begun = living.enter_context(start(first.launches[0])) if _is_process(first) else None
             run = Running(_started(spec, prepared, run_id), sinks, shelf, result_lines, since)
+            for notice in prepared.notices:
+                run.publish(e.Noticed(notice))
             crew = living.enter_context(_Crew(run, spec, prepared, stop, start))
             crew.perform(begun)
         result = run.close()

@@ -24,6 +24,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
     suites: tuple[Suite, ...]
     limits: Limits = Limits()
+    notices: tuple[str, ...] = ()  # what the reader should know about the plan
 
     @property
     def runner(self) -> str:
@@ -52,6 +53,7 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
             dict.fromkeys((*chosen, *(name for t in spec.selection.targets for name in table.named(t))))
         )
     found: list[Suite] = []
+    left_out: dict[str, UsageError] = {}
     for name, targets in _shares(spec, chosen).items():
         selection = msgspec.structs.replace(spec.selection, targets=targets)
         part = msgspec.structs.replace(spec, runner=name, selection=selection)
@@ -62,8 +64,16 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
             if asked or not name or not table.load(name).detect(Path(spec.root)):
                 raise
             plan = _plan(name, msgspec.structs.replace(part, runner=name), python, environ)
+        except UsageError as error:
+            if asked or targets or name == table.USUAL:
+                raise
+            left_out[name] = error  # its tool is not here, or has no such option; others may go on
+            continue
         found += suites(name, plan)
-    return Prepared(tuple(found), settings.limits)
+    if left_out and not found:
+        raise next(iter(left_out.values()))
+    notices = tuple(f"{name} tests were not run: {error}" for name, error in left_out.items())
+    return Prepared(tuple(found), settings.limits, notices)
 
 
 def runners(asked: str, root: Path, settings: Settings) -> tuple[str, ...]:
