@@ -1,5 +1,6 @@
 PYTHON ?= python3
-TESTS ?= -n auto --dist worksteal
+# One more than there are processors, because some tests wait for clocks.
+TESTS ?= -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import proctor_testing
 import pytest
 from proctor_testing import Ran, proctor, write_project
 
-CACHE = Path(__file__).parent.parent / ".cache" / "npm"
+CACHE = proctor_testing.CACHE / "npm"
 PACKAGES = {"node": (), "vitest": ("vitest@4.1.12",), "jest": ("jest@30.5.2",)}
 HEADS = {
     "node": "const {test, describe, it} = require('node:test');\n",
@@ -24,7 +25,7 @@ HEADS = {
 
 
 def node_modules(*packages: str) -> Path:
-    """A directory with these packages; installed once and kept in `.cache/`."""
+    """A directory with these packages; installed once and kept in the user's cache."""
     if shutil.which("npm") is None:
         pytest.skip("no npm on this machine")
     home = CACHE / hashlib.sha256(" ".join(packages).encode()).hexdigest()[:16]

@@ -29,6 +29,10 @@ SCRUBBED = (
 )
 
 
+#: What tests install is the same for every clone: real tools, in environments of their own.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "proctor-tests"
+
+
 @dataclass(frozen=True)
 class Ran:
     """A proctor process that has ended."""
@@ -112,13 +116,13 @@ def interpreters() -> dict[str, str]:
 
 
 def environment(python: str, requirements: Sequence[str]) -> str:
-    """The interpreter of a virtual environment with these packages; made once and kept in `.cache/`."""
+    """The interpreter of a virtual environment with these packages; made once, kept in the user's cache."""
     import fcntl
     import hashlib
     import shutil
 
     key = hashlib.sha256(json.dumps([python, *requirements]).encode()).hexdigest()[:16]
-    home = Path(__file__).parent.parent / ".cache" / "environments" / key
+    home = CACHE / "environments" / key
     made = home / "bin" / "python"
     if not (home / ".ready").exists():
         home.parent.mkdir(parents=True, exist_ok=True)

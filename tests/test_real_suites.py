@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor_testing import GUARD, clean_environment, document_of, environment
+from proctor_testing import CACHE, GUARD, clean_environment, document_of, environment
 
-SOURCES = Path(__file__).parent.parent / ".cache" / "sources"
+SOURCES = CACHE / "sources"
 LIBRARIES = {  # what is to run: a part, where the whole takes long
     "attrs==25.3.0": ["tests", "--ignore=tests/test_make.py", "--ignore=tests/test_funcs.py"],
     "blinker==1.9.0": [],

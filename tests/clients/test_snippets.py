@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from channel_testing import Listener
-from proctor_testing import GUARD, clean_environment, environment
+from proctor_testing import CACHE, GUARD, clean_environment, environment
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "clients.md"
 BLOCK = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -156,7 +156,7 @@ def go() -> str:
 
 
 def test_go_reports_any_name(listener, snippet, tmp_path):
-    cache = PAGE.parent.parent.parent / ".cache" / "go"
+    cache = CACHE / "go"
     environ = clean_environment(GOCACHE=str(cache), GOPATH=str(cache / "path"), GOFLAGS="", GOTELEMETRY="off")
     build = [go(), "build", "-o", str(tmp_path / "report"), snippet("report.go")]
     subprocess.run(build, check=True, cwd=tmp_path, env=environ, timeout=600)

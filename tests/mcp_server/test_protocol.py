@@ -165,7 +165,7 @@ def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era):
         ("execute_tests", {"keywords": "a\0--pdb"}, ["keywords: has a NUL"]),
         ("execute_tests", {"project": "a\0b"}, ["project: has a NUL"]),
         ("get_test", {"run_id": "last", "node_id": "a\0b"}, ["node_id: has a NUL"]),
-        ("execute_tests", {"runner": "ruby"}, ["runner: ", "pytest, command"]),
+        ("execute_tests", {"runner": "ruby"}, ["runner: ", "pytest, unittest, command"]),
         ("execute_tests", {"project": ".."}, ["project: ", "outside"]),
         ("execute_tests", {"project": "nowhere"}, ["project: ", "no such directory"]),
         ("execute_tests", {"python": "/bin/sh"}, ["python: ", "no interpreter of this project"]),

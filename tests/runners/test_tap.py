@@ -8,10 +8,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import proctor_testing
 import pytest
 from proctor_testing import clean_environment, outcomes, proctor, write_project
 
-CACHE = Path(__file__).parent.parent.parent / ".cache" / "bats"
+CACHE = proctor_testing.CACHE / "bats"
 
 SHOP = """
     setup() { echo "in setup"; }

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
-from proctor_testing import GUARD
+from proctor_testing import CACHE, GUARD
 from report_testing import outcomes, read, report, result_of
 
 from proctor import events as e
@@ -179,7 +179,7 @@ def test_lxml_finds_a_case_for_each_test_with_its_texts(result):
 @pytest.fixture(scope="module")
 def ctrf_schema():
     """The schema that CTRF's own package brings."""
-    home = Path(__file__).parent.parent.parent / ".cache" / "ctrf"
+    home = CACHE / "ctrf"
     archive = home / "ctrf-0.3.0.tgz"
     if not archive.exists():
         home.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from importlib.util import find_spec
@@ -84,9 +85,12 @@ def _serve(parsed: argparse.Namespace, roots: list[Path], pythons: list[str]) ->
     if parsed.token_file and not parsed.http:
         raise UsageError("--token-file is for HTTP; `--http HOST:PORT` serves over it")
 
+    gc.disable()  # all that is loaded stays; there is nothing to collect
     from proctor.mcp_server import server
     from proctor.mcp_server.places import Places
 
+    gc.freeze()
+    gc.enable()
     serve: server.Serve = server.over_stdio
     if parsed.http:
         from proctor.mcp_server.over_http import listen
