@@ -633,7 +633,7 @@ def waiting(place: Place, before: str = "pass") -> subprocess.Popen[bytes]:
 def test_nothing_survives_the_sudden_death_of_proctor_and_what_it_knew_is_on_disk(place):
     process = waiting(place)
     events = place.run_directory() / "events.jsonl"
-    until(lambda: b"test_waits" in events.read_bytes(), "the tests were not recorded")
+    until(lambda: b'"status":"ok"' in events.read_bytes(), "the first test was not recorded")
     assert len(place.alive()) >= 4  # proctor, supervisor, pytest, daemon
 
     process.kill()
