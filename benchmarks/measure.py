@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import statistics
 import subprocess
@@ -68,24 +67,6 @@ def spend(command: Sequence[str], cwd: Path, **environ: str) -> Spent:
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(command)} exited with {process.returncode}")
     return Spent(usage.ru_utime + usage.ru_stime, time.perf_counter() - started, usage.ru_maxrss << 10)
-
-
-def instructions(command: Sequence[str], cwd: Path, *descriptors: int, **environ: str) -> int:
-    """What one run executes, counted by valgrind: the same each time, whatever else the machine does."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
-    counter = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-    done = subprocess.run(
-        [*counter, *command],
-        cwd=cwd,
-        env={**clean, "PYTHONHASHSEED": "0", **environ},
-        pass_fds=descriptors,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    (found,) = re.findall(r"I\s+refs:\s+([0-9,]+)", done.stderr)
-    return int(found.replace(",", ""))
 
 
 def spending(commands: dict[str, list[str]], cwd: Path) -> dict[str, Run]:

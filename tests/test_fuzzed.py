@@ -15,7 +15,7 @@ sys.path.append(str(FUZZ))
 from seeds import seeds  # noqa: E402
 from targets import TARGETS  # noqa: E402
 
-FOUND = [path for path in sorted((FUZZ / "found").iterdir()) if path.name != ".gitkeep"]
+FOUND = sorted((FUZZ / "found").iterdir())
 
 
 @pytest.mark.parametrize("name", TARGETS)

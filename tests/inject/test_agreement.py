@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import proctor
-from proctor import agent_mode, failure_row
+from proctor import agent_mode, config, failure_row
+from proctor.errors import ConfigError
 from proctor.process import supervise
 from proctor.runners import pytest_suite
 from proctor.wire import session
@@ -48,6 +51,15 @@ def test_the_installed_plugin_stands_down_for_the_injected_one_and_has_the_usual
         "failure_rows": (failure_row.ROWS, 1),
         "failure_length": (failure_row.LENGTH, failure_row.LEAST_LENGTH),
     }
+
+
+def test_proctor_and_the_plugin_accept_the_same_settings(tmp_path):
+    for name, (_, least) in constants(INSTALLED)["SETTINGS"].items():
+        (tmp_path / "proctor.toml").write_text(f"{name} = {least}\n")
+        config.load(tmp_path)
+        (tmp_path / "proctor.toml").write_text(f"{name} = {least - 1}\n")
+        with pytest.raises(ConfigError, match=f"at least {least}"):
+            config.load(tmp_path)
 
 
 def test_every_variable_of_the_channel_is_taken_out_by_the_reporters():

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from javascript_testing import HEADS, found, project, run, run_raw
+from javascript_testing import HEADS, found, node_modules, project, run, run_raw
 from proctor_testing import outcomes, proctor, write_project
 
 from proctor.runners import javascript, jest, node, vitest
@@ -347,3 +347,27 @@ def test_names_become_patterns_that_match_nothing_else() -> None:
     assert pattern.match("c")
     assert not pattern.match("a b (1+1) [x] and more")
     assert not pattern.match("cc")
+
+
+@pytest.mark.parametrize("tool", ["jest", "vitest"])  # node takes words only
+def test_keywords_may_be_an_expression(tmp_path: Path, tool: str) -> None:
+    text = """
+        describe('net', () => { test('fast', () => {}); test('slow', () => {}); });
+        test('disk', () => {});
+    """
+    root = project(tmp_path, tool, {"a.test.js": text})
+
+    assert outcomes(run(root, tool, "-k", "net and not SLOW or disk")) == {
+        "a.test.js::net > fast": "passed",
+        "a.test.js::disk": "passed",
+    }
+
+
+@pytest.mark.parametrize(("tool", "older"), [("jest", "jest@29.7.0"), ("vitest", "vitest@3.2.4")])
+def test_an_older_tool_is_heard_as_well(tmp_path: Path, tool: str, older: str) -> None:
+    text = "test('x', () => {});\ntest('y', () => process.abort());\n"
+    root = project(tmp_path, tool, {"a.test.js": text})
+    (root / "node_modules").unlink()
+    (root / "node_modules").symlink_to(node_modules(older))
+
+    assert outcomes(run(root, tool)) == {"a.test.js::x": "passed", "a.test.js::y": "crash"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from javascript_testing import found, node_modules, project, run, run_raw
+from javascript_testing import found, project, run, run_raw
 from proctor_testing import outcomes, write_project
 
 from proctor.errors import UsageError
@@ -119,29 +119,6 @@ def test_more_than_one_failure_cannot_be_waited_for(tmp_path: Path) -> None:
 
     assert ran.code == 4
     assert "-x stops it after the first" in ran.err
-
-
-def test_keywords_may_be_an_expression(tmp_path: Path) -> None:
-    text = """
-        describe('net', () => { test('fast', () => {}); test('slow', () => {}); });
-        test('disk', () => {});
-    """
-
-    assert outcomes(of(tmp_path, text, "-k", "net and not SLOW or disk")) == {
-        "a.test.js::net > fast": "passed",
-        "a.test.js::disk": "passed",
-    }
-
-
-def test_an_older_jest(tmp_path: Path) -> None:
-    root = project(
-        tmp_path, "jest", {"a.test.js": "test('x', () => {});\ntest('y', () => process.abort());\n"}
-    )
-    (root / "node_modules").unlink()
-    (root / "node_modules").symlink_to(node_modules("jest@29.7.0"))
-    document = run(root, "jest")
-
-    assert outcomes(document) == {"a.test.js::x": "passed", "a.test.js::y": "crash"}
 
 
 @pytest.mark.parametrize(

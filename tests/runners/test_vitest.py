@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from javascript_testing import found, node_modules, project, run
+from javascript_testing import found, project, run
 from proctor_testing import outcomes, proctor, write_project
 
 from proctor.errors import UsageError
@@ -135,29 +135,6 @@ def test_the_same_file_in_two_projects_has_two_results(tmp_path: Path) -> None:
     root = project(tmp_path, "vitest", {"a.test.js": "test('x', () => {});\n", "vitest.config.js": config})
 
     assert outcomes(run(root, "vitest")) == {"a.test.js::x": "passed", "a.test.js::x#2": "passed"}
-
-
-def test_keywords_may_be_an_expression(tmp_path: Path) -> None:
-    text = """
-        describe('net', () => { test('fast', () => {}); test('slow', () => {}); });
-        test('disk', () => {});
-    """
-
-    assert outcomes(of(tmp_path, text, "-k", "net and not SLOW or disk")) == {
-        "a.test.js::net > fast": "passed",
-        "a.test.js::disk": "passed",
-    }
-
-
-def test_an_older_vitest(tmp_path: Path) -> None:
-    root = project(
-        tmp_path, "vitest", {"a.test.js": "test('x', () => {});\ntest('y', () => process.abort());\n"}
-    )
-    (root / "node_modules").unlink()
-    (root / "node_modules").symlink_to(node_modules("vitest@3.2.4"))
-    document = run(root, "vitest")
-
-    assert outcomes(document) == {"a.test.js::x": "passed", "a.test.js::y": "crash"}
 
 
 @pytest.mark.parametrize(
