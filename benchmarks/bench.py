@@ -21,7 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from channel import bench_channel
+from growth import bench_growth
 from index import bench_index
+from log import bench_log
 from measure import (
     CACHE,
     REPOSITORY,
@@ -170,6 +172,8 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "channel": ("The control channel", bench_channel),
     "index": ("The failure index", bench_index),
     "start": ("Start-up", bench_start),
+    "log": ("The event log", bench_log),
+    "growth": ("Cost against size", bench_growth),
     "tokens": ("Tokens", bench_tokens),
     "mcp": ("The MCP server", bench_servers),
     "life": ("The MCP server during a run", bench_life),
