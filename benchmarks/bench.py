@@ -1,6 +1,6 @@
 """What proctor costs, as ratios to what was measured beside it in the same minutes.
 
-    python benchmarks/bench.py [--quick] [--only run,plugin,channel,index,start,tokens,mcp,life]
+    python benchmarks/bench.py [--quick] [--only NAME,NAME…]
 
 Everything is interleaved: one round runs each command once, and the median over the rounds counts. CPU is
 user plus system time of the command and of everything it waited for; wall time is given for completeness,
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from answers import bench_answers
 from channel import bench_channel
 from growth import bench_growth
 from index import bench_index
@@ -175,6 +176,7 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "log": ("The event log", bench_log),
     "growth": ("Cost against size", bench_growth),
     "tokens": ("Tokens", bench_tokens),
+    "answers": ("Answers", bench_answers),
     "mcp": ("The MCP server", bench_servers),
     "life": ("The MCP server during a run", bench_life),
 }
