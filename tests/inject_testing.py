@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from proctor_testing import GUARD, Ran, clean_environment, environment, interpreters
+from proctor_testing import GUARD, Ran, clean_environment, environment, interpreters, project_python
 
 import proctor
 
@@ -44,10 +43,10 @@ VERSIONS = [
 each_version = pytest.mark.parametrize("version", VERSIONS, ids=str)
 
 
-def plain(root: Path, *arguments: str, python: str = sys.executable, **more: str) -> Ran:
+def plain(root: Path, *arguments: str, python: str = "", **more: str) -> Ran:
     """pytest itself, with our plugin beside it; `more` is added to an environment without agents."""
     done = subprocess.run(
-        [python, "-m", "pytest", *QUIET, "-p", "proctor_pytest", *arguments],
+        [python or project_python(), "-m", "pytest", *QUIET, "-p", "proctor_pytest", *arguments],
         cwd=root,
         env=clean_environment(PYTHONPATH=str(SOURCE), **more),
         stdin=subprocess.DEVNULL,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
-from proctor_testing import GUARD, clean_environment, command, processes_with
+from proctor_testing import GUARD, clean_environment, command, processes_with, project_python
 
 Value = TypeVar("Value")
 
@@ -79,8 +78,8 @@ def text_of(result: CallToolResult) -> str:
 
 
 def stdio(root: Path, *options: str, without_python: bool = False, **environ: str) -> StdioServerParameters:
-    """`proctor mcp` for that project, with this interpreter's pytest unless the options name another."""
-    python = () if without_python or "--python" in options else ("--python", sys.executable)
+    """`proctor mcp` for that project, with the pytest of all projects unless the options name another."""
+    python = () if without_python or "--python" in options else ("--python", project_python())
     first, *rest = command("mcp", "--root", str(root), *python, *options)
     return StdioServerParameters(command=first, args=rest, env=clean_environment(**environ), cwd=str(root))
 

@@ -26,6 +26,7 @@ from proctor_testing import (
     document_of,
     outcomes,
     processes_with,
+    project_python,
     run_suite,
     write_project,
 )
@@ -67,7 +68,7 @@ class Place:
     def start(self, *arguments: str, stdout: Any = subprocess.PIPE) -> subprocess.Popen[bytes]:
         """`proctor run` under way."""
         return subprocess.Popen(
-            command("run", "--python", sys.executable, "--format", "json", *arguments),
+            command("run", "--python", project_python(), "--format", "json", *arguments),
             cwd=self.root,
             env=clean_environment(**self.environ),
             stdin=subprocess.DEVNULL,
@@ -498,7 +499,7 @@ def test_a_read_only_project_is_kept_in_the_cache(place, kept_elsewhere):
         pytest.skip("needs the right to mount: root may write to what only its mode protects")
     place.write(test_a="def test_a(): pass\n")
     read_only = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && cd "$0" && exec "$@"'
-    arguments = command("run", "--python", sys.executable, "--format", "json")
+    arguments = command("run", "--python", project_python(), "--format", "json")
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", read_only, str(place.root), *arguments],
         env=clean_environment(**place.environ),
@@ -526,7 +527,7 @@ def test_another_user_who_may_not_write_gets_a_run_in_the_cache():
         os.chown(cache, 65534, 65534)
         more = {"XDG_CACHE_HOME": str(cache), "HOME": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
-            [*become, *command("run", "--python", sys.executable, "--format", "json")],
+            [*become, *command("run", "--python", project_python(), "--format", "json")],
             cwd=root,
             env=clean_environment(**more),
             stdin=subprocess.DEVNULL,

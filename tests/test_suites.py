@@ -9,7 +9,7 @@ import types
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from proctor_testing import clean_environment, outcomes, proctor, run_suite, write_project
+from proctor_testing import clean_environment, outcomes, proctor, project_python, run_suite, write_project
 
 from proctor import events as e
 from proctor.execute import execute
@@ -143,7 +143,7 @@ def test_only_what_failed_runs_again_in_every_suite(mixed):
 
 
 def test_what_there_is_to_run_is_one_list(mixed):
-    ran = proctor("discover", "--python", sys.executable, "--format", "json", cwd=mixed)
+    ran = proctor("discover", "--python", project_python(), "--format", "json", cwd=mixed)
 
     found = [test["node_id"] for test in json.loads(ran.out)["tests"]]
     assert found == ["tests/test_a.py::test_one", "tests/test_a.py::test_two", "/good", "/bad", "t/shell.t"]

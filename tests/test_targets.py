@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -50,7 +49,7 @@ def test_the_command_that_repeats_a_failure_works_below_pytests_root(tmp_path):
 
 def test_an_agent_gives_back_the_ids_that_it_was_told(tmp_path):
     below = _project_below_its_root(tmp_path)
-    with talk(below, "--python", sys.executable) as client:
+    with talk(below) as client:
         (told,) = client.document("execute_tests", failfast=True)["tests"]
         again = client.document("execute_tests", targets=[told["node_id"]])
 

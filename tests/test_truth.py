@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 
 import pytest
-from proctor_testing import GUARD, clean_environment, command, document_of, outcomes, run_suite, write_project
+from proctor_testing import (
+    GUARD,
+    clean_environment,
+    command,
+    document_of,
+    outcomes,
+    project_python,
+    run_suite,
+    write_project,
+)
 
 BEFORE = "def test_first(): pass\n\n\ndef test_second(): pass\n\n\n"
 AFTER = "\n\ndef test_later(): pass\n\n\ndef test_last(): pass\n"
@@ -305,7 +313,7 @@ def test_killing_pytest_from_outside_keeps_what_was_reported(tmp_path):
     os.mkfifo(fifo)
     body = f"    open({str(fifo)!r}, 'w').write(str(os.getpid()))\n    signal.pause()"
     root = suite(tmp_path, body)
-    arguments = command("run", "--python", sys.executable, "--format", "json")
+    arguments = command("run", "--python", project_python(), "--format", "json")
     process = subprocess.Popen(arguments, cwd=root, env=clean_environment(), stdout=subprocess.PIPE)
     os.kill(int(fifo.read_text()), signal.SIGKILL)
     out, _ = process.communicate(timeout=GUARD)

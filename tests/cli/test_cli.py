@@ -8,7 +8,16 @@ import subprocess
 import sys
 
 import pytest
-from proctor_testing import GUARD, clean_environment, command, document_of, proctor, run_suite, write_project
+from proctor_testing import (
+    GUARD,
+    clean_environment,
+    command,
+    document_of,
+    proctor,
+    project_python,
+    run_suite,
+    write_project,
+)
 
 SUITE = {
     "test_a.py": """
@@ -236,7 +245,7 @@ def test_keep_runs_bounds_the_archive(tmp_path):
 
 
 def test_discover_shows_a_tree_with_lines_and_markers(tmp_path):
-    ran = proctor("discover", "--python", sys.executable, cwd=write_project(tmp_path, SUITE))
+    ran = proctor("discover", "--python", project_python(), cwd=write_project(tmp_path, SUITE))
 
     assert ran.code == 0
     assert ran.out == "test_a.py\n  test_pass :3\n  test_fail :4 @slow\n2 tests\n"
@@ -249,7 +258,7 @@ def test_discover_in_pages_and_beside_a_broken_file(tmp_path):
     ran = proctor(
         "discover",
         "--python",
-        sys.executable,
+        project_python(),
         "--format",
         "json",
         "--offset",
@@ -271,17 +280,17 @@ def test_discover_in_pages_and_beside_a_broken_file(tmp_path):
     (error,) = found["collection_errors"]
     assert error["file"] == "test_bad.py"
     assert "nowhere" in error["message"]
-    past = proctor("discover", "--python", sys.executable, "--format", "json", "--offset", "9999", cwd=root)
+    past = proctor("discover", "--python", project_python(), "--format", "json", "--offset", "9999", cwd=root)
     assert past.document["tests"] == []
 
 
 def test_doctor_says_what_would_be_used_and_why(tmp_path):
     root = write_project(tmp_path, SUITE)
 
-    ran = proctor("doctor", "--python", sys.executable, cwd=root, environ=clean_environment(CLAUDECODE="1"))
+    ran = proctor("doctor", "--python", project_python(), cwd=root, environ=clean_environment(CLAUDECODE="1"))
 
     assert ran.code == 0
-    assert f"chosen: {sys.executable}" in ran.out
+    assert f"chosen: {project_python()}" in ran.out
     assert "* explicit" in ran.out
     assert "agent mode: on (CLAUDECODE is set)" in ran.out
     assert not (root / ".proctor").exists()
@@ -332,7 +341,7 @@ def test_tests_see_none_of_our_variables_but_the_runs_tag(tmp_path):
 def test_a_low_limit_on_descriptors_does_not_silence_the_report(tmp_path):
     root = write_project(tmp_path, SUITE)
     limited = ["sh", "-c", 'ulimit -n 64 && exec "$@"', "sh"]
-    run = command("run", "--python", sys.executable, "--format", "agent")
+    run = command("run", "--python", project_python(), "--format", "agent")
     done = subprocess.run(
         [*limited, *run], cwd=root, env=clean_environment(), timeout=GUARD, capture_output=True
     )
@@ -344,7 +353,7 @@ def test_a_reader_that_goes_away_does_not_make_noise(tmp_path):
 
     root = write_project(tmp_path, SUITE)
     process = subprocess.Popen(
-        command("run", "--python", sys.executable, "--format", "events"),
+        command("run", "--python", project_python(), "--format", "events"),
         cwd=root,
         env=clean_environment(),
         stdout=subprocess.PIPE,
@@ -388,7 +397,7 @@ def test_the_live_view_on_a_real_terminal(tmp_path):
     root = write_project(tmp_path, SUITE)
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        command("run", "--python", sys.executable),
+        command("run", "--python", project_python()),
         cwd=root,
         env=clean_environment(TERM="xterm-256color", COLUMNS="100", LINES="30"),
         stdin=subprocess.DEVNULL,

@@ -9,7 +9,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from proctor_testing import GUARD, clean_environment, command, proctor
+from proctor_testing import GUARD, clean_environment, command, proctor, project_python
 from report_testing import FOREIGN, REPORTS
 
 TARGETS = ("json", "stream", "events", "junit", "ctrf", "tap")
@@ -187,7 +187,7 @@ def project(tmp_path_factory):
     )
     forms = ("json", "events", "stream", "results", "junit", "ctrf", "tap")
     wishes = [f"-o{form}=out.{form}" for form in forms]
-    ran = proctor("run", "--python", sys.executable, *wishes, cwd=root)
+    ran = proctor("run", "--python", project_python(), *wishes, cwd=root)
     assert ran.code == 1
     return root
 

@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 from proctor_streams import BUILD, STARTED, Recorder, case, final, objects, suite, violations, written
-from proctor_testing import GUARD, clean_environment, command, proctor, run_suite, write_project
+from proctor_testing import (
+    GUARD,
+    clean_environment,
+    command,
+    proctor,
+    project_python,
+    run_suite,
+    write_project,
+)
 
 from proctor import events as e
 from proctor.outcome import Outcome
@@ -120,7 +128,7 @@ def test_the_stream_of_a_run_that_took_too_long(tmp_path):
 def test_the_stream_of_a_run_that_was_stopped(tmp_path, name, outcome):
     write_project(tmp_path, {"test_a.py": SIGNAL_US.format(name=name)})
     start = ["sh", "-c", 'PROCTOR_PID=$$ exec "$@"', "sh"]  # the shell's number becomes proctor's
-    arguments = command("run", "--python", sys.executable, "--format", "stream")
+    arguments = command("run", "--python", project_python(), "--format", "stream")
     done = subprocess.run(
         [*start, *arguments],
         cwd=tmp_path,

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from inject_testing import QUIET, SOURCE, VERSIONS, Version, each_version, plain, text_of
-from proctor_testing import GUARD, clean_environment, document_of, run_suite, write_project
+from proctor_testing import GUARD, clean_environment, document_of, project_python, run_suite, write_project
 
 from proctor.agent_mode import FALSE, STRONG, VALUES, WEAK
 from proctor.failure_row import CLOSE, OPEN, Row, decode
@@ -336,7 +336,7 @@ def test_a_conftest_that_cannot_be_loaded_has_a_row(tmp_path, version, workers):
 
 def test_a_conftest_that_cannot_be_loaded_comes_before_its_row_in_one_stream(tmp_path):
     write_project(tmp_path, {"conftest.py": "import nowhere_at_all\n"})
-    command = [sys.executable, "-m", "pytest", "-p", "proctor_pytest"]
+    command = [project_python(), "-m", "pytest", "-p", "proctor_pytest"]
     done = subprocess.run(
         command,
         cwd=tmp_path,
@@ -414,7 +414,7 @@ def test_every_variable_counts_in_the_plugin_as_it_does_in_proctor():
 @pytest.mark.parametrize(("name", "printed"), [("CLAUDECODE", True), ("ZED_TERM", False)])
 def test_on_a_terminal_only_a_strong_variable_counts(tmp_path, name, printed):
     write_project(tmp_path, ONE_FAILS)
-    command = [sys.executable, "-m", "pytest", *QUIET, "-p", "proctor_pytest"]
+    command = [project_python(), "-m", "pytest", *QUIET, "-p", "proctor_pytest"]
 
     text = on_a_terminal(command, tmp_path, clean_environment(PYTHONPATH=str(SOURCE), **{name: "1"}))
 
@@ -467,7 +467,7 @@ def test_people_see_the_same_bytes_with_and_without_us_and_agents_more_at_the_en
 
 
 def test_people_at_a_terminal_see_the_same_bytes_too(small):
-    bare = [sys.executable, "-m", "pytest", *QUIET, "-p", "no:proctor_pytest"]
+    bare = [sys.executable, "-m", "pytest", *QUIET, "-p", "no:proctor_pytest"]  # where it is installed
     ours = [sys.executable, "-m", "pytest", *QUIET, "-p", "proctor_pytest"]
     environ = clean_environment(TERM="xterm", COLUMNS="80")
 
@@ -536,7 +536,7 @@ def test_an_index_that_cannot_be_loaded_costs_a_line_and_not_the_run(tmp_path):
     shutil.copy(SOURCE / "proctor_pytest.py", tmp_path)
     (tmp_path / "proctor").mkdir()
     shutil.copy(SOURCE / "proctor" / "agent_mode.py", tmp_path / "proctor")
-    command = [sys.executable, "-m", "pytest", *QUIET, "-p", "proctor_pytest"]
+    command = [project_python(), "-m", "pytest", *QUIET, "-p", "proctor_pytest"]
 
     done = subprocess.run(
         command,
@@ -555,7 +555,7 @@ def test_an_index_that_cannot_be_loaded_costs_a_line_and_not_the_run(tmp_path):
 def test_under_proctor_the_installed_plugin_stands_down(tmp_path):
     write_project(tmp_path, {**ONE_FAILS, "pytest.ini": "[pytest]\naddopts = -p proctor_pytest\n"})
 
-    document = document_of(tmp_path, **AGENT)
+    document = document_of(tmp_path, python=sys.executable, **AGENT)
 
     assert document["outcome"] == "failed"
     assert OPEN not in document["text_output"]

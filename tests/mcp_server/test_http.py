@@ -9,13 +9,20 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import uuid
 from contextlib import contextmanager
 
 import pytest
 from mcp_testing import Talk, until
-from proctor_testing import GUARD, clean_environment, command, processes_with, proctor, write_project
+from proctor_testing import (
+    GUARD,
+    clean_environment,
+    command,
+    processes_with,
+    proctor,
+    project_python,
+    write_project,
+)
 
 TOKEN = "a-token-of-some-length"
 FILES = {
@@ -41,7 +48,7 @@ HELLO = {
 
 @contextmanager
 def serving(root, *options, **environ):
-    arguments = command("mcp", "--http", "127.0.0.1:0", "--python", sys.executable, *options)
+    arguments = command("mcp", "--http", "127.0.0.1:0", "--python", project_python(), *options)
     process = subprocess.Popen(
         arguments, cwd=root, env=clean_environment(**environ), stderr=subprocess.PIPE, text=True
     )

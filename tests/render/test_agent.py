@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from proctor_testing import clean_environment, run_suite, write_project
+from proctor_testing import clean_environment, project_python, run_suite, write_project
 from render_testing import failed, passed, run_of
 
 from proctor import events as e
@@ -194,7 +193,7 @@ def test_what_pytest_prints_is_not_changed_by_looking_on(tmp_path):
     import subprocess
 
     root = write_project(tmp_path, {"lib.py": LIBRARY, "test_values.py": KINDS["values"]})
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    command = [project_python(), "-m", "pytest", "-p", "no:cacheprovider"]
     plain = subprocess.run(
         command, cwd=root, env=clean_environment(), capture_output=True, text=True, check=False
     ).stdout

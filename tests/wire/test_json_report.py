@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor_testing import GUARD, clean_environment, document_of, environment, write_project
+from proctor_testing import GUARD, clean_environment, document_of, environment, project_python, write_project
 
 pytest.importorskip("pytest_jsonreport")
 
@@ -43,9 +43,9 @@ def masked(value: Any, key: str = "") -> Any:
     return value
 
 
-def both(root: Path, *arguments: str, python: str = sys.executable) -> tuple[dict[str, Any], dict[str, Any]]:
+def both(root: Path, *arguments: str, python: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
     """What proctor says and what the real plugin wrote, of two runs side by side in one project."""
-    arguments = ("-p", "no:cacheprovider", *arguments)
+    arguments, python = ("-p", "no:cacheprovider", *arguments), python or project_python()
     fixed = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}  # pytest 6 keeps keywords in a set
     written = root.parent / f"{root.name}.real.json"
     real = subprocess.Popen(
