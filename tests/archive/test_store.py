@@ -94,6 +94,23 @@ def test_only_the_oldest_are_removed_a_few_at_a_time_and_never_one_under_way(tmp
     assert stranger.is_dir()
 
 
+def test_a_run_that_is_just_being_made_is_not_removed(tmp_path, monkeypatch):
+    lock = store.fcntl.flock
+
+    def lock_after_another_run_has_ended(descriptor: int, how: int) -> None:
+        if how == store.fcntl.LOCK_SH:
+            store.prune(tmp_path, {}, keep=0)
+        lock(descriptor, how)
+
+    monkeypatch.setattr(store.fcntl, "flock", lock_after_another_run_has_ended)
+    directory = store.open_run(tmp_path, started(1).run_id, {})
+
+    assert directory is not None
+    assert not directory.vanished
+    assert list(store.list_runs(tmp_path, {})) == [directory.path]
+    directory.close()
+
+
 def test_a_link_among_the_runs_is_not_followed(tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
