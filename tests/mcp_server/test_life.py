@@ -83,6 +83,27 @@ def test_a_run_that_outlives_its_call_goes_on_and_can_be_asked_for(scene):
     assert last["summary"]["passed"] == 2
 
 
+def test_a_run_is_kept_until_it_has_been_told(scene):
+    (scene.root / "proctor.toml").write_text("keep_runs = 1\n")
+    with scene.server() as server:
+        run_id = server.document("execute_tests", targets=["test_until.py"], wait=0)["run_id"]
+        scene.go.touch()
+        home = scene.root / ".proctor" / "runs"
+        until((home / run_id / "result.json").exists)
+        for _ in range(3):
+            server.document("execute_tests", targets=["test_quick.py"])
+        told = server.document("get_run", run_id=run_id, wait=GUARD)
+
+        def is_removed():
+            server.document("execute_tests", targets=["test_quick.py"])
+            return not (home / run_id).exists()
+
+        until(is_removed)
+
+    assert told["outcome"] == "passed"
+    assert told["summary"]["passed"] == 2
+
+
 def test_a_run_that_outlived_its_call_can_be_cancelled(scene):
     with scene.server() as server:
         run_id = server.document("execute_tests", targets=["test_endless.py"], wait=0)["run_id"]
