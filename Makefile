@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format bench fuzz clean
+.PHONY: demo test check format bench fuzz soak clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -33,6 +33,9 @@ fuzz: $(READY) ## looks for input that breaks a promise; ARGS='--seconds 300 con
 	test -x .cache/fuzz/bin/python || $(PYTHON) -m venv .cache/fuzz
 	.cache/fuzz/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt atheris -e .
 	.cache/fuzz/bin/python fuzz/fuzz.py $(ARGS)
+
+soak: $(READY) ## 1,000 runs through one MCP server, with cancels and kills; ARGS='--runs N --parallel N --seed N'
+	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "proctor needs Python 3.11 or newer; make PYTHON=…")'
