@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from proctor import events as e
-from proctor.archive import store
+from proctor.archive import replay, store
 from proctor.archive.history import last_failed
 from proctor.archive.recording import Recording, loader
 from proctor.outcome import Outcome
@@ -138,6 +138,31 @@ def test_a_run_whose_writer_died_is_incomplete(tmp_path):
     assert found.outcome == "incomplete"
     assert meanwhile is not None
     assert meanwhile.outcome == "running"
+
+
+@pytest.mark.parametrize(
+    ("look", "room", "read"),
+    [
+        (store.read_head, store, "read_inside"),
+        (lambda path: replay.replay(path).result, replay, "_entries"),
+    ],
+)
+def test_a_run_that_ends_while_it_is_read_has_not_died(tmp_path, monkeypatch, look, room, read):
+    directory = store.open_run(tmp_path, started(1).run_id, {})
+    recording = Recording(directory)
+    relay = Relay(started(1, root=str(tmp_path)), [recording])
+    relay.tick(0.0)
+    really_read = getattr(room, read)
+
+    def read_and_end(*arguments):
+        found = really_read(*arguments)
+        recording.finish(relay.close(1.0), lambda: None)
+        recording.close()
+        return found
+
+    monkeypatch.setattr(room, read, read_and_end)
+
+    assert look(directory.path).outcome == "running"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"run_id": 1}', b"\xff"])

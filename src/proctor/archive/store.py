@@ -168,11 +168,12 @@ def _entries(home: Path) -> list[Path]:
 
 def read_head(path: Path) -> RunHead | None:
     """None where there is no run, or not yet. A run whose writer died says `incomplete`."""
+    under_way = in_use(path)  # before it is read: a run that ends meanwhile has not died
     try:
         head = msgspec.json.decode(read_inside(path, RUN_FILE), type=RunHead)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    if head.outcome == "running" and not in_use(path):
+    if head.outcome == "running" and not under_way:
         head.outcome = "incomplete"
     return head
 
