@@ -1,6 +1,6 @@
 """What proctor costs, as ratios to what was measured beside it in the same minutes.
 
-    python benchmarks/bench.py [--quick] [--only run,plugin,channel,index,start,tokens,mcp]
+    python benchmarks/bench.py [--quick] [--only NAME,NAME…]
 
 Everything is interleaved: one round runs each command once, and the median over the rounds counts. CPU is
 user plus system time of the command and of everything it waited for; wall time is given for completeness,
@@ -10,6 +10,7 @@ since a shared machine makes it unsteady. Writes benchmarks/RESULTS.md.
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import platform
 import statistics
@@ -19,8 +20,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from answers import bench_answers
 from channel import bench_channel
+from growth import bench_growth
 from index import bench_index
+from log import bench_log
 from measure import (
     CACHE,
     REPOSITORY,
@@ -30,6 +34,7 @@ from measure import (
     spending,
     table,
 )
+from server_life import bench_life
 from servers import bench_servers
 from tokens import bench_tokens
 
@@ -168,8 +173,12 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "channel": ("The control channel", bench_channel),
     "index": ("The failure index", bench_index),
     "start": ("Start-up", bench_start),
+    "log": ("The event log", bench_log),
+    "growth": ("Cost against size", bench_growth),
     "tokens": ("Tokens", bench_tokens),
+    "answers": ("Answers", bench_answers),
     "mcp": ("The MCP server", bench_servers),
+    "life": ("The MCP server during a run", bench_life),
 }
 
 
@@ -190,7 +199,7 @@ def main() -> None:
     sections = written(results.read_text()) if results.exists() else {}
     for name in chosen.only.split(","):
         title, bench = BENCHES[name]
-        sections[title] = "\n".join([(bench.__doc__ or "").strip() + "\n", bench(chosen.quick)])
+        sections[title] = "\n".join([f"{inspect.getdoc(bench)}\n", bench(chosen.quick)])
     parts += [f"## {title}\n\n{sections[title]}" for title, _ in BENCHES.values() if title in sections]
     text = "\n".join(parts)
     print(text)

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 REPOSITORY = Path(__file__).parent.parent
 CACHE = REPOSITORY / ".cache" / "bench"
+_PIPE = 1 << 16  # bytes that fit into a pipe
 
 
 class Spent(NamedTuple):
@@ -46,8 +47,8 @@ class Cost:
         return min(self.cpu)
 
 
-def spend(command: Sequence[str], cwd: Path, **environ: str) -> Spent:
-    """What one run costs; a command that fails is an error of the benchmark."""
+def spend(command: Sequence[str], cwd: Path, codes: Container[int] = (0,), **environ: str) -> Spent:
+    """What one run costs; a command that ends with another code is an error of the benchmark."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
     started = time.perf_counter()
     process = subprocess.Popen(
@@ -59,18 +60,19 @@ def spend(command: Sequence[str], cwd: Path, **environ: str) -> Spent:
         bufsize=0,
     )
     assert process.stdout is not None
-    while process.stdout.read(1 << 16):  # somebody reads: that is what output is for
-        time.sleep(0.02)
+    while piece := process.stdout.read(_PIPE):  # somebody reads: that is what output is for
+        if len(piece) < _PIPE:
+            time.sleep(0.02)
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
+    if process.returncode not in codes:
         raise SystemExit(f"{' '.join(command)} exited with {process.returncode}")
     return Spent(usage.ru_utime + usage.ru_stime, time.perf_counter() - started, usage.ru_maxrss << 10)
 
 
-def spending(commands: dict[str, list[str]], cwd: Path) -> dict[str, Run]:
-    return {name: partial(spend, command, cwd) for name, command in commands.items()}
+def spending(commands: dict[str, list[str]], cwd: Path, codes: Container[int] = (0,)) -> dict[str, Run]:
+    return {name: partial(spend, command, cwd, codes) for name, command in commands.items()}
 
 
 def interleave(commands: dict[str, Run], rounds: int, what: str) -> dict[str, Cost]:

@@ -163,7 +163,9 @@ def test_a_test_that_is_reported_again_counts_once():
 NAMES = st.sampled_from(["a", "b", "c"])
 EVENTS = st.one_of(
     NAMES.map(e.TestStarted),
-    st.builds(e.TestFinished, NAMES, st.sampled_from(sorted(Outcome))),
+    st.builds(
+        e.TestFinished, NAMES, st.sampled_from(sorted(Outcome)), part_of=st.sampled_from(["", "a test"])
+    ),
     st.just(SELECTED),
     st.just(READY),
     st.just(ENDED),
@@ -181,6 +183,7 @@ def test_in_any_order_the_result_is_consistent_and_green_is_earned(events):
     assert not result.running
     assert summary["total"] == len(result.tests)
     assert sum(result.counts.values()) == len(result.tests)
+    assert result.parts == sum(bool(test.part_of) for test in result.tests.values())
     assert not set(result.not_run) & result.tests.keys()
     if result.outcome is RunOutcome.PASSED:
         assert ENDED in events

@@ -94,6 +94,7 @@ def fold_parts(result: Result, parts: Sequence[e.TestFinished]) -> None:
     """What `fold` comes to for parts of tests whose labels are new, in fewer steps."""
     result.tests.update({part.test: part for part in parts})
     result.counts.update([part.outcome for part in parts])
+    result.parts += len(parts)
 
 
 def _settle(result: Result, event: e.TestFinished) -> None:
@@ -102,7 +103,9 @@ def _settle(result: Result, event: e.TestFinished) -> None:
     earlier = result.tests.get(event.test)
     if earlier is not None:
         result.counts[earlier.outcome] -= 1
+        result.parts -= bool(earlier.part_of)
     result.tests[event.test] = event
+    result.parts += bool(event.part_of)
     result.counts[event.outcome] += 1
     if event.outcome in (Outcome.CRASH, Outcome.TIMEOUT) and result.current_test is None:
         result.current_test = event.test

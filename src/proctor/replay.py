@@ -79,6 +79,5 @@ def cut_short(result: Result, at: float, reason: str) -> Iterator[e.Event]:
 
 
 def _missing(result: Result) -> str:
-    whole = sum(not test.part_of for test in result.tests.values())
-    seen, count = whole + len(result.collection_errors), result.expected or 0
+    seen, count = result.done, result.expected or 0
     return f"; {count - seen} of {count} tests have no result" if seen < count else ""

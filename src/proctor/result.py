@@ -128,6 +128,7 @@ class Result(msgspec.Struct):
     collectors: list[CollectorFinished] = []
     collection_errors: list[CollectionFailed] = []
     tests: dict[str, TestFinished] = {}
+    parts: int = 0  # of these: what tests reported beside their own results
     running: dict[str, float] = {}
     attached: dict[str, list[File]] = {}  # of results that are not closed yet
     counts: Counter[Outcome] = msgspec.field(default_factory=Counter)
@@ -159,6 +160,11 @@ class Result(msgspec.Struct):
         if not self.suites or (self.in_suite and self.count is None):
             return self.count
         return sum(suite.count or 0 for suite in self.suites) + ((self.count or 0) if self.in_suite else 0)
+
+    @property
+    def done(self) -> int:
+        """Of the tests that are expected, those that have a result."""
+        return len(self.tests) - self.parts + len(self.collection_errors)
 
     def own_tests(self) -> Iterator[TestFinished]:
         """Of the present suite."""

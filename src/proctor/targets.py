@@ -1,24 +1,33 @@
-"""What a target stands for: itself, or what a row of the failure index has written with escapes."""
+"""What a target stands for: itself, or what an id of an earlier answer means here."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from proctor.failure_row import unescaped
 
 
 def meant(target: str, root: Path, programs: Collection[str] = ()) -> str:
-    """As it is, unless only its unescaped form is there. `programs` are names that the settings list.
+    """As it is, unless only another reading of it is there. `programs` are names that the settings list.
 
     Only files are looked at: which tests are in them is known when pytest has collected them, and our plugin
     asks the same question there.
     """
-    plain = unescaped(target)
-    if plain == target or _is_there(target, root, programs) or not _is_there(plain, root, programs):
-        return target
-    return plain
+    for reading in _readings(target, root):
+        if _is_there(reading, root, programs):
+            return reading
+    return target
+
+
+def _readings(target: str, root: Path) -> Iterator[str]:
+    """A row of the failure index has escapes; an id begins at pytest's root, which may be above ours."""
+    plain = dict.fromkeys((target, unescaped(target)))
+    yield from plain
+    for start in range(1, len(root.parts)):
+        above = "/".join(root.parts[start:]) + "/"
+        yield from (name.removeprefix(above) or "." for name in plain if name.startswith(above))
 
 
 def _is_there(target: str, root: Path, programs: Collection[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome
 from proctor.render.failure import collection_headline, headline
-from proctor.render.human import report, tests_done
+from proctor.render.human import report
 from proctor.render.say import Say, Tone
 from proctor.result import Result
 
@@ -47,7 +47,7 @@ class Dots:
         self._column += 1
         if self._column == _ROW:
             total = f"/{so_far.expected}" if so_far.expected else ""
-            self._say(f" {tests_done(so_far)}{total}\n", "quiet")
+            self._say(f" {so_far.done}{total}\n", "quiet")
             self._column = 0
 
     def _shout(self, line: str) -> None:

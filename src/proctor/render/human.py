@@ -39,14 +39,9 @@ class PlainLog:
 
 
 def progress(result: Result) -> str:
-    done = f"{tests_done(result)}/{result.expected}" if result.expected is not None else "collecting"
+    done = f"{result.done}/{result.expected}" if result.expected is not None else "collecting"
     running = ", ".join(neutral(test) for test in list(result.running)[:3])
     return f"{done}: {running}" if running else done
-
-
-def tests_done(result: Result) -> int:
-    """Of those that the suite counts: the parts that tests report on are not among them."""
-    return sum(not test.part_of for test in result.tests.values()) + len(result.collection_errors)
 
 
 def report(result: Result, say: Say) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.failure import collection_headline, headline
-from proctor.render.human import report, tests_done
+from proctor.render.human import report
 from proctor.render.neutral import neutral
 from proctor.render.say import Tone
 from proctor.render.verdict_line import counts
@@ -106,7 +106,7 @@ def _head(result: Result, now: float, width: int) -> RenderableType:
     if bar < _BAR[0]:
         return _line(text, width)
     total = None if result.expected is None else max(1, result.expected)
-    shown = ProgressBar(total=total, completed=tests_done(result), width=bar, animation_time=now)
+    shown = ProgressBar(total=total, completed=result.done, width=bar, animation_time=now)
     row = Table.grid(padding=(0, 1, 0, 0))
     row.add_row(shown, Text(text, no_wrap=True))
     return row
@@ -114,7 +114,7 @@ def _head(result: Result, now: float, width: int) -> RenderableType:
 
 def _facts(result: Result, now: float) -> tuple[list[str], list[str]]:
     """What is always told, and what is told where there is room, the most important first."""
-    total, done = result.expected, tests_done(result)
+    total, done = result.expected, result.done
     if total is None:
         return ["collecting"], [clock(now)]
     left = (now / done) * (total - done) if done else 0.0

@@ -1,0 +1,98 @@
+"""How the cost of a run grows with its size, one kind of size at a time."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from measure import CACHE, REPOSITORY, environment, interleave, proctor_environment, spending, table
+from plot import Panel, svg
+
+PICTURE = "growth.svg"
+PYTEST, PROCTOR = "pytest -q", "proctor run"
+STEPS = 6
+_MEGABYTE = 1_000_000
+
+
+def passing(tests: int) -> dict[str, str]:
+    body = "def test_{n}():\n    assert {n} + 1 == 1 + {n}\n\n\n"
+    return _files(body, tests)
+
+
+def failing(tests: int) -> dict[str, str]:
+    """Each for a reason of its own."""
+    body = "def test_{n}():\n    assert {n} == compute({n})\n\n\ndef compute(n):\n    return n + 1\n\n\n"
+    return _files(body, tests)
+
+
+def talking(size: int) -> dict[str, str]:
+    """One test that prints, past pytest's capture: all of it goes through proctor."""
+    return {
+        "test_loud.py": "import os\n\n\ndef test_loud(capfd):\n    with capfd.disabled():\n"
+        f"        for _ in range({size} // 1000):\n            os.write(1, b'x' * 999 + b'\\n')\n"
+    }
+
+
+#: what grows, its largest size, how many of it the axis calls one, the files of a project of that size
+KINDS: dict[str, tuple[int, int, Callable[[int], dict[str, str]]]] = {
+    "passing tests": (12_000, 1, passing),
+    "failing tests": (2_400, 1, failing),
+    "MB of output": (180 * _MEGABYTE, _MEGABYTE, talking),
+}
+
+
+def bench_growth(quick: bool) -> str:
+    """CPU seconds of a whole run against its size: the least of three rounds. The last column is what the
+    upper half of the sizes costs over what the lower half does: 1.00 is a straight line, more is worse."""
+    python = str(environment("pytest", "pytest") / "python")
+    own = [str(proctor_environment() / "proctor"), "run", "--format", "agent", "--python", python]
+    commands = {PYTEST: [python, "-m", "pytest", "-q"], PROCTOR: own}
+    panels, rows = [], []
+    for kind, (largest, unit, files) in KINDS.items():
+        curves: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+        for step in range(STEPS + 1):
+            size = (largest // 10 if quick else largest) * step // STEPS
+            root = _project(kind, size, files(max(size, 1)))
+            runs = spending(commands, root, codes=(0, 1))
+            costs = interleave(runs, 1 if quick else 3, f"{kind}: {size:,}")
+            shutil.rmtree(root / ".proctor")  # all that output
+            for name, cost in costs.items():
+                curves[name].append((size / unit, cost.least))
+        panels.append(Panel(kind, kind, "CPU s", curves))
+        rows += [
+            [kind, f"`{name}`", *(f"{spent:.2f}" for _, spent in curve), f"{bend(curve):.2f}"]
+            for name, curve in curves.items()
+        ]
+    (REPOSITORY / "benchmarks" / PICTURE).write_text(svg(panels), encoding="utf-8")
+    sizes = [f"{step}/{STEPS}" for step in range(STEPS + 1)]
+    largest_sizes = "; ".join(f"{size // unit:,} {kind}" for kind, (size, unit, _) in KINDS.items())
+    head = ["what grows", "command", *sizes, "upper half / lower half"]
+    return (
+        f"![CPU seconds against size]({PICTURE})\n\n{sizes[-1]} are {largest_sizes}.\n\n{table(head, rows)}"
+    )
+
+
+def bend(curve: Sequence[tuple[float, float]]) -> float:
+    """How much steeper the upper half is than the lower one."""
+    (x0, y0), (x1, y1), (x2, y2) = curve[0], curve[len(curve) // 2], curve[-1]
+    return (y2 - y1) / (x2 - x1) / ((y1 - y0) / (x1 - x0))
+
+
+def _files(body: str, tests: int, per_file: int = 100) -> dict[str, str]:
+    return {
+        f"test_{start // per_file:04d}.py": "".join(
+            body.replace("{n}", str(n)) for n in range(start, min(start + per_file, tests))
+        )
+        for start in range(0, tests, per_file)
+    }
+
+
+def _project(kind: str, size: int, files: dict[str, str]) -> Path:
+    root = CACHE / f"growth-{kind.replace(' ', '-')}-{size}"
+    if not root.exists():
+        root.mkdir(parents=True)
+        (root / "pytest.ini").write_text("[pytest]\n")
+        for name, text in files.items():
+            (root / name).write_text(text)
+    return root
