@@ -158,6 +158,16 @@ def test_a_signal_ends_the_server_and_all_that_it_started(scene, number):
         until(lambda: processes_with(MARK, scene.mark) == [])
 
 
+def test_a_server_that_was_started_with_nohup_outlives_its_terminal(scene):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with scene.server() as server:
+            os.kill(scene.pid, signal.SIGHUP)
+            assert server.document("execute_tests", targets=["test_quick.py"])["outcome"] == "passed"
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_progress_only_grows_and_names_the_test(scene):
     seen = []
 
