@@ -33,7 +33,6 @@ from proctor.process.tagged import TAG_VARIABLE, tagged
 
 MARK = "SOAK_MARK"
 BATCHES = 20  # after each of which the server is looked at
-TOLERANCE = 4 * MIB  # of RSS from the second quarter to the last: in a thousand runs, 8 KiB of each run
 LOOK = 0.03  # seconds between two looks at something
 #: What is free goes back to the system at once, so that RSS is what the server holds on to. Left to itself,
 #: glibc keeps a heap for each of many threads, and RSS goes up and down by a quarter.
@@ -251,8 +250,10 @@ async def soaking(home: Path, parallel: int) -> AsyncIterator[Soak]:
         yield Soak(client, server_pid(MARK, mark), mark, root, temporary)
 
 
-async def soak(home: Path, runs: int, parallel: int, seed: int, tell: Callable[[str], None]) -> list[str]:
-    """What was not as it should be."""
+async def soak(
+    home: Path, runs: int, parallel: int, seed: int, tolerance: int, tell: Callable[[str], None]
+) -> list[str]:
+    """What was not as it should be. By `tolerance` bytes RSS may grow from the second quarter to the last."""
     tell(f"seed {seed}: {runs} runs, {parallel} at a time")
     work = errands(runs, random.Random(seed))
     size = -(-runs // min(BATCHES, max(4, runs // 10)))
@@ -273,8 +274,8 @@ async def soak(home: Path, runs: int, parallel: int, seed: int, tell: Callable[[
         grown = growth([found.memory for found in seen])
         tell(f"ends: {dict(one.ends.most_common())}")
         tell(f"RSS grew by {grown / MIB:.1f} MiB from the second to the last quarter")
-        if grown > TOLERANCE:
-            one.faults.append(f"RSS grew by {grown / MIB:.1f} MiB; {TOLERANCE / MIB:g} may be")
+        if grown > tolerance:
+            one.faults.append(f"RSS grew by {grown / MIB:.1f} MiB; {tolerance / MIB:g} may be")
             tell(f"FAULT {one.faults[-1]}")
         return one.faults
 
