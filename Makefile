@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format bench fuzz soak clean
+.PHONY: demo test check format bench cost fuzz soak clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -28,6 +28,9 @@ format: $(READY)
 
 bench: $(READY) ## writes benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/bench.py $(ARGS)
+
+cost: $(READY) ## fails if something costs more than benchmarks/bounds.toml allows; ARGS=--write sets that anew
+	$(BIN)/python benchmarks/cost.py $(ARGS)
 
 fuzz: $(READY) ## looks for input that breaks a promise; ARGS='--seconds 300 control'
 	test -x .cache/fuzz/bin/python || $(PYTHON) -m venv .cache/fuzz
