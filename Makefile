@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format bench fuzz clean
+.PHONY: demo test check format bench cost fuzz soak clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -29,10 +29,16 @@ format: $(READY)
 bench: $(READY) ## writes benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/bench.py $(ARGS)
 
+cost: $(READY) ## fails if something costs more than benchmarks/bounds.toml allows; ARGS=--write sets that anew
+	$(BIN)/python benchmarks/cost.py $(ARGS)
+
 fuzz: $(READY) ## looks for input that breaks a promise; ARGS='--seconds 300 control'
 	test -x .cache/fuzz/bin/python || $(PYTHON) -m venv .cache/fuzz
 	.cache/fuzz/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt atheris -e .
 	.cache/fuzz/bin/python fuzz/fuzz.py $(ARGS)
+
+soak: $(READY) ## 1,000 runs through one MCP server, with cancels and kills; ARGS='--runs N --parallel N --seed N'
+	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "proctor needs Python 3.11 or newer; make PYTHON=…")'

@@ -242,6 +242,18 @@ def test_a_broken_channel_is_an_error_with_its_place_and_rule_and_cause(tmp_path
     assert "went on" in found["text_output"]
 
 
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_program_that_says_pass_and_kills_its_supervisor_has_not_passed(tmp_path, partial):
+    said = report(status="pass", partial=partial) + report(name="part", status="pass")
+    program(tmp_path, "t", said + "os.kill(os.getppid(), 9)\nimport time; time.sleep(1000)")
+
+    ran = run(tmp_path, "--format", "json", "t")
+
+    assert outcomes(ran.document) == {"/t/part": "passed", "/t": "error"}
+    assert ran.document["tests"][-1]["message"] == "the end of its process was not seen"
+    assert ran.document["outcome"] == "failed"
+
+
 # Settings
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from proctor import events as e
-from proctor.archive import store
+from proctor.archive import replay, store
 from proctor.archive.history import last_failed
 from proctor.archive.recording import Recording, loader
 from proctor.outcome import Outcome
@@ -94,6 +94,23 @@ def test_only_the_oldest_are_removed_a_few_at_a_time_and_never_one_under_way(tmp
     assert stranger.is_dir()
 
 
+def test_a_run_that_is_just_being_made_is_not_removed(tmp_path, monkeypatch):
+    lock = store.fcntl.flock
+
+    def lock_after_another_run_has_ended(descriptor: int, how: int) -> None:
+        if how == store.fcntl.LOCK_SH:
+            store.prune(tmp_path, {}, keep=0)
+        lock(descriptor, how)
+
+    monkeypatch.setattr(store.fcntl, "flock", lock_after_another_run_has_ended)
+    directory = store.open_run(tmp_path, started(1).run_id, {})
+
+    assert directory is not None
+    assert not directory.vanished
+    assert list(store.list_runs(tmp_path, {})) == [directory.path]
+    directory.close()
+
+
 def test_a_link_among_the_runs_is_not_followed(tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -121,6 +138,31 @@ def test_a_run_whose_writer_died_is_incomplete(tmp_path):
     assert found.outcome == "incomplete"
     assert meanwhile is not None
     assert meanwhile.outcome == "running"
+
+
+@pytest.mark.parametrize(
+    ("look", "room", "read"),
+    [
+        (store.read_head, store, "read_inside"),
+        (lambda path: replay.replay(path).result, replay, "_entries"),
+    ],
+)
+def test_a_run_that_ends_while_it_is_read_has_not_died(tmp_path, monkeypatch, look, room, read):
+    directory = store.open_run(tmp_path, started(1).run_id, {})
+    recording = Recording(directory)
+    relay = Relay(started(1, root=str(tmp_path)), [recording])
+    relay.tick(0.0)
+    really_read = getattr(room, read)
+
+    def read_and_end(*arguments):
+        found = really_read(*arguments)
+        recording.finish(relay.close(1.0), lambda: None)
+        recording.close()
+        return found
+
+    monkeypatch.setattr(room, read, read_and_end)
+
+    assert look(directory.path).outcome == "running"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"run_id": 1}', b"\xff"])

@@ -83,6 +83,27 @@ def test_a_run_that_outlives_its_call_goes_on_and_can_be_asked_for(scene):
     assert last["summary"]["passed"] == 2
 
 
+def test_a_run_is_kept_until_it_has_been_told(scene):
+    (scene.root / "proctor.toml").write_text("keep_runs = 1\n")
+    with scene.server() as server:
+        run_id = server.document("execute_tests", targets=["test_until.py"], wait=0)["run_id"]
+        scene.go.touch()
+        home = scene.root / ".proctor" / "runs"
+        until((home / run_id / "result.json").exists)
+        for _ in range(3):
+            server.document("execute_tests", targets=["test_quick.py"])
+        told = server.document("get_run", run_id=run_id, wait=GUARD)
+
+        def is_removed():
+            server.document("execute_tests", targets=["test_quick.py"])
+            return not (home / run_id).exists()
+
+        until(is_removed)
+
+    assert told["outcome"] == "passed"
+    assert told["summary"]["passed"] == 2
+
+
 def test_a_run_that_outlived_its_call_can_be_cancelled(scene):
     with scene.server() as server:
         run_id = server.document("execute_tests", targets=["test_endless.py"], wait=0)["run_id"]
@@ -135,6 +156,16 @@ def test_a_signal_ends_the_server_and_all_that_it_started(scene, number):
         scene.wait_for_runs()
         os.kill(scene.pid, number)
         until(lambda: processes_with(MARK, scene.mark) == [])
+
+
+def test_a_server_that_was_started_with_nohup_outlives_its_terminal(scene):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with scene.server() as server:
+            os.kill(scene.pid, signal.SIGHUP)
+            assert server.document("execute_tests", targets=["test_quick.py"])["outcome"] == "passed"
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_progress_only_grows_and_names_the_test(scene):

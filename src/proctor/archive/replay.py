@@ -24,6 +24,7 @@ class Replayed(msgspec.Struct):
 
 def replay(path: Path) -> Replayed:
     """What never ended because proctor was killed gets its ending here; in a run under way it is running."""
+    under_way = in_use(path)  # before it is read: a run that ends meanwhile was not cut short
     entries, damaged = _entries(path)
     if not entries or not isinstance(entries[0].event, RunStarted):
         raise UsageError(f"nothing is on record for run {path.name}, or nothing yet")
@@ -32,7 +33,7 @@ def replay(path: Path) -> Replayed:
         fold(result, entry)
     notes = [f"{damaged} lines of its log cannot be read"] if damaged else []
     if not isinstance(entries[-1].event, RunFinished):
-        if in_use(path):
+        if under_way:
             notes.append(f"run {path.name} is under way: this is what there is so far")
         else:
             notes.append(f"run {path.name} was cut short: this is what there is")

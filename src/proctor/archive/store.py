@@ -42,7 +42,8 @@ class RunHead(msgspec.Struct, omit_defaults=True):
 
 
 class RunDirectory:
-    """The directory of one run that is under way. Holds its lock, so that nobody removes it meanwhile."""
+    """The directory of one run that is under way, or still to be told of. Holds its lock, so that nobody
+    removes it meanwhile."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -124,12 +125,23 @@ def open_run(
         try:
             if home.parent.name == FOLDER:
                 _prepare(home.parent)
-            path = home / run_id
-            path.mkdir(parents=True)
-            return RunDirectory(path)
+            return _claim(home, run_id)
         except OSError:
             continue
     return None
+
+
+def _claim(home: Path, run_id: str) -> RunDirectory:
+    """Locked before it has a run's name: under that, another run could take it for one that is over."""
+    path = home / f".{run_id}"
+    path.mkdir(parents=True)
+    directory = RunDirectory(path)
+    try:
+        directory.path = path.rename(home / run_id)
+    except OSError:
+        directory.close()
+        raise
+    return directory
 
 
 def _prepare(folder: Path) -> None:
@@ -156,11 +168,12 @@ def _entries(home: Path) -> list[Path]:
 
 def read_head(path: Path) -> RunHead | None:
     """None where there is no run, or not yet. A run whose writer died says `incomplete`."""
+    under_way = in_use(path)  # before it is read: a run that ends meanwhile has not died
     try:
         head = msgspec.json.decode(read_inside(path, RUN_FILE), type=RunHead)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    if head.outcome == "running" and not in_use(path):
+    if head.outcome == "running" and not under_way:
         head.outcome = "incomplete"
     return head
 

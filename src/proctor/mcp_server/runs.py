@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from proctor.archive.store import RESULT_FILE
+from proctor.archive.store import RESULT_FILE, RunDirectory
 from proctor.events import Entry
 from proctor.execute import Answer, execute
 from proctor.mcp_server import records
@@ -83,6 +83,8 @@ class Run:
         self.so_far: SoFar | None = None
         self.result: Result | None = None  # of a look at what there is to run
         self.directory: Path | None = None  # where it can be read, if it is kept
+        self._held: RunDirectory | None = None  # until it has been told
+        self._wanted = True
         self.record: Record | None = None  # if it is not
         self.error: Exception | None = None
         self.notices: tuple[str, ...] = ()
@@ -99,6 +101,19 @@ class Run:
         """Also from a signal handler."""
         if not self._ended_really.is_set():
             self._stop.ask(RunOutcome.CANCELLED)
+
+    def abandon(self) -> None:
+        """Whoever asked for it has gone."""
+        self._wanted = False
+        self.cancel()
+        if self.over:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """It has been told: from here on its record may be removed like any other."""
+        held, self._held = self._held, None
+        if held is not None:
+            held.close()
 
     def join(self, seconds: float) -> None:
         self._ended_really.wait(seconds)
@@ -158,6 +173,8 @@ class Run:
     def _keep(self, answer: Answer) -> None:
         if (answer.directory / RESULT_FILE).is_file():
             self.directory = answer.directory
+            with suppress(OSError):
+                self._held = RunDirectory(answer.directory)
         elif not answer.result.run.collect_only:
             self.record = records.of(answer)
 
@@ -173,6 +190,8 @@ class Run:
         self._began.set()
         self._ended.set()
         self._stop.close()
+        if not self._wanted:
+            self.let_go()
         self.on_change(self)
 
 
@@ -224,7 +243,7 @@ class Runs:
             self._free.release()
             finished = [run_id for run_id, other in self.by_id.items() if other.over]
             for run_id in finished[:-_REMEMBERED]:
-                del self.by_id[run_id]
+                self.by_id.pop(run_id).let_go()
 
     def end(self, seconds: float) -> None:
         """Cancel everything and wait for it, but not for longer. Also from a signal handler."""

@@ -52,7 +52,8 @@ async def _serve(places: Places, at_once: int, serve: Serve) -> None:
         os._exit(code)  # the thread that reads stdin cannot be asked to stop
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda number, _: leave(128 + number))
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and background jobs mean it
+            signal.signal(number, lambda number, _: leave(128 + number))
     try:
         await serve(build(Tools(places, runs)))
     except BaseException:

@@ -79,12 +79,12 @@ class Tools:
             return answers.refusal(UsageError(f"not started: {answers.busy(self._runs.under_way)}"))
         try:
             await run.wait(wish.wait, progress)
-        except asyncio.CancelledError:  # whoever asked has gone
-            run.cancel()
+        except asyncio.CancelledError:
+            run.abandon()
             raise
         if not run.over:
             return answers.still_running(run)
-        return await _aside(lambda: answers.finished(_record(run), wish.detail, wish.budget))
+        return await _tell(run, lambda record: answers.finished(record, wish.detail, wish.budget))
 
     async def _discover_tests(self, wish: DiscoverTests, progress: Progress) -> Reply:
         run = await self._runs.start(lambda: self._plan(wish), None, progress)
@@ -92,7 +92,7 @@ class Tools:
         try:
             await run.wait(None, progress)
         except asyncio.CancelledError:
-            run.cancel()
+            run.abandon()
             raise
         if run.error is not None:
             raise run.error
@@ -106,11 +106,12 @@ class Tools:
             if not run.over:
                 return answers.still_running(run)
 
-        def answer() -> Reply:
-            record = _record(run) if run is not None else records.read(self.directory(wish.run_id))
+        def answer(record: Record) -> Reply:
             return answers.part(record, wish.select, wish.offset, wish.limit, wish.budget)
 
-        return await _aside(answer)
+        if run is not None:
+            return await _tell(run, answer)
+        return await _aside(lambda: answer(records.read(self.directory(wish.run_id))))
 
     def _get_test(self, wish: GetTest) -> Reply:
         path = self.directory(wish.run_id)
@@ -126,7 +127,7 @@ class Tools:
         await run.wait(_CANCEL_SECONDS, progress)
         if not run.over:
             return answers.still_running(run)
-        return await _aside(lambda: answers.finished(_record(run), "summary", 1000))
+        return await _tell(run, lambda record: answers.finished(record, "summary", 1000))
 
     def _describe_project(self, wish: DescribeProject) -> Reply:
         root = self.places.project(wish.project)
@@ -227,6 +228,14 @@ def _record(run: Run) -> Record:
     record.result.notices += run.notices
     record.document["notices"] += run.notices
     return record
+
+
+async def _tell(run: Run, answer: Callable[[Record], Reply]) -> Reply:
+    """Of a run that is over. Until it has been told, its record is not removed to make room for others."""
+    try:
+        return await _aside(lambda: answer(_record(run)))
+    finally:
+        run.let_go()
 
 
 async def _aside(work: Callable[..., Value], *arguments: Any) -> Value:

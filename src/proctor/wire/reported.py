@@ -164,6 +164,8 @@ class ProgramReader:
             return Outcome.ERROR, end.channel_error
         if end.signal is not None:
             return Outcome.CRASH, f"{end.signal}{_last_line(end.output)}"
+        if end.exit_code is None:
+            return Outcome.ERROR, "the end of its process was not seen"
         said = {_own_outcome(own.body): own.body for own in reversed(self._own)}
         outcome = next(outcome for outcome in _TELLING if outcome in said)
         body = said[outcome]

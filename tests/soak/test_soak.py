@@ -1,0 +1,19 @@
+"""The soak in its short form; `make soak` is the long one."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from soak.levels import MIB
+from soak.soaking import soak
+
+TOLERANCE = (
+    16 * MIB
+)  # one sample a quarter: the last large answer may be garbage that nobody has collected yet
+
+
+def test_forty_runs_leave_the_server_as_it_was_and_every_answer_is_true(tmp_path):
+    seed = random.randrange(10**6)
+
+    assert asyncio.run(soak(tmp_path, 40, 8, seed, TOLERANCE, tell=print)) == []
