@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format bench fuzz clean
+.PHONY: demo test check format bench fuzz mutate clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -34,6 +34,12 @@ fuzz: $(READY) ## looks for input that breaks a promise; ARGS='--seconds 300 con
 	.cache/fuzz/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt atheris -e .
 	.cache/fuzz/bin/python fuzz/fuzz.py $(ARGS)
 
+mutate: ## changes the code in one place at a time and asks the tests; ARGS='--lived wire/tap.py'
+	test -x .cache/mutate/bin/python || $(PYTHON) -m venv .cache/mutate
+	.cache/mutate/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt \
+		mutmut pytest hypothesis jsonschema junitparser lxml -e .
+	nice .cache/mutate/bin/python mutation/mutate.py $(ARGS)
+
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "proctor needs Python 3.11 or newer; make PYTHON=…")'
 	$(PYTHON) -m venv $(VENV)
@@ -43,4 +49,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache mutants

@@ -1,0 +1,265 @@
+"""Change the code in one small place at a time, and see whether a test notices.
+
+    python mutation/mutate.py [--lived] [--jobs N] [MODULE...]      MODULE: wire, wire/tap.py, fold.py
+
+mutmut makes the mutants: a module of `mutants/src` has all of its own, and one is chosen at run time. Running
+them is done here, because mutmut starts pytest for each, which spends seconds on collecting what then runs
+for milliseconds. Here the tests are collected once, and each mutant is a fork of that: it runs the tests that
+reach the changed function, the quickest first, until one fails.
+
+Results are kept where mutmut keeps them, so that `mutmut show NAME` and `mutmut browse` work; what lived is
+in `mutants/lived.diff`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import gc
+import importlib
+import os
+import pickle
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import mutmut.mutation.trampoline
+import pytest
+from _pytest.runner import runtestprotocol
+from mutmut import __main__ as mutmut_run
+from mutmut.configuration import config
+from mutmut.mutation.data import SourceFileMutationData
+from mutmut.mutation.diff_apply import get_diff_for_mutant
+
+MUTANTS = Path("mutants")
+GOAL, GOAL_OF_EACH = 85, 75  # percent killed
+TEST_TAKES = 0.3  # a slower test measures time or memory
+MEMORY = 2 << 30
+LIVED, KILLED, UNREACHED, ENDLESS = 0, 1, 33, 36  # as mutmut writes them
+
+Item = pytest.Item
+Loop = Callable[[list[Item]], None]
+
+
+class Switch:
+    """One function and its mutants. Stands in for mutmut's, which looks into the environment at each call."""
+
+    all: list[Switch] = []  # noqa: RUF012
+    reached: set[int] = set()  # noqa: RUF012
+
+    def __init__(self, module: str, mutants: dict[str, Any]) -> None:
+        self.module, self.mutants, self.chosen = module, mutants, "_mutmut_orig"
+        self.number = len(Switch.all)
+        Switch.all.append(self)
+
+    def names(self) -> list[str]:
+        return [f"{self.module}.{name}" for name in self.mutants]
+
+
+def switched(mutants: dict[str, Any], is_classmethod: bool = False) -> Callable[[Any], Any]:
+    def decorate(function: Any) -> Any:
+        switch = Switch(function.__module__, mutants)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            Switch.reached.add(switch.number)
+            chosen = mutants[switch.chosen]
+            if is_classmethod:
+                return getattr(args[0], chosen.__name__)(*args[1:], **kwargs)
+            return chosen(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def choose(mutant: str) -> None:
+    module, _, name = mutant.rpartition(".")
+    for switch in Switch.all:
+        if switch.module == module and name in switch.mutants:
+            switch.chosen = name
+
+
+def generate(jobs: int) -> None:
+    rmtree(MUTANTS / "tests", ignore_errors=True)  # a test that is gone must not stay
+    MUTANTS.mkdir(exist_ok=True)
+    with contextlib.redirect_stdout(None):
+        mutmut_run.copy_src_dir()
+        mutmut_run.copy_also_copy_files()
+        mutmut_run.setup_source_paths()
+        mutmut_run.create_mutants(jobs)
+
+
+def with_collected_tests(loop: Loop) -> None:
+    """Calls `loop` in `mutants/`, with all tests collected and nothing run."""
+
+    class Plugin:
+        def pytest_runtestloop(self, session: pytest.Session) -> bool:
+            loop(session.items)
+            return True
+
+    selection = config().pytest_add_cli_args_test_selection
+    options = ["-q", "-s", "--assert=plain", "--tb=native", "--rootdir=.", *config().pytest_add_cli_args]
+    with contextlib.chdir(MUTANTS):
+        if pytest.main([*options, *selection], plugins=[Plugin()]) != pytest.ExitCode.OK:
+            sys.exit("the tests cannot be collected")
+
+
+def fails(item: Item) -> bool:
+    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+
+
+def measure(items: list[Item], seconds_each: float) -> dict[str, list[int]]:
+    """The tests that reach each mutant, the quickest first. In a fork, so that nothing is warm after it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        Switch.reached.clear()
+        found = []
+        for number, item in enumerate(items):
+            began = time.process_time()
+            if fails(item):
+                print(f"fails without a mutant: {item.nodeid}", flush=True)
+                os._exit(1)
+            found.append((time.process_time() - began, number, frozenset(Switch.reached)))
+            Switch.reached.clear()
+        with open(writing, "wb") as stream:
+            pickle.dump(found, stream)
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as stream:
+        told = stream.read()
+    if os.waitpid(child, 0)[1] != 0:
+        sys.exit(1)
+    tests: dict[str, list[int]] = {}
+    spent: dict[int, float] = {}
+    for seconds, number, reached in sorted(pickle.loads(told), key=lambda row: row[:2]):
+        for which in reached if seconds < TEST_TAKES else ():
+            spent[which] = spent.get(which, 0.0) + seconds
+            if spent[which] < seconds_each:
+                for name in Switch.all[which].names():
+                    tests.setdefault(name, []).append(number)
+    return tests
+
+
+def start(mutant: str, items: list[Item], seconds: float) -> int:
+    child = os.fork()
+    if child == 0:
+        code = KILLED
+        with contextlib.suppress(BaseException):
+            silent = os.open(os.devnull, os.O_RDWR)
+            os.dup2(silent, 1)
+            os.dup2(silent, 2)
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            signal.setitimer(signal.ITIMER_PROF, 1 + 3 * seconds)
+            signal.setitimer(signal.ITIMER_REAL, 60 + 30 * seconds)
+            choose(mutant)
+            if not any(fails(item) for item in items):
+                code = LIVED
+        os._exit(code)
+    return child
+
+
+def run(mutants: list[str], items: list[Item], jobs: int, seconds_each: float) -> Iterator[tuple[str, int]]:
+    """Each mutant and how it ended, as they end."""
+    for path in mutmut_run.walk_mutatable_files():  # a reader is imported when it is first asked for
+        importlib.import_module(".".join(path.relative_to("src").with_suffix("").parts))
+    tests = measure(items, seconds_each)
+    gc.freeze()  # what is never looked at by the collector is never copied by a fork
+    asked = sorted({number for numbers in tests.values() for number in numbers})
+    start("", [items[number] for number in asked], seconds=600)
+    if os.waitstatus_to_exitcode(os.wait()[1]) != LIVED:
+        sys.exit("the code as it is does not live")
+    running: dict[int, str] = {}
+
+    def one_ends() -> tuple[str, int]:
+        child, status = os.wait()
+        code = os.waitstatus_to_exitcode(status)
+        return running.pop(child), ENDLESS if code < 0 else code
+
+    for mutant in mutants:
+        if mutant not in tests:
+            yield mutant, UNREACHED
+            continue
+        while len(running) >= jobs:
+            yield one_ends()
+        running[start(mutant, [items[number] for number in tests[mutant]], seconds_each)] = mutant
+    while running:
+        yield one_ends()
+
+
+def chosen_modules(names: list[str]) -> list[SourceFileMutationData]:
+    """In the order of `names`; all without any."""
+    paths = sorted(mutmut_run.walk_mutatable_files())
+    modules: dict[Path, SourceFileMutationData] = {}
+    for name in names or ["."]:
+        inside = [path for path in paths if path.is_relative_to(Path("src/proctor") / name)]
+        if not inside:
+            sys.exit(f"nothing to mutate in {name!r}; wire, wire/tap.py, fold.py and causes.py would do")
+        for path in inside:
+            modules[path] = SourceFileMutationData(path=path)
+            modules[path].load()
+    return list(modules.values())
+
+
+def killed(module: SourceFileMutationData, mutant: str) -> bool:
+    return module.exit_code_by_key[mutant] in (KILLED, ENDLESS)
+
+
+def report(modules: list[SourceFileMutationData]) -> bool:
+    """Whether the goals were reached."""
+    figures: list[tuple[str, int, int]] = []
+    with open(MUTANTS / "lived.diff", "w", encoding="utf-8") as lived:
+        for module in modules:
+            codes = module.exit_code_by_key
+            alive = [name for name in codes if not killed(module, name)]
+            for name in alive:
+                unreached = " (no test reaches it)" if codes[name] == UNREACHED else ""
+                lived.write(f"# {name}{unreached}\n{get_diff_for_mutant(name)}\n")
+            if codes:
+                name = str(module.path).removeprefix("src/proctor/")
+                figures.append((name, len(codes) - len(alive), len(codes)))
+    everything = ("all", sum(dead for _, dead, _ in figures), sum(total for *_, total in figures))
+    for name, dead, total in [*figures, everything]:
+        print(f"{name:28} {dead:6} of {total:5} {100 * dead / total:6.1f} %")
+    _, dead, total = everything
+    return 100 * dead >= GOAL * total and all(100 * dead >= GOAL_OF_EACH * of for _, dead, of in figures)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("modules", nargs="*", metavar="MODULE")
+    parser.add_argument("--lived", action="store_true", help="only the mutants that no test has killed yet")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seconds", type=float, default=2, help="of tests for each mutant (2)")
+    asked = parser.parse_args()
+    generate(asked.jobs)
+    modules = chosen_modules(asked.modules)
+    mutmut.mutation.trampoline.wrap_in_trampoline = switched
+    home = {name: module for module in modules for name in module.exit_code_by_key}
+    mutants = [name for name in home if not (asked.lived and killed(home[name], name))]
+
+    def loop(items: list[Item]) -> None:
+        for done, (mutant, code) in enumerate(run(mutants, items, asked.jobs, asked.seconds)):
+            home[mutant].exit_code_by_key[mutant] = code
+            if done % 50 == 0 or done == len(mutants) - 1:
+                print(f"\r{done + 1} of {len(mutants)}", end="", flush=True, file=sys.stderr)
+                with contextlib.chdir(".."):
+                    for module in modules:
+                        module.save()
+
+    with_collected_tests(loop)
+    print()
+    return 0 if report(modules) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
