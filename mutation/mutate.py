@@ -18,6 +18,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import mmap
 import os
 import pickle
 import resource
@@ -34,6 +35,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from mutmut import __main__ as mutmut_run
 from mutmut.configuration import config
+from mutmut.mutation import file_mutation, mutators
 from mutmut.mutation.data import SourceFileMutationData
 from mutmut.mutation.diff_apply import get_diff_for_mutant
 
@@ -41,6 +43,10 @@ MUTANTS = Path("mutants")
 GOAL, GOAL_OF_EACH = 85, 75  # percent killed
 TEST_TAKES = 0.3  # a slower test measures time or memory
 MEMORY = 2 << 30
+QUICK = [
+    f"-pno:{plugin}"
+    for plugin in ("logging", "warnings", "faulthandler", "threadexception", "unraisableexception")
+]
 LIVED, KILLED, UNREACHED, ENDLESS = 0, 1, 33, 36  # as mutmut writes them
 
 Item = pytest.Item
@@ -86,7 +92,23 @@ def choose(mutant: str) -> None:
             switch.chosen = name
 
 
+def once_each(operator: Any) -> Any:
+    """mutmut asks some things thrice: a text in other letters, an argument gone as well as None."""
+
+    def mutants(node: Any) -> Iterator[Any]:
+        found = list(operator(node))
+        if operator is mutators.operator_string:
+            found = found[:1]
+        if operator is mutators.operator_arg_removal:
+            found = [mutant for mutant in found if len(mutant.args) == len(node.args)]
+        yield from found
+
+    return mutants
+
+
 def generate(jobs: int) -> None:
+    operators = [(kind, once_each(operator)) for kind, operator in mutators.mutation_operators]
+    file_mutation.mutation_operators = operators
     rmtree(MUTANTS / "tests", ignore_errors=True)  # a test that is gone must not stay
     MUTANTS.mkdir(exist_ok=True)
     with contextlib.redirect_stdout(None):
@@ -105,7 +127,15 @@ def with_collected_tests(loop: Loop) -> None:
             return True
 
     selection = config().pytest_add_cli_args_test_selection
-    options = ["-q", "-s", "--assert=plain", "--tb=native", "--rootdir=.", *config().pytest_add_cli_args]
+    options = [
+        "-q",
+        "-s",
+        "--assert=plain",
+        "--tb=native",
+        "--rootdir=.",
+        *QUICK,
+        *config().pytest_add_cli_args,
+    ]
     with contextlib.chdir(MUTANTS):
         if pytest.main([*options, *selection], plugins=[Plugin()]) != pytest.ExitCode.OK:
             sys.exit("the tests cannot be collected")
@@ -116,7 +146,10 @@ def fails(item: Item) -> bool:
 
 
 def measure(items: list[Item], seconds_each: float) -> dict[str, list[int]]:
-    """The tests that reach each mutant, the quickest first. In a fork, so that nothing is warm after it."""
+    """The tests that reach each mutant, the quickest first; one list for all of a function.
+
+    In a fork, so that nothing is warm after it.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -137,18 +170,17 @@ def measure(items: list[Item], seconds_each: float) -> dict[str, list[int]]:
         told = stream.read()
     if os.waitpid(child, 0)[1] != 0:
         sys.exit(1)
-    tests: dict[str, list[int]] = {}
+    tests: dict[int, list[int]] = {}
     spent: dict[int, float] = {}
     for seconds, number, reached in sorted(pickle.loads(told), key=lambda row: row[:2]):
         for which in reached if seconds < TEST_TAKES else ():
             spent[which] = spent.get(which, 0.0) + seconds
             if spent[which] < seconds_each:
-                for name in Switch.all[which].names():
-                    tests.setdefault(name, []).append(number)
-    return tests
+                tests.setdefault(which, []).append(number)
+    return {name: some for which, some in tests.items() for name in Switch.all[which].names()}
 
 
-def start(mutant: str, items: list[Item], seconds: float) -> int:
+def start(mutant: str, tests: list[int], items: list[Item], seconds: float, killer: memoryview) -> int:
     child = os.fork()
     if child == 0:
         code = KILLED
@@ -157,10 +189,14 @@ def start(mutant: str, items: list[Item], seconds: float) -> int:
             os.dup2(silent, 1)
             os.dup2(silent, 2)
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-            signal.setitimer(signal.ITIMER_PROF, 1 + 3 * seconds)
+            signal.setitimer(signal.ITIMER_PROF, 1 + 2 * seconds)
             signal.setitimer(signal.ITIMER_REAL, 60 + 30 * seconds)
             choose(mutant)
-            if not any(fails(item) for item in items):
+            for number in tests:
+                killer[0] = number
+                if fails(items[number]):
+                    break
+            else:
                 code = LIVED
         os._exit(code)
     return child
@@ -172,24 +208,30 @@ def run(mutants: list[str], items: list[Item], jobs: int, seconds_each: float) -
         importlib.import_module(".".join(path.relative_to("src").with_suffix("").parts))
     tests = measure(items, seconds_each)
     gc.freeze()  # what is never looked at by the collector is never copied by a fork
-    asked = sorted({number for numbers in tests.values() for number in numbers})
-    start("", [items[number] for number in asked], seconds=600)
+    board = memoryview(mmap.mmap(-1, 4 * len(mutants) + 4)).cast("i")  # the test that each mutant met last
+    start("", sorted({test for some in tests.values() for test in some}), items, 600, board)
     if os.waitstatus_to_exitcode(os.wait()[1]) != LIVED:
-        sys.exit("the code as it is does not live")
-    running: dict[int, str] = {}
+        sys.exit(f"fails after others, without a mutant: {items[board[0]].nodeid}")
+    running: dict[int, int] = {}
 
     def one_ends() -> tuple[str, int]:
         child, status = os.wait()
+        number = running.pop(child)
         code = os.waitstatus_to_exitcode(status)
-        return running.pop(child), ENDLESS if code < 0 else code
+        if code != LIVED:  # what kills one mutant of a function is likely to kill the next one
+            tests_of_function = tests[mutants[number]]
+            tests_of_function.remove(board[number])
+            tests_of_function.insert(0, board[number])
+        return mutants[number], ENDLESS if code < 0 else code
 
-    for mutant in mutants:
+    for number, mutant in enumerate(mutants):
         if mutant not in tests:
             yield mutant, UNREACHED
             continue
         while len(running) >= jobs:
             yield one_ends()
-        running[start(mutant, [items[number] for number in tests[mutant]], seconds_each)] = mutant
+        child = start(mutant, tests[mutant], items, seconds_each, board[number : number + 1])
+        running[child] = number
     while running:
         yield one_ends()
 
@@ -240,12 +282,14 @@ def main() -> int:
     parser.add_argument("--lived", action="store_true", help="only the mutants that no test has killed yet")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=2, help="of tests for each mutant (2)")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only one of N mutants (1)")
     asked = parser.parse_args()
     generate(asked.jobs)
     modules = chosen_modules(asked.modules)
     mutmut.mutation.trampoline.wrap_in_trampoline = switched
     home = {name: module for module in modules for name in module.exit_code_by_key}
     mutants = [name for name in home if not (asked.lived and killed(home[name], name))]
+    mutants = mutants[:: asked.every]
 
     def loop(items: list[Item]) -> None:
         for done, (mutant, code) in enumerate(run(mutants, items, asked.jobs, asked.seconds)):

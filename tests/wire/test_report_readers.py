@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+from golden_testing import agree, told
 from hypothesis import given
 from hypothesis import strategies as st
 from report_testing import REPORTS, events_of, outcomes, read, report, tally
@@ -16,6 +18,7 @@ from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.wire import formats
 from proctor.wire.detect import detect
 
+GOLDEN = Path(__file__).parent / "golden"
 PYTEST = {
     "test_passes": "passed",
     "test_fails": "failed",
@@ -196,6 +199,13 @@ def test_events_do_not_depend_on_how_the_bytes_arrive(name, size):
     data, form = REPORTS[name], detect(REPORTS[name], name)
 
     assert events_of(data, form, size) == events_of(data, form)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_everything_a_report_says_becomes_these_events(name):
+    form = detect(REPORTS[name], name) or "tap"
+
+    agree(GOLDEN / f"{name.replace('/', '-')}.txt", told(events_of(REPORTS[name], form)))
 
 
 # What a tool calls a success and was none
