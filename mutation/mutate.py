@@ -138,7 +138,7 @@ def with_collected_tests(loop: Loop) -> None:
     ]
     with contextlib.chdir(MUTANTS):
         if pytest.main([*options, *selection], plugins=[Plugin()]) != pytest.ExitCode.OK:
-            sys.exit("the tests cannot be collected")
+            sys.exit(1)
 
 
 def fails(item: Item) -> bool:
@@ -169,7 +169,7 @@ def measure(items: list[Item], seconds_each: float) -> dict[str, list[int]]:
     with open(reading, "rb") as stream:
         told = stream.read()
     if os.waitpid(child, 0)[1] != 0:
-        sys.exit(1)
+        pytest.exit("the tests must pass first", returncode=1)
     tests: dict[int, list[int]] = {}
     spent: dict[int, float] = {}
     for seconds, number, reached in sorted(pickle.loads(told), key=lambda row: row[:2]):
@@ -209,9 +209,9 @@ def run(mutants: list[str], items: list[Item], jobs: int, seconds_each: float) -
     tests = measure(items, seconds_each)
     gc.freeze()  # what is never looked at by the collector is never copied by a fork
     board = memoryview(mmap.mmap(-1, 4 * len(mutants) + 4)).cast("i")  # the test that each mutant met last
-    start("", sorted({test for some in tests.values() for test in some}), items, 600, board)
+    start("", sorted({some[0] for some in tests.values()}), items, 600, board)
     if os.waitstatus_to_exitcode(os.wait()[1]) != LIVED:
-        sys.exit(f"fails after others, without a mutant: {items[board[0]].nodeid}")
+        pytest.exit(f"killed without a mutant: {items[board[0]].nodeid}", returncode=1)
     running: dict[int, int] = {}
 
     def one_ends() -> tuple[str, int]:
