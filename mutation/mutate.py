@@ -5,7 +5,7 @@
 mutmut makes the mutants: a module of `mutants/src` has all of its own, and one is chosen at run time. Running
 them is done here, because mutmut starts pytest for each, which spends seconds on collecting what then runs
 for milliseconds. Here the tests are collected once, and each mutant is a fork of that: it runs the tests that
-reach the changed function, the quickest first, until one fails.
+reach the changed function until one fails.
 
 Results are kept where mutmut keeps them, so that `mutmut show NAME` and `mutmut browse` work; what lived is
 in `mutants/lived.diff`.
@@ -25,6 +25,7 @@ import resource
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import rmtree
@@ -50,6 +51,7 @@ QUICK = [
 LIVED, KILLED, UNREACHED, ENDLESS = 0, 1, 33, 36  # as mutmut writes them
 
 Item = pytest.Item
+Measured = tuple[float, int, frozenset[int]]  # seconds, number of the test, functions that it reached
 Loop = Callable[[list[Item]], None]
 
 
@@ -145,8 +147,19 @@ def fails(item: Item) -> bool:
     return any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
 
 
+def _varied(found: list[Measured], items: list[Item]) -> list[Measured]:
+    """The quickest first, but all test functions before a second case of one."""
+    cases: Counter[str] = Counter()
+    varied = []
+    for row in sorted(found, key=lambda row: row[0]):
+        function = items[row[1]].nodeid.partition("[")[0]
+        cases[function] += 1
+        varied.append((cases[function], row))
+    return [row for _, row in sorted(varied, key=lambda pair: pair[0])]
+
+
 def measure(items: list[Item], seconds_each: float) -> dict[str, list[int]]:
-    """The tests that reach each mutant, the quickest first; one list for all of a function.
+    """The tests that reach each mutant, in a good order; one list for all of a function.
 
     In a fork, so that nothing is warm after it.
     """
@@ -172,7 +185,7 @@ def measure(items: list[Item], seconds_each: float) -> dict[str, list[int]]:
         pytest.exit("the tests must pass first", returncode=1)
     tests: dict[int, list[int]] = {}
     spent: dict[int, float] = {}
-    for seconds, number, reached in sorted(pickle.loads(told), key=lambda row: row[:2]):
+    for seconds, number, reached in _varied(pickle.loads(told), items):
         for which in reached if seconds < TEST_TAKES else ():
             spent[which] = spent.get(which, 0.0) + seconds
             if spent[which] < seconds_each:
