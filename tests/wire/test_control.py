@@ -158,6 +158,12 @@ def test_it_is_open_until_the_end_a_disconnect_or_an_error():
         assert decoder.feed(b"noop\n") == decoder.close() == []
 
 
+def test_a_duration_that_no_clock_can_count_is_as_good_as_endless():
+    (duration,), _ = decode(b"duration +" + b"9" * 4000 + b"d\n")
+
+    assert duration == Duration("add", 10**10)
+
+
 @pytest.mark.parametrize("length", [4094, 4095, 4096])
 def test_a_line_is_at_most_4096_bytes_with_its_end(length):
     line = b"exitcode " + b"0" * (length - len(b"exitcode "))

@@ -10,6 +10,7 @@ import pytest
 from golden_testing import agree, told
 from hypothesis import given
 from hypothesis import strategies as st
+from made_reports import MADE
 from report_testing import REPORTS, events_of, outcomes, read, report, tally
 
 from proctor import events as e
@@ -207,6 +208,22 @@ def test_everything_a_report_says_becomes_these_events(name):
     form = detect(REPORTS[name], name) or "tap"
 
     agree(GOLDEN / f"{name.replace('/', '-')}.txt", told(events_of(REPORTS[name], form)))
+
+
+@pytest.mark.parametrize("form", MADE)
+def test_what_no_recorded_report_has_becomes_these_events(form):
+    found = []
+    for title, data in MADE[form].items():
+        reader = formats.live_reader(form)
+        found.append(f"# {title}\n")
+        try:
+            found += [told(reader.feed(data)), told(reader.close())]
+        except StreamError as error:
+            found.append(f"{error}\n")
+        if artifacts := getattr(reader, "artifacts", ()):
+            found.append("".join(f"{artifact}\n" for artifact in artifacts))
+
+    agree(GOLDEN / "made" / f"{form}.txt", "".join(found))
 
 
 # What a tool calls a success and was none
