@@ -263,28 +263,26 @@ def chosen_modules(names: list[str]) -> list[SourceFileMutationData]:
     return list(modules.values())
 
 
-def killed(module: SourceFileMutationData, mutant: str) -> bool:
-    return module.exit_code_by_key[mutant] in (KILLED, ENDLESS)
-
-
 def report(modules: list[SourceFileMutationData]) -> bool:
     """Whether the goals were reached."""
-    figures: list[tuple[str, int, int]] = []
-    with open(MUTANTS / "lived.diff", "w", encoding="utf-8") as lived:
+    figures: list[tuple[str, int, int, int]] = []
+    with open(MUTANTS / "lived.diff", "w", encoding="utf-8") as diffs:
         for module in modules:
             codes = module.exit_code_by_key
-            alive = [name for name in codes if not killed(module, name)]
-            for name in alive:
-                unreached = " (no test reaches it)" if codes[name] == UNREACHED else ""
-                lived.write(f"# {name}{unreached}\n{get_diff_for_mutant(name)}\n")
-            if codes:
-                name = str(module.path).removeprefix("src/proctor/")
-                figures.append((name, len(codes) - len(alive), len(codes)))
-    everything = ("all", sum(dead for _, dead, _ in figures), sum(total for *_, total in figures))
-    for name, dead, total in [*figures, everything]:
-        print(f"{name:28} {dead:6} of {total:5} {100 * dead / total:6.1f} %")
-    _, dead, total = everything
-    return 100 * dead >= GOAL * total and all(100 * dead >= GOAL_OF_EACH * of for _, dead, of in figures)
+            run = [code for code in codes.values() if code is not None]
+            for name, code in codes.items():
+                if code in (LIVED, UNREACHED):
+                    unreached = " (no test reaches it)" if code == UNREACHED else ""
+                    diffs.write(f"# {name}{unreached}\n{get_diff_for_mutant(name)}\n")
+            if run:
+                path = str(module.path).removeprefix("src/proctor/")
+                figures.append((path, sum(code in (KILLED, ENDLESS) for code in run), len(run), len(codes)))
+    everything = ("all", *(sum(column) for column in list(zip(*figures, strict=True))[1:]))
+    for path, killed, run_of, there_are in [*figures, everything]:
+        rest = f", {there_are} in all" if run_of < there_are else ""
+        print(f"{path:28} {killed:6} of {run_of:5} {100 * killed / run_of:6.1f} %{rest}")
+    _, killed, run_of, _ = everything
+    return 100 * killed >= GOAL * run_of and all(100 * k >= GOAL_OF_EACH * of for _, k, of, _ in figures)
 
 
 def main() -> int:
@@ -292,17 +290,24 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("modules", nargs="*", metavar="MODULE")
-    parser.add_argument("--lived", action="store_true", help="only the mutants that no test has killed yet")
+    parser.add_argument("--lived", action="store_true", help="only what lived, or was not run yet")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=2, help="of tests for each mutant (2)")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="only one of N mutants (1)")
+    parser.add_argument(
+        "--every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="one of N mutants; with --lived, of those not run yet (1)",
+    )
     asked = parser.parse_args()
     generate(asked.jobs)
     modules = chosen_modules(asked.modules)
     mutmut.mutation.trampoline.wrap_in_trampoline = switched
     home = {name: module for module in modules for name in module.exit_code_by_key}
-    mutants = [name for name in home if not (asked.lived and killed(home[name], name))]
-    mutants = mutants[:: asked.every]
+    lived = [name for name, module in home.items() if module.exit_code_by_key[name] in (LIVED, UNREACHED)]
+    new = [name for name, module in home.items() if module.exit_code_by_key[name] is None]
+    mutants = [*lived, *new[:: asked.every]] if asked.lived else list(home)[:: asked.every]
 
     def loop(items: list[Item]) -> None:
         for done, (mutant, code) in enumerate(run(mutants, items, asked.jobs, asked.seconds)):
