@@ -158,6 +158,23 @@ def test_it_is_open_until_the_end_a_disconnect_or_an_error():
         assert decoder.feed(b"noop\n") == decoder.close() == []
 
 
+def test_as_many_durations_are_restored_as_were_saved():
+    save, restore = b"duration save\n", b"duration restore\n"
+    for saved, restored in ((1, 1), (1, 2), (3, 2), (3, 3), (3, 4)):
+        _, decoder = decode(save * saved + restore * restored)
+        assert (decoder.error is None) == (restored <= saved)
+    _, decoder = decode((save + restore) * 3 + restore)
+    assert decoder.error is not None
+
+
+@pytest.mark.parametrize("length, whole", [(16, True), (15, True), (17, False)])
+def test_a_result_may_be_as_long_as_the_limit(length, whole):
+    body = b"{" + b" " * (length - 2) + b"}"
+    for size in (1, 0):
+        _, decoder = decode(b"result %d\n" % length + body, size, Limits(json=16))
+        assert (decoder.error is None) == whole
+
+
 def test_a_duration_that_no_clock_can_count_is_as_good_as_endless():
     (duration,), _ = decode(b"duration +" + b"9" * 4000 + b"d\n")
 

@@ -109,7 +109,20 @@ def test_errors_are_told_in_these_words():
     """All of a message is there for the one who has to find the mistake."""
     vectors = {v["name"]: stream_of(v) for v in VECTORS if v["expected"]["error"]}
     mistakes = {repr(stream)[:60]: stream for stream, *_ in MISTAKES}
-    streams = vectors | mistakes
+    others = {
+        "nested": b"result 200000\n" + b"[" * 200_000,
+        "two lines": b"noop\nexitcode 1x\n",
+        **{
+            line: f"{line}\n".encode()
+            for line in ("disconnect now", "noop 1", "reconnect never", "duration", "result")
+        },
+        **{f"{word[:8]}…": f"{word}\n".encode() for word in ("w" * 50, "result " + "9" * 30, "result 000")},
+        "half a line after others": b"noop\nnoo",
+        "half a result": b'result 9\n{"a":',
+        "half a file": b'result 35\n{"files":[{"name":"f","length":9}]}abc',
+        "an object at the border": b"result 2\n{}result 0000000\n",
+    }
+    streams = vectors | mistakes | others
 
     told = "".join(f"{name}\n    {error_of(streams[name])}\n" for name in streams)
     told = re.sub("not JSON: .*?(?=; likely| \\(rule)", "not JSON: …", told)  # in the words of a library
