@@ -143,8 +143,9 @@ def with_collected_tests(loop: Loop) -> None:
             sys.exit(1)
 
 
-def fails(item: Item) -> bool:
-    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+def _failure(item: Item) -> str:
+    reports = runtestprotocol(item, log=False, nextitem=None)
+    return "".join(report.longreprtext or "failed" for report in reports if report.failed)
 
 
 def _varied(found: list[Measured], items: list[Item]) -> list[Measured]:
@@ -170,8 +171,8 @@ def measure(items: list[Item], seconds_each: float) -> dict[str, list[int]]:
         found = []
         for number, item in enumerate(items):
             began = time.process_time()
-            if fails(item):
-                print(f"fails without a mutant: {item.nodeid}", flush=True)
+            if told := _failure(item):
+                print(f"fails without a mutant: {item.nodeid}\n{told}", flush=True)
                 os._exit(1)
             found.append((time.process_time() - began, number, frozenset(Switch.reached)))
             Switch.reached.clear()
@@ -207,7 +208,7 @@ def start(mutant: str, tests: list[int], items: list[Item], seconds: float, kill
             choose(mutant)
             for number in tests:
                 killer[0] = number
-                if fails(items[number]):
+                if _failure(items[number]):
                     break
             else:
                 code = LIVED

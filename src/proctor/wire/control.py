@@ -25,7 +25,7 @@ _decode_plain = msgspec.json.Decoder(Plain).decode
 _decode_many = msgspec.json.Decoder(list[Plain]).decode
 _MESSAGE = re.compile(rb"result ([0-9]{1,7})\n")
 _BULK = 4096  # bytes from which on it pays to look for many results at once
-_ENDLESS = 10**10  # seconds, three hundred years: more would be no number that clocks can count with
+_ENDLESS = 10**11  # seconds, three thousand years: more would be no number that clocks can count with
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
