@@ -184,6 +184,16 @@ MADE: dict[str, dict[str, bytes]] = {
         "not gathered, and no place": text("1..1", "not ok 1 bats-gather-tests", "# first", "# second"),
         "no end": text("1..2", "begin 1 a"),
     },
+    "libtest-list": {
+        "everything": text(
+            *("before", "\x1e/p/a", "a: test", "b: benchmark", "", "c: other", "noise", "\x1e=0", "between"),
+            "\x1e/p/b",
+            '{"type":"suite","event":"discovery"}',
+            '{"type":"test","event":"discovered","name":"d","source_path":"src/lib.rs","start_line":3}',
+            "{noise",
+            *("src/lib.rs - e (line 7): test", "\x1e=0", "\x1e=0", "\x1e/p/c", "why", "\x1e=101", "\x1e/p/d"),
+        ),
+    },
     "cargo-build": {
         "nothing": b"",
         "everything": text("rustc 1.9 (x)", "rustc 2.0", "host: x86", "sysroot: /r", "noise", "{noise")
@@ -249,6 +259,40 @@ MADE: dict[str, dict[str, bytes]] = {
         "sums": ctrf(
             summary={"tests": 2, "failed": 1, "start": 5, "stop": 1}, tool={"name": "x", "version": "1"}
         ),
+    },
+    "json-report": {
+        "no report": b"[]",
+        "everything": json.dumps(
+            {
+                "exitcode": 1,
+                "created": 5.5,
+                "duration": 2.5,
+                "summary": {"collected": 9, "deselected": 2, "total": 8},
+                "collectors": [
+                    {"nodeid": "a.py", "outcome": "failed"},
+                    {"nodeid": "b.py", "outcome": "passed"},
+                ],
+                "tests": [
+                    {"nodeid": "t.py::a", "outcome": "strange", "keywords": ["k"]},
+                    {"nodeid": "t.py::b", "outcome": "passed", "lineno": 0},
+                    {
+                        "nodeid": "t.py::c",
+                        "outcome": "failed",
+                        "call": {
+                            "outcome": "failed",
+                            "duration": 1.5,
+                            "crash": {"path": "t.py", "lineno": -3, "message": "no"},
+                            "longrepr": "('t.py', 3, 'Skipped: x')",
+                        },
+                    },
+                    {
+                        "nodeid": "t.py::d",
+                        "outcome": "skipped",
+                        "setup": {"outcome": "skipped", "longrepr": "x"},
+                    },
+                ],
+            }
+        ).encode(),
     },
     "junit": {
         "nothing": b"",
