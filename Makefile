@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format bench cost fuzz soak clean
+.PHONY: demo test check format bench cost fuzz soak mutate clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -40,6 +40,12 @@ fuzz: $(READY) ## looks for input that breaks a promise; ARGS='--seconds 300 con
 soak: $(READY) ## 1,000 runs through one MCP server, with cancels and kills; ARGS='--runs N --parallel N --seed N'
 	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
 
+mutate: ## changes the code in one place at a time and asks the tests; ARGS='--lived wire/tap.py'
+	test -x .cache/mutate/bin/python || $(PYTHON) -m venv .cache/mutate
+	.cache/mutate/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt \
+		mutmut pytest hypothesis jsonschema junitparser lxml -e .
+	nice .cache/mutate/bin/python mutation/mutate.py $(ARGS)
+
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "proctor needs Python 3.11 or newer; make PYTHON=…")'
 	$(PYTHON) -m venv $(VENV)
@@ -49,4 +55,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache mutants

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import signal
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, Phase, settings
 
+pytest.register_assert_rewrite("golden_testing")  # texts that differ are shown
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 
 # A shell starts its background jobs with some of these ignored, and nohup everything with another; and
@@ -20,4 +22,12 @@ for number, handler in (
 
 # A busy machine is no fault of what is tested.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "brief",  # for `make mutate`, which asks whether a test fails, a thousand times, and not with what
+    settings.get_profile("patient"),
+    max_examples=10,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+)
 settings.load_profile("patient")

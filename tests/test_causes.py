@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from render_testing import failed, passed, run_of
 
 from proctor import events as e
-from proctor.causes import causes, shape
+from proctor.causes import Occurrence, causes, shape
 from proctor.outcome import Outcome
 
 
@@ -85,6 +86,96 @@ def test_the_harness_comes_first():
     found = grouped(failed("t.py::test_a", "E: y"), error, crash)
 
     assert found == [["t.py::test_z"], ["test_b.py"], ["t.py::test_a"]]
+
+
+WHY = e.Failure("E", "E: x")
+
+
+@pytest.mark.parametrize(
+    "fact, occurrence",
+    [
+        (e.TestFinished("a", Outcome.CRASH, failure=WHY), Occurrence("a", "crash", WHY)),
+        (
+            e.TestFinished("a", Outcome.TIMEOUT, message="late"),
+            Occurrence("a", "timeout", e.Failure("", "late")),
+        ),
+        (e.TestFinished("a", Outcome.CRASH), Occurrence("a", "crash", e.Failure())),
+        (e.CollectionFailed("a.py", WHY), Occurrence("a.py", "collect", WHY)),
+        (e.TestFinished("a", Outcome.FAILED, failure=WHY), Occurrence("a", "call", WHY)),
+        (e.TestFinished("a", Outcome.FAILED, message="no"), Occurrence("a", "call", e.Failure("", "no"))),
+        (e.TestFinished("a", Outcome.FAILED), Occurrence("a", "call", e.Failure())),
+    ],
+)
+def test_what_says_little_is_told_as_it_is(fact, occurrence):
+    (cause,) = causes(run_of(fact))
+
+    assert cause.occurrences == (occurrence,)
+
+
+@pytest.mark.parametrize(
+    "longrepr, of_the_test, told",
+    [
+        ("Traceback", WHY, e.Failure("", "Traceback")),
+        ("Traceback", None, e.Failure("", "Traceback")),
+        ("", WHY, WHY),
+        ("", None, e.Failure()),
+    ],
+)
+def test_a_phase_without_a_failure_is_told_by_its_text_or_its_test(longrepr, of_the_test, told):
+    phase = e.Phase("call", "failed", longrepr=longrepr)
+    test = e.TestFinished("a", Outcome.FAILED, failure=of_the_test, phases=(phase,))
+
+    assert causes(run_of(test))[0].first == Occurrence("a", "call", told)
+
+
+@pytest.mark.parametrize(
+    "own_failure, told",
+    [
+        (None, ["[n=1]"]),
+        (e.Failure("Failed", "contains 1 failed subtest"), ["[n=1]"]),
+        (e.Failure("Failed", "contains 12 failed subtests"), ["[n=1]"]),
+        (e.Failure("ValueError", "ValueError: too late"), ["[n=1]", ""]),
+        (e.Failure("ValueError", "it contains 1 failed subtest"), ["[n=1]", ""]),
+    ],
+)
+def test_failed_subtests_speak_for_a_test_that_only_counts_them(own_failure, told):
+    subtest = e.Phase("call", "failed", subtest="[n=1]", failure=WHY)
+    silent = e.Phase("call", "failed", subtest="[n=2]")
+    own = e.Phase("call", "failed", failure=own_failure)
+    test = e.TestFinished("a", Outcome.FAILED, phases=(subtest, silent, own))
+
+    found = [o.subtest for cause in causes(run_of(test)) for o in cause.occurrences]
+
+    assert sorted(found) == sorted([*told, "[n=2]"])
+
+
+def test_causes_are_in_the_order_in_which_tests_were_selected_and_parts_are_with_their_tests():
+    ends = [failed(test, f"E{n}: x") for n, test in enumerate(("unknown", "c", "b", "a"))]
+    part = e.TestFinished("a part", Outcome.FAILED, message="of b", part_of="b")
+
+    found = grouped(e.TestsSelected(("a", "b", "c")), *ends, part)
+
+    assert found == [["a"], ["b"], ["a part"], ["c"], ["unknown"]]
+
+
+@pytest.mark.parametrize(
+    "message, expected",
+    [
+        ("KeyError: 'it\\'s' in \"a \\\" b\"", "KeyError: '*' in '*'"),
+        ("at 0x7fFF after 3.25 s, 17 times", "at # after # s, # times"),
+        ("first 1\nsecond\nthird", "first #"),
+        ("x" * 2500, "x" * 2000),
+    ],
+)
+def test_the_shape_of_a_message_is_its_first_line_without_values(message, expected):
+    assert shape(message) == expected
+
+
+def test_two_messages_of_one_line_are_not_joined_with_one_of_another():
+    a, b = (failed(f"t.py::test_{n}", f"KeyError: '{n}'", ("shop.py", 4)) for n in "ab")
+    other = failed("t.py::test_c", "KeyError: 'a'", ("shop.py", 9))
+
+    assert grouped(a, b, other) == [["t.py::test_a", "t.py::test_b"], ["t.py::test_c"]]
 
 
 messages = st.text(st.sampled_from("ab'\"1: \n"), max_size=12)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor import events as e
-from proctor.fold import begin, conclude, fold
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.fold import begin, conclude, fold, fold_parts
+from proctor.outcome import BAD, ENOUGH, Outcome, RunOutcome
 from proctor.relay import Relay
+from proctor.result import Mark
 
 STARTED = e.RunStarted(
     "20260101-000000-abcdef", "pytest", ("python",), "/p", "python", "2026-01-01T00:00:00Z"
@@ -160,6 +162,195 @@ def test_a_test_that_is_reported_again_counts_once():
     assert result.counts[Outcome.PASSED] == 3
 
 
+def test_every_fact_is_kept_where_readers_look_for_it():
+    described = e.SuiteDescribed("/p", {"pytest": "9"})
+    collector = e.CollectorFinished("t.py", "passed")
+    warning = e.WarningRecorded("W", "old", "t.py", 1)
+    error = e.CollectionFailed("u.py", e.Failure("E", "E: x"))
+    result = begin(STARTED)
+    facts = (
+        described,
+        collector,
+        e.TestsSelected(("a", "b"), {"a": ("slow",)}, {"a": e.Place("t.py", 3)}),
+        e.TestsSelected(("c",), {"c": ("quick",)}, {"c": e.Place("t.py", 9)}),
+        e.TestsDeselected(("x",)),
+        e.TestsDeselected(("y",)),
+        e.SuiteStarted("pytest", "2026-01-01T00:00:01Z", 3, filtered_out=4),
+        error,
+        warning,
+        e.TestStarted("a", e.Place("t.py", 4)),
+        e.TestStarted("b"),
+        e.FileAttached("b", e.File("f", "files/f", 1)),
+        e.FileAttached("b", e.File("g", "files/g", 2)),
+        e.ResultAmended("b", {"x": 1}),
+        e.OutputReceived("stdout", "out\n"),
+        e.OutputReceived("stderr", "err\n"),
+        e.FaultTraced("Segmentation fault"),
+        e.Noticed("by the way"),
+    )
+    for at, fact in enumerate(facts):
+        fold(result, e.Entry(at, float(at), fact))
+
+    assert result.suite is described
+    assert (result.collectors, result.warnings, result.collection_errors) == ([collector], [warning], [error])
+    assert list(result.selected) == ["a", "b", "c"]
+    assert result.markers == {"a": ("slow",), "c": ("quick",)}
+    assert result.places == {"a": e.Place("t.py", 4), "c": e.Place("t.py", 9)}
+    assert result.deselected == ["x", "y"]
+    assert (result.count, result.build, result.filtered_out) == (3, "2026-01-01T00:00:01Z", 4)
+    assert result.running == {"a": 9.0, "b": 10.0}
+    assert result.attached == {"b": [e.File("f", "files/f", 1), e.File("g", "files/g", 2)]}
+    assert (result.output.text(), result.stderr.text()) == ("out\nerr\n", "err\n")
+    assert result.fault == e.FaultTraced("Segmentation fault")
+    assert result.notices == ["by the way"]
+
+    fold(result, e.Entry(90, 9.0, passed("b")))
+
+    assert (result.attached, list(result.running)) == ({}, ["a"])
+
+
+def test_the_end_of_a_run_is_the_results():
+    result = begin(STARTED)
+    fold(result, e.Entry(0, 0.0, e.TestStarted("c")))
+    fold(result, e.Entry(1, 1.0, e.RunFinished(RunOutcome.FAILED, 2.5, ("c", "d"), "because")))
+
+    assert (result.outcome, result.seconds, result.not_run) == (RunOutcome.FAILED, 2.5, ("c", "d"))
+    assert (result.reason, result.running) == ("because", {})
+
+
+@pytest.mark.parametrize(
+    "codes, kept",
+    [((0, 0), 0), ((0, 1), 1), ((1, 0), 1), ((2, 3), 2), ((0, 3, 2), 3)],
+)
+def test_of_several_processes_the_first_that_failed_speaks(codes, kept):
+    assert run(*map(e.ProcessExited, codes)).exited == e.ProcessExited(kept)
+
+
+def test_the_first_test_that_was_lost_is_the_one_that_was_running():
+    lost = [e.TestFinished(test, Outcome.TIMEOUT) for test in "ab"]
+
+    assert run(SELECTED, READY, passed("c"), *lost).current_test == "a"
+
+
+def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one():
+    parts = [e.TestFinished(f"t/{n}", o, part_of="t") for n, o in enumerate((Outcome.WARN, Outcome.PASSED))]
+    at_once, one_by_one = begin(STARTED), begin(STARTED)
+    fold_parts(at_once, parts)
+    for part in parts:
+        fold(one_by_one, e.Entry(0, 0.0, part))
+
+    assert (at_once.tests, at_once.counts) == (one_by_one.tests, one_by_one.counts)
+
+
+@pytest.mark.parametrize(
+    "steps, outcome",
+    [
+        ([e.Phase("call", "skipped", wasxfail="known")], Outcome.XFAILED),
+        ([e.Phase("call", "skipped", wasxfail="")], Outcome.XFAILED),
+        ([e.Phase("call", "passed", wasxfail="known")], Outcome.XPASSED),
+        ([e.Phase("setup", "passed", wasxfail="known"), e.Phase("call", "passed")], Outcome.PASSED),
+        ([e.Phase("call", "passed", wasxfail="k"), e.Phase("teardown", "failed")], Outcome.ERROR),
+        ([e.Phase("call", "failed"), e.Phase("teardown", "skipped")], Outcome.FAILED),
+        ([e.Phase("setup", "skipped"), e.Phase("call", "skipped", wasxfail="k")], Outcome.SKIPPED),
+        ([e.Phase("call", "skipped", subtest="[1]"), e.Phase("call", "passed")], Outcome.PASSED),
+        ([e.Phase("teardown", "failed"), e.Phase("call", "failed")], Outcome.FAILED),
+        ([e.Phase("call", "failed", subtest="[1]"), e.Phase("teardown", "failed")], Outcome.FAILED),
+        ([], Outcome.ERROR),
+    ],
+)
+def test_expected_failures_skips_and_subtests_count_as_what_they_are(steps, outcome):
+    assert conclude(steps) is outcome
+
+
+FAULT = e.FaultTraced("Segmentation fault", (e.Place("deep.py", 7), e.Place("t.py", 4)), "Fatal Python error")
+AT = e.Place("t.py", 4)
+ENOUGH_FAILED = e.SessionInterrupted(e.Failure(ENOUGH, "stopping after 1 failures"))
+
+
+@pytest.mark.parametrize(
+    "facts, outcome, cause, at",
+    [
+        ([e.RunStopped(RunOutcome.TIMEOUT)], Outcome.TIMEOUT, "time limit reached", AT),
+        ([e.RunStopped(RunOutcome.CANCELLED)], Outcome.ERROR, "run cancelled", AT),
+        (
+            [e.SessionInterrupted(e.Failure("KeyboardInterrupt", "", e.Place("lib.py", 9)))],
+            Outcome.ERROR,
+            "KeyboardInterrupt",
+            e.Place("lib.py", 9),
+        ),
+        ([e.SessionInterrupted(e.Failure("Exit", "enough"))], Outcome.ERROR, "enough", AT),
+        ([e.ChannelBroken("garbage")], Outcome.ERROR, "not heard of again: garbage", AT),
+        ([], Outcome.ERROR, "never finished", AT),
+        ([ENDED, e.ProcessExited(1)], Outcome.ERROR, "never finished", AT),
+        ([e.ProcessExited(3)], Outcome.CRASH, "the process exited with 3 during the test", AT),
+        ([e.ProcessExited(-11, "SIGSEGV")], Outcome.CRASH, "SIGSEGV", AT),
+        (
+            [FAULT, e.ProcessExited(-11, "SIGSEGV")],
+            Outcome.CRASH,
+            "SIGSEGV (Segmentation fault)",
+            e.Place("deep.py", 7),
+        ),
+        (
+            [e.TestStarted("z"), e.ProcessExited(-11, "SIGSEGV")],
+            Outcome.CRASH,
+            "SIGSEGV during one of 2 tests that were running",
+            AT,
+        ),
+        (
+            [e.TestStarted("z"), e.ProcessExited(0)],
+            Outcome.CRASH,
+            "the process exited with 0 during one of 2 tests that were running",
+            AT,
+        ),
+    ],
+)
+def test_a_test_that_was_lost_is_told_with_the_reason_and_the_place(facts, outcome, cause, at):
+    file = e.File("f", "files/f", 1)
+    result = run(e.TestStarted("a", AT), e.FileAttached("a", file), *facts)
+
+    assert result.tests["a"] == e.TestFinished(
+        "a",
+        outcome,
+        message=f"{cause} at {at}",
+        traceback="Fatal Python error" if FAULT in facts else None,
+        place=AT,
+        failure=e.Failure("", cause, at),
+        files=(file,),
+    )
+
+
+def test_a_lost_test_that_nobody_knows_the_place_of():
+    result = run(e.TestStarted("a"), e.FaultTraced("Aborted"), e.ProcessExited(-6, "SIGABRT"))
+
+    assert result.tests["a"].message == "SIGABRT (Aborted)"
+    assert result.tests["a"].failure == e.Failure("", "SIGABRT (Aborted)")
+
+
+def test_when_enough_have_failed_what_was_running_never_began():
+    failed = e.TestFinished("a", Outcome.FAILED)
+    result = run(SELECTED, READY, failed, e.TestStarted("b"), ENOUGH_FAILED, e.ProcessExited(-15, "SIGTERM"))
+
+    assert list(result.tests) == ["a"]
+    assert result.not_run == ("c", "b")
+    assert not result.running
+    assert (result.outcome, result.reason) == (RunOutcome.FAILED, "stopping after 1 failures")
+
+
+def test_tests_that_were_only_collected_did_not_miss_their_run():
+    relay = Relay(msgspec.structs.replace(STARTED, collect_only=True), [])
+    relay.publish_all((SELECTED, READY, ENDED, EXITED), 0.0)
+
+    assert relay.close(1.0).not_run == ()
+
+
+def test_a_suite_that_is_never_counted_begins_with_what_is_known_of_it():
+    recorder = Recorder()
+    run(SELECTED, e.CollectionFailed("u.py", e.Failure()), e.ProcessExited(1), sinks=[recorder])
+
+    assert recorder.seen[-2].event == e.SuiteStarted("pytest", STARTED.started, 4)
+    assert recorder.seen[-1].event.seconds == 9.0
+
+
 NAMES = st.sampled_from(["a", "b", "c"])
 EVENTS = st.one_of(
     NAMES.map(e.TestStarted),
@@ -221,6 +412,88 @@ def test_each_suite_is_judged_by_itself_and_the_worst_is_the_runs():
     assert (pytest_suite.finished.seconds, tap.finished.seconds) == (2.0, 2.0)
     assert (result.count, result.exited) == (4, e.ProcessExited(3))
     assert type(recorder.seen[-2].event) is e.SuiteFinished
+
+
+def test_a_suite_has_what_was_said_between_its_beginning_and_its_end():
+    described = e.SuiteDescribed("/p")
+    broke = e.SessionBroke(e.Failure("E", "E: inside"))
+    recorder = Recorder()
+    relay = Relay(STARTED, [recorder])
+    relay.publish(entered("one"), 1.0)
+    relay.publish_all((described, SELECTED, e.TestsDeselected(("x", "y")), READY, passed("a")), 2.0)
+    relay.publish_all((broke, e.FaultTraced("x"), e.ChannelBroken("x"), e.ProcessExited(3)), 2.0)
+    relay.close_suite(4.0)
+    relay.publish(entered("two"), 5.0)
+    kept = relay.result
+    assert (kept.suite, kept.count, kept.broke, kept.finished, kept.exited) == (None,) * 5
+    assert (kept.fault, kept.channel_error, kept.interrupted, kept.build) == (None, None, None, "")
+    relay.publish_all((e.SuiteStarted("two", "", 5, filtered_out=7), passed("d"), EXITED), 6.0)
+    result = relay.close(8.0)
+
+    one, two = result.suites
+    assert (one.entered, two.entered) == (entered("one"), entered("two"))
+    assert (one.described, one.count, one.filtered_out) == (described, 3, 2)
+    assert (one.broke, one.exited) == (broke, e.ProcessExited(3))
+    assert (two.described, two.count, two.filtered_out, two.broke, two.exited) == (None, 5, 7, None, EXITED)
+    assert (one.begin.at, one.end.at, two.begin.at, two.end.at) == (1.0, 4.0, 5.0, 8.0)
+    assert one.finished.not_run == ("b", "c")
+    assert result.not_run == ("b", "c")
+    assert (result.count, result.filtered_out) == (8, 9)
+    assert (result.suite, result.broke, result.exited) == (described, broke, e.ProcessExited(3))
+    assert (result.entered, result.in_suite, result.finished, result.mark) == (None, False, None, Mark())
+    assert recorder.seen[-1].event.seconds == 8.0
+
+
+def test_suites_that_all_ended_well_end_the_run_as_the_last_of_them_did():
+    relay = Relay(STARTED, [])
+    for name in ("one", "two"):
+        relay.publish_all((entered(name), e.ProcessExited(0, test=name)), 0.0)
+        relay.close_suite(1.0)
+
+    assert relay.close(2.0).exited == e.ProcessExited(0, test="two")
+
+
+def test_a_suite_that_another_one_interrupts_is_incomplete():
+    relay = Relay(STARTED, [])
+    relay.publish_all((entered("one"), passed("a")), 1.0)
+    relay.publish_all((entered("two"), passed("b")), 3.0)
+    relay.publish(e.SuiteFinished(RunOutcome.PASSED), 4.0)
+    relay.publish(e.SuiteFinished(RunOutcome.FAILED), 5.0)  # of nothing
+    result = relay.result
+
+    assert [suite.finished for suite in result.suites] == [
+        e.SuiteFinished(RunOutcome.INCOMPLETE, reason="another suite began before its end"),
+        e.SuiteFinished(RunOutcome.PASSED),
+    ]
+    assert [suite.end.at for suite in result.suites] == [3.0, 4.0]
+
+
+def test_a_test_that_one_suite_missed_and_another_ran_was_run():
+    relay = Relay(STARTED, [])
+    relay.publish_all((entered("one"), SELECTED, READY, passed("a"), EXITED), 0.0)
+    relay.close_suite(1.0)
+    relay.publish_all((entered("two"), passed("b"), e.TestStarted("z"), e.ProcessExited(-9, "SIGKILL")), 1.0)
+    result = relay.close(2.0)
+
+    assert result.not_run == ("c",)
+    assert result.tests["z"].outcome is Outcome.CRASH
+
+
+def test_a_test_that_starts_after_the_last_suite_gets_its_ending_too():
+    relay = Relay(STARTED, [])
+    relay.publish_all((entered("one"), *ALL_PASSED, ENDED, EXITED), 0.0)
+    relay.close_suite(1.0)
+    relay.publish(e.TestStarted("z"), 1.5)
+
+    assert relay.close(2.0).tests["z"].outcome is Outcome.ERROR
+
+
+def test_a_suite_that_began_later_than_now_took_no_time():
+    relay = Relay(STARTED, [])
+    relay.publish(entered("one"), 5.0)
+    relay.close_suite(4.0)
+
+    assert relay.result.suites[0].finished.seconds == 0.0
 
 
 def test_a_suite_without_tests_fails_no_other_but_is_told():

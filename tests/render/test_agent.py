@@ -1,14 +1,11 @@
-"""The text for agents, kind by kind of failure: real runs against texts that were read and found good.
-
-`PROCTOR_WRITE_GOLDEN=1` writes the texts anew; read them before they are believed.
-"""
+"""The text for agents, kind by kind of failure: real runs against texts that were read and found good."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
+import golden_testing
 import pytest
 from proctor_testing import clean_environment, project_python, run_suite, write_project
 from render_testing import failed, passed, run_of
@@ -159,10 +156,7 @@ def masked_run(text: str) -> str:
 
 
 def agree(name: str, text: str) -> None:
-    path = GOLDEN / f"{name}.txt"
-    if os.environ.get("PROCTOR_WRITE_GOLDEN"):
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
+    golden_testing.agree(GOLDEN / f"{name}.txt", text)
 
 
 @pytest.mark.parametrize("kind", KINDS)

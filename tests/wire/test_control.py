@@ -129,6 +129,68 @@ def test_a_claimed_length_allocates_nothing():
     assert decoder.error.kind == "truncated"
 
 
+def test_bytes_that_went_to_a_file_directly_count_and_end_it():
+    head = encode({"name": "x", "files": [{"name": "f", "length": 5}, {"name": "g", "length": 2}]})
+    decoder = ControlDecoder(Ledger())
+
+    assert decoder.direct == 0
+    assert decoder.feed(head + b"ab") == [FileOpened("x", "f", 5), FileChunk(b"ab")]
+    assert decoder.direct == 3
+    assert decoder.went_by(2) == []
+    assert decoder.direct == 1
+    assert decoder.went_by(1) == [FileOpened("x", "g", 2)]
+    assert decoder.direct == 2
+    (finished,) = decoder.went_by(2)
+    assert isinstance(finished, Finished)
+    assert (decoder.direct, decoder.offset) == (0, len(head) + 7)
+    assert decoder.feed(b"noop\nbogus\n")[0] == Noop()
+    assert decoder.error is not None
+    assert (decoder.error.offset, decoder.error.before) == (len(head) + 12, b"noop\n")  # what was seen
+
+
+def test_it_is_open_until_the_end_a_disconnect_or_an_error():
+    for stream in (b"", b"disconnect\n", b"bogus\n"):
+        decoder = ControlDecoder(Ledger())
+        assert decoder.open is True
+        decoder.feed(stream)
+        decoder.close()
+        assert decoder.open is False
+        assert decoder.feed(b"noop\n") == decoder.close() == []
+
+
+def test_as_many_durations_are_restored_as_were_saved():
+    save, restore = b"duration save\n", b"duration restore\n"
+    for saved, restored in ((1, 1), (1, 2), (3, 2), (3, 3), (3, 4)):
+        _, decoder = decode(save * saved + restore * restored)
+        assert (decoder.error is None) == (restored <= saved)
+    _, decoder = decode((save + restore) * 3 + restore)
+    assert decoder.error is not None
+
+
+@pytest.mark.parametrize("length, whole", [(16, True), (15, True), (17, False)])
+def test_a_result_may_be_as_long_as_the_limit(length, whole):
+    body = b"{" + b" " * (length - 2) + b"}"
+    for size in (1, 0):
+        _, decoder = decode(b"result %d\n" % length + body, size, Limits(json=16))
+        assert (decoder.error is None) == whole
+
+
+def test_a_duration_that_no_clock_can_count_is_as_good_as_endless():
+    (duration,), _ = decode(b"duration +" + b"9" * 4000 + b"d\n")
+
+    assert duration == Duration("add", 10**11)
+
+
+@pytest.mark.parametrize("length", [4094, 4095, 4096])
+def test_a_line_is_at_most_4096_bytes_with_its_end(length):
+    line = b"exitcode " + b"0" * (length - len(b"exitcode "))
+    for pieces in ([line + b"\n"], [line, b"\n"]):
+        decoder = ControlDecoder(Ledger())
+        for piece in pieces:
+            decoder.feed(piece)
+        assert (decoder.error is None) == (length < 4096)
+
+
 @pytest.mark.parametrize(
     "limits, stream, word",
     [

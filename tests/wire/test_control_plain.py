@@ -105,10 +105,45 @@ def test_a_limit_holds_in_bulk_too(limits):
     assert "limits" in str(told(stream, 0, True, limits)) or "at most" in str(told(stream, 0, True, limits))
 
 
-def test_most_of_a_long_stream_is_taken_in_bulk():
+class Counting(Ledger):
+    """How many results were admitted in each step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[int] = []
+
+    def admit_plain(self, plain: Plain) -> bool:
+        self.steps.append(1)
+        return super().admit_plain(plain)
+
+    def admit_many(self, plain: list[Plain]) -> bool:
+        self.steps.append(len(plain))
+        return super().admit_many(plain)
+
+
+def test_a_long_stream_is_taken_in_bulk():
     stream = b"".join(message(plain(str(number))) for number in range(1000))
-    decoder = ControlDecoder(Ledger(), plain=True)
+    decoder = ControlDecoder(ledger := Counting(), plain=True)
     frames = [frame for piece in pieces(stream, 10_000) for frame in decoder.feed(piece)]
 
-    assert all(isinstance(frame, Plain) for frame in frames)
-    assert [frame.name for frame in frames if isinstance(frame, Plain)] == [str(n) for n in range(1000)]
+    assert frames == [Plain(str(number), "pass") for number in range(1000)]
+    assert sum(ledger.steps) == 1000
+    assert len(ledger.steps) < 10
+    assert decoder.offset == len(stream)
+
+
+def test_a_stream_that_is_not_asked_for_in_short_form_has_none():
+    decoder = ControlDecoder(ledger := Counting())
+    frames = decoder.feed(message(plain("a")) * 3)
+
+    assert all(isinstance(frame, Finished) for frame in frames)
+    assert ledger.steps == []
+
+
+def test_bulk_is_tried_again_after_what_is_not_plain():
+    other = message(b'{"name":"x","status":"pass","note":"long"}')
+    decoder = ControlDecoder(ledger := Counting(), plain=True)
+    for piece in (message(plain("a")) * 5, other, message(plain("b")) * 6):
+        decoder.feed(piece)
+
+    assert ledger.steps == [5, 5]  # the first plain one after another has the long way

@@ -39,6 +39,30 @@ def test_the_users_frames_of_the_current_thread_innermost_first(size):
     assert "Extension modules" not in dump.text
 
 
+def test_a_dump_is_kept_as_it_was_from_its_current_thread_on():
+    reader = FaultReader("/project/")
+    reader.feed(DUMP)
+
+    (dump,) = reader.dumps()
+    lines = DUMP.splitlines()
+    assert dump.text == "\n".join([lines[1], *lines[7:12]])
+
+
+def test_a_dump_without_a_current_thread_is_read_from_its_first_frame():
+    text = 'Fatal Python error: Aborted\n  File "<frozen x>", line 1 in y\n  File "/other/a.py", line 2 in z'
+    reader = FaultReader("/project")
+    reader.feed(f"{text}\n")
+
+    assert reader.dumps() == [e.FaultTraced("Aborted", (e.Place("/other/a.py", 2),), text)]
+
+
+def test_a_number_without_end_is_no_line():
+    reader = FaultReader("/project")
+    reader.feed(f'Fatal Python error: Aborted\n  File "/project/a.py", line {"9" * 5000} in x\n')
+
+    assert [dump.places for dump in reader.dumps()] == [()]
+
+
 def test_without_a_dump_there_is_none():
     reader = FaultReader("/project")
     reader.feed("all is well\n")
@@ -54,8 +78,8 @@ def test_a_dead_workers_words_explain_the_test_they_are_about():
     told = explain(crash, reader.dumps())
 
     assert told.message == "worker died: Segmentation fault at shop/native.py:5"
-    assert told.failure is not None
-    assert told.failure.place == e.Place("shop/native.py", 5)
+    assert told.failure == e.Failure("", told.message, e.Place("shop/native.py", 5))
+    assert told.traceback == reader.dumps()[0].text
 
 
 def test_other_outcomes_need_no_explanation():

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from golden_testing import agree
 from hypothesis import given
 from hypothesis import strategies as st
 from proctor_streams import EVENTS as EVENTS_OF_A_RUN
+from runs_testing import CASES
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.fold import begin
+from proctor.fold import begin, fold
 from proctor.outcome import Outcome, RunOutcome
 from proctor.wire import jsonl
 
+GOLDEN = Path(__file__).parent / "golden" / "written"
 STARTED = e.RunStarted("id", "pytest", ("python", "-m", "pytest"), "/p", "/py", "2026-01-01T00:00:00Z")
 PLACE = e.Place("test_a.py", 3)
 EVENTS = [
@@ -53,6 +57,26 @@ EVENTS = [
     e.SuiteFinished(RunOutcome.FAILED, 1.0, ("c",), "why"),
     e.RunFinished(RunOutcome.CRASHED, 1.5, ("c",), "why"),
 ]
+
+
+@pytest.mark.parametrize("name", [*CASES, "every event"])
+def test_a_run_is_logged_in_these_lines(name):
+    result = begin(STARTED)
+    lines = []
+    for seq, event in enumerate(CASES.get(name, EVENTS)):
+        entry = e.Entry(seq, 0.1234567, event)
+        fold(result, entry)
+        lines.append(jsonl.encode(entry, result))
+        assert jsonl.decode(lines[-1]) == e.Entry(seq, 0.123457, event)
+
+    agree(GOLDEN / f"log-{name.replace(' ', '-')}.txt", b"".join(lines).decode())
+
+
+def test_parts_are_logged_like_others():
+    parts = [e.TestFinished(f"t/{word}", word, part_of="t", message="no") for word in Outcome]
+    entries = [e.Entry(7 + number, 0.1234567, part) for number, part in enumerate(parts)]
+
+    assert jsonl.encode_parts(7, 0.1234567, parts) == jsonl.encode_lines(entries, begin(STARTED))
 
 
 def test_there_is_an_example_of_every_event():

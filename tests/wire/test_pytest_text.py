@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from golden_testing import agree, told
 
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.wire.pytest_text import TextReader
 
 CAPTURED = Path(__file__).parent / "captured"
+GOLDEN = Path(__file__).parent / "golden" / "pytest-text"
 LONG = (
     "other/test_c.py::test_with_a_name_that_is_longer_than_the_line_of_the_terminal"
     "_on_which_it_is_written_by_a_good_deal"
@@ -27,6 +29,16 @@ def read(text: str, size: int = 0) -> list[e.Event]:
     step = size or max(1, len(text))
     found = [event for at in range(0, len(text), step) for event in reader.feed(text[at : at + step])]
     return found + reader.close()
+
+
+@pytest.mark.parametrize("path", sorted(CAPTURED.iterdir()), ids=lambda path: path.stem)
+def test_everything_pytest_wrote_becomes_these_events(path):
+    agree(GOLDEN / f"{path.stem}.txt", told(read(path.read_text(encoding="utf-8"))))
+
+
+@pytest.mark.parametrize("line", ["collected {} items", "gw0 [{}]", "====== {} passed in 0.1s ======"])
+def test_a_number_without_end_is_no_count(line):
+    read(line.format("9" * 5000) + "\n")
 
 
 def finished(events: list[e.Event]) -> dict[str, e.TestFinished]:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+from golden_testing import agree, told
 from hypothesis import given
 from hypothesis import strategies as st
+from made_reports import MADE
 from report_testing import REPORTS, events_of, outcomes, read, report, tally
 
 from proctor import events as e
 from proctor.errors import StreamError, UsageError
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.wire import formats
+from proctor.wire.any_report import AnyReport
 from proctor.wire.detect import detect
 
+GOLDEN = Path(__file__).parent / "golden"
 PYTEST = {
     "test_passes": "passed",
     "test_fails": "failed",
@@ -196,6 +201,29 @@ def test_events_do_not_depend_on_how_the_bytes_arrive(name, size):
     data, form = REPORTS[name], detect(REPORTS[name], name)
 
     assert events_of(data, form, size) == events_of(data, form)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_everything_a_report_says_becomes_these_events(name):
+    form = detect(REPORTS[name], name) or "tap"
+
+    agree(GOLDEN / f"{name.replace('/', '-')}.txt", told(events_of(REPORTS[name], form)))
+
+
+@pytest.mark.parametrize("form", MADE)
+def test_what_no_recorded_report_has_becomes_these_events(form):
+    found = []
+    for title, data in MADE[form].items():
+        reader = formats.live_reader(form)
+        found.append(f"# {title}\n")
+        try:
+            found += [told(reader.feed(data)), told(reader.close())]
+        except StreamError as error:
+            found.append(f"{error}\n")
+        if artifacts := getattr(reader, "artifacts", ()):
+            found.append("".join(f"{artifact}\n" for artifact in artifacts))
+
+    agree(GOLDEN / "made" / f"{form}.txt", "".join(found))
 
 
 # What a tool calls a success and was none
@@ -562,3 +590,55 @@ def test_an_unknown_format_is_named_with_those_that_are_known():
 @pytest.mark.parametrize("form", ["tap", "libtest", "libtest-json", "go-json", "tap-j", "reportlog"])
 def test_lines_made_to_be_slow_are_read_all_the_same(form, line):
     assert read(line + b"\n", form).outcome is not RunOutcome.PASSED
+
+
+# Whatever report comes in
+
+
+@pytest.mark.parametrize("size", [1, 100, 1 << 20])
+@pytest.mark.parametrize("name", ["perl/sums.tap", "node/sums.xml", "jest/fine.json", "go/sums.jsonl"])
+def test_a_report_finds_its_reader_by_its_first_bytes(name, size):
+    data = REPORTS[name]
+    reading, known = AnyReport(name), AnyReport(name, form := detect(data, name))
+    entries = [entry for at in range(0, len(data), size) for entry in reading.feed(data[at : at + size])]
+    entries += reading.close()
+
+    assert (reading.form, reading.gap) == (form, "")
+    assert entries == known.feed(data) + known.close()
+    assert [entry.seq for entry in entries] == list(range(len(entries)))
+    assert isinstance(entries[0].event, e.RunStarted)
+    assert entries[0].event.source == "report"
+    assert isinstance(entries[-1].event, e.RunFinished)
+
+
+def test_a_report_that_is_incomplete_says_what_is_missing():
+    cut, broken, without_end = AnyReport("x", "tap"), AnyReport("x", "junit"), AnyReport("x", "reportlog")
+    for reading, data in ((cut, b"1..2\nok 1\n"), (broken, b"<testsuites><"), (without_end, b"")):
+        reading.feed(data)
+        (*_, last) = reading.close()
+        assert isinstance(last.event, e.RunFinished)
+        assert last.event.outcome is RunOutcome.INCOMPLETE
+
+    assert cut.gap == "tap: 1 of 2 planned tests were reported"
+    assert broken.gap.startswith("junit: ")
+    assert AnyReport("x", "events").gap == ""
+
+
+@pytest.mark.parametrize(
+    "data, cause",
+    [
+        (b"", "x.log is empty: what should have written it ended before it did"),
+        (b"\n \n", "x.log is empty: what should have written it ended before it did"),
+        (b"once upon a time", "cannot tell the format of x.log; known: "),
+        (b"once\n" * 20_000, "cannot tell the format of x.log; known: "),
+    ],
+)
+def test_what_is_no_report_is_refused(data, cause):
+    reading = AnyReport("x.log")
+    with pytest.raises(UsageError) as raised:
+        reading.feed(data)
+        reading.close()
+
+    assert str(raised.value).startswith(cause)
+    if "known" in cause:
+        assert str(raised.value) == cause + ", ".join(formats.READ)

@@ -11,17 +11,21 @@ from pathlib import Path
 import jsonschema
 import junitparser
 import pytest
+from golden_testing import agree
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 from proctor_testing import CACHE, GUARD
 from report_testing import outcomes, read, report, result_of
+from runs_testing import CASES
+from runs_testing import result_of as run_of
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.result import Result
 from proctor.wire import formats
 
+GOLDEN = Path(__file__).parent / "golden" / "written"
 SKIPPED = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN}
 
 texts = st.text(max_size=40) | st.sampled_from(
@@ -81,6 +85,12 @@ def results(draw) -> Result:
 
 def written(result: Result, form: str) -> bytes:
     return b"".join(formats.writer(form)(result))
+
+
+@pytest.mark.parametrize("form", formats.WRITERS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_is_written_in_these_words(form, name):
+    agree(GOLDEN / f"{form}-{name}.txt", written(run_of(CASES[name]), form).decode())
 
 
 @pytest.mark.parametrize("form", formats.WRITERS)

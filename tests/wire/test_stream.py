@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
+from golden_testing import agree, told
 from hypothesis import given, settings
 from proctor_streams import BUILD, EVENTS, STARTED, Recorder, Strict, objects, read, strict_lines, violations
+from runs_testing import CASES
 
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
 from proctor.replay import Replay
 from proctor.wire import jsonl
+from proctor.wire.stream_reader import StreamReader
 
+GOLDEN = Path(__file__).parent / "golden" / "written"
 PLACE = e.Place("test_a.py", 3)
 PROGRAMS = msgspec.structs.replace(STARTED, source="program")
 
@@ -31,6 +37,23 @@ def cases(events: list[e.Event], started: e.RunStarted = STARTED) -> list[dict]:
     lines = strict_lines(events, started)
     assert violations(b"".join(lines)) == []
     return [line for line in objects(lines) if line["type"] == "test"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_is_told_in_these_lines(name):
+    lines = strict_lines(CASES[name])
+
+    assert violations(b"".join(lines)) == []
+    agree(GOLDEN / f"stream-{name}.txt", b"".join(lines).decode())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_stream_is_read_back_as_these_events(name):
+    reader = StreamReader()
+    data = b"".join(strict_lines(CASES[name])) + b"not an object\n"
+    entries = [*reader.feed(data), *reader.close()]
+
+    agree(GOLDEN / f"stream-{name}-read.txt", "".join(f"{n.seq} {n.at} {told([n.event])}" for n in entries))
 
 
 def test_the_suite_comes_first_with_its_count_and_the_final_line_last():

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from golden_testing import agree
 from proctor_streams import case, final, suite, violations, written
 
+GOLDEN = Path(__file__).parent / "golden" / "stream-rules.txt"
 SEED = Path(__file__).parent.parent / "data" / "streams" / "seed.jsonl"
 GOOD = [
     suite(4, extra={"anything": 1}),
@@ -40,51 +42,77 @@ def test_the_examples_of_the_proposal_keep_the_rules():
     assert violations(SEED.read_bytes()) == []
 
 
-@pytest.mark.parametrize(
-    ("line", "rule", "fields"),
-    [
-        (1, "R3", {"type": "sweet"}),
-        (1, "R4", {"extra": [1]}),
-        (1, "R7", {"build": None}),
-        (1, "R7", {"build": "yesterday"}),
-        (1, "R7", {"build": "2015-08-21T10:03:20"}),
-        (1, "R8", {"name": 3}),
-        (1, "R9", {"count": None}),
-        (1, "R9", {"count": "4"}),
-        (1, "R9", {"count": -1}),
-        (1, "R10", {"rustc": None}),
-        (1, "R10", {"rustc": 1.95}),
-        (2, "R12 R17", {"label": "b"}),
-        (2, "R13", {"subtype": "integration"}),
-        (2, "R14", {"status": "passed"}),
-        (3, "R15", {"reason": None}),
-        (3, "R15", {"reason": " "}),
-        (3, "R15", {"reason": "two\nlines"}),
-        (3, "R15", {"reason": "x" * 501}),
-        (2, "R16", {"reason": "fine"}),
-        (4, "R16", {"reason": "later"}),
-        (2, "R17", {"label": None}),
-        (2, "R17", {"label": ""}),
-        (2, "R18", {"file": 1}),
-        (2, "R19", {"line": "1"}),
-        (2, "R19", {"line": 0}),
-        (2, "R20", {"stdout": 1}),
-        (2, "R21", {"stderr": ["x"]}),
-        (2, "R22", {"duration": 1.5}),
-        (2, "R22", {"duration": True}),
-        (5, "R23", {"duration": None}),
-        (5, "R24", {"throughput": "fast"}),
-        (6, "R26", {"results": None}),
-        (6, "R26", {"results": {"ok": 2, "fail": 1}}),
-        (6, "R26", {"results": {"ok": 2, "fail": 1, "ignore": 1, "bench": 1}}),
-        (6, "R26", {"results": {"ok": 3, "fail": 1, "ignore": 0}}),
-    ],
-)
+BROKEN = [
+    (1, "R3", {"type": "sweet"}),
+    (1, "R4", {"extra": [1]}),
+    (1, "R7", {"build": None}),
+    (1, "R7", {"build": "yesterday"}),
+    (1, "R7", {"build": "2015-08-21T10:03:20"}),
+    (1, "R8", {"name": 3}),
+    (1, "R9", {"count": None}),
+    (1, "R9", {"count": "4"}),
+    (1, "R9", {"count": -1}),
+    (1, "R10", {"rustc": None}),
+    (1, "R10", {"rustc": 1.95}),
+    (2, "R12 R17", {"label": "b"}),
+    (2, "R13", {"subtype": "integration"}),
+    (2, "R14", {"status": "passed"}),
+    (3, "R15", {"reason": None}),
+    (3, "R15", {"reason": " "}),
+    (3, "R15", {"reason": "two\nlines"}),
+    (3, "R15", {"reason": "x" * 501}),
+    (2, "R16", {"reason": "fine"}),
+    (4, "R16", {"reason": "later"}),
+    (2, "R17", {"label": None}),
+    (2, "R17", {"label": ""}),
+    (2, "R18", {"file": 1}),
+    (2, "R19", {"line": "1"}),
+    (2, "R19", {"line": 0}),
+    (2, "R20", {"stdout": 1}),
+    (2, "R21", {"stderr": ["x"]}),
+    (2, "R22", {"duration": 1.5}),
+    (2, "R22", {"duration": True}),
+    (5, "R23", {"duration": None}),
+    (5, "R24", {"throughput": "fast"}),
+    (6, "R26", {"results": None}),
+    (6, "R26", {"results": {"ok": 2, "fail": 1}}),
+    (6, "R26", {"results": {"ok": 2, "fail": 1, "ignore": 1, "bench": 1}}),
+    (6, "R26", {"results": {"ok": 3, "fail": 1, "ignore": 0}}),
+]
+
+
+@pytest.mark.parametrize(("line", "rule", "fields"), BROKEN)
 def test_each_rule_is_checked_on_its_line(line, rule, fields):
     everything = found(with_line(line, **fields))
 
     expected = (line + 1, rule) if fields == {"label": "b"} else (line, rule)  # the second of two is too much
     assert everything[0] == expected
+
+
+def test_violations_are_told_in_these_words():
+    streams = [
+        *(with_line(line, **fields) for line, _, fields in BROKEN),
+        *(b"", b"[1]\n", b"[1]", written(GOOD[1]), written(*GOOD, GOOD[1]), written(GOOD[0])),
+        *(with_line(1, count=5), with_line(1, type={"long": "x" * 80}), written(suite(0), *GOOD)),
+        with_line(2, label="y" * 80, status=["z" * 52]),
+    ]
+
+    agree(GOLDEN, "".join(f"{violation}\n" for stream in streams for violation in violations(stream)))
+
+
+@pytest.mark.parametrize(
+    "line, fields",
+    [
+        (1, {"build": "2015-08-21T10:03:20Z"}),
+        (1, {"extra": {}}),
+        (2, {"line": 1, "duration": 0, "throughput": 0}),
+        (3, {"reason": "x" * 500}),
+        (4, {"type": "bench", "subtype": None}),  # not run: it need not say how long it took
+        (5, {"type": "bench", "subtype": None}),
+    ],
+)
+def test_what_is_just_good_enough(line, fields):
+    assert violations(with_line(line, **fields)) == []
 
 
 def test_a_count_that_is_not_that_of_the_tests_is_found_at_the_end():

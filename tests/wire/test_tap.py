@@ -57,7 +57,7 @@ def test_subtests_that_failed_fail_their_test_whatever_it_says():
     result = tap("1..1", "    1..2", "    ok 1 - x", "    not ok 2 - y", "ok 1 - a")
 
     assert outcomes(result) == {"a": "failed"}
-    assert result.tests["a"].message == "y: "
+    assert result.tests["a"].message == "y failed"
 
 
 def test_subtests_that_are_missing_fail_their_test():

@@ -25,6 +25,7 @@ _decode_plain = msgspec.json.Decoder(Plain).decode
 _decode_many = msgspec.json.Decoder(list[Plain]).decode
 _MESSAGE = re.compile(rb"result ([0-9]{1,7})\n")
 _BULK = 4096  # bytes from which on it pays to look for many results at once
+_ENDLESS = 10**11  # seconds, three thousand years: more would be no number that clocks can count with
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -331,7 +332,7 @@ class ControlDecoder:
             message = "`duration` takes a time (90, 15m, 1h 30m), + or - a time, save or restore"
             raise self._fault("bad_args", "C8", at, message, line)
         seconds = sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(found[2]))
-        return Duration(_SIGNS[found[1]], seconds)
+        return Duration(_SIGNS[found[1]], min(seconds, _ENDLESS))
 
     def _take_result(self, raw: bytes, at: int, frames: list[Frame]) -> None:
         if self._expect_plain:

@@ -10,6 +10,7 @@ from proctor import events as e
 from proctor.errors import StreamError
 from proctor.wire import document, json_report
 from proctor.wire.json_report import Load
+from proctor.wire.report import decode
 
 RUNNING = "running"
 
@@ -65,13 +66,13 @@ class KeptDocument(msgspec.Struct):
     not_run: list[str] = []
 
 
-_decode = msgspec.json.Decoder(KeptDocument).decode
+_decoder = msgspec.json.Decoder(KeptDocument)
 
 
 def read(raw: bytes) -> KeptDocument:
     try:
-        document = _decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        document = decode(raw, _decoder)
+    except ValueError as error:
         raise StreamError(f"not a result document: {error}") from None
     reported = {test.nodeid: test for test in document.json_report.tests}
     for test in document.tests:

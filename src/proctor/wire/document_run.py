@@ -9,7 +9,7 @@ import msgspec
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import Outcome, RunOutcome
-from proctor.wire.report import MAX_DOCUMENT
+from proctor.wire.report import MAX_DOCUMENT, decode
 
 
 class _Summary(msgspec.Struct, frozen=True):
@@ -84,6 +84,9 @@ class _Document(msgspec.Struct):
     notices: list[str] = []
 
 
+_decoder = msgspec.json.Decoder(_Document)
+
+
 class DocumentRun:
     """It is one JSON value: all of it is needed before anything can be told."""
 
@@ -100,8 +103,8 @@ class DocumentRun:
 
     def close(self) -> list[e.Entry]:
         try:
-            found = msgspec.json.decode(b"".join(self._pieces), type=_Document)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            found = decode(b"".join(self._pieces), _decoder)
+        except ValueError as error:
             raise StreamError(f"not a result document: {error}") from None
         return [e.Entry(seq, 0.0, event) for seq, event in enumerate(_events(found))]
 
@@ -122,6 +125,8 @@ def _events(found: _Document) -> list[e.Event]:
         events += _suite_events(found, found.runner, found.tests, found.collection_errors, found.not_run)
     for suite in found.suites:
         events += _of_several(found, suite)
+    if found.suites:
+        events += _of_no_suite(found)
     for warning in found.warnings:
         recorded = e.WarningRecorded(warning.category, warning.message, warning.file, warning.line)
         events += [recorded] * min(warning.count, 1000)
@@ -158,10 +163,19 @@ def _suite_events(
         e.TestsSelected((*own, *not_run)),
         e.SuiteStarted(name, found.started, len(own) + len(not_run) + len(errors)),
     ]
-    for error in errors:
-        failure = error.failure or e.Failure("", error.message)
-        events.append(e.CollectionFailed(error.file, failure, error.traceback))
-    return events + [_finished(test) for test in tests]
+    return [*events, *map(_collection_failed, errors), *map(_finished, tests)]
+
+
+def _of_no_suite(found: _Document) -> list[e.Event]:
+    """What ended after the last of several suites."""
+    known = {suite.name for suite in found.suites}
+    errors = (error for error in found.collection_errors if error.suite not in known)
+    tests = (test for test in found.tests if test.suite not in known)
+    return [*map(_collection_failed, errors), *map(_finished, tests)]
+
+
+def _collection_failed(error: _CollectionError) -> e.CollectionFailed:
+    return e.CollectionFailed(error.file, error.failure or e.Failure("", error.message), error.traceback)
 
 
 def _finished(test: _Test) -> e.TestFinished:

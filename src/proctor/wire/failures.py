@@ -132,6 +132,6 @@ def _phase(error: str) -> tuple[str, str]:
 
 def _place(text: str) -> e.Place | None:
     file, colon, line = text.rpartition(":")
-    if colon and line.isascii() and line.isdigit():
+    if colon and line.isascii() and line.isdigit() and len(line) < 10:
         return e.Place(file, int(line))
     return e.Place(text) if text else None

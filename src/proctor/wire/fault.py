@@ -10,7 +10,7 @@ from proctor.events import Failure, FaultTraced, Place, TestFinished
 from proctor.outcome import Outcome
 
 _FATAL = re.compile(r"^Fatal Python error: (.+)$", re.M)
-_FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$')
+_FRAME = re.compile(r'^  File "(.+)", line ([0-9]{1,9}) in (.+)$')
 _LIBRARY = re.compile(r"/(?:lib/python[0-9.]+|site-packages|dist-packages)/")
 _KEPT = 64 * 1024  # characters of stderr in which a dump is looked for
 _MOST = 20  # dumps remembered

@@ -28,7 +28,8 @@ _BENCH = re.compile(rf"test {_NAME} +\.\.\. bench: +([0-9,.]+) ns/iter(?: .*)?")
 _UNDER_WAY = re.compile(rf"test {_NAME} \.\.\. (.*)")
 _LATE = re.compile(_WORD)
 _TALLY = re.compile(
-    r"test result: (?:ok|FAILED)\. ([0-9]+) passed; ([0-9]+) failed; ([0-9]+) ignored; ([0-9]+) measured;"
+    r"test result: (?:ok|FAILED)\. ([0-9]{1,9}) passed; ([0-9]{1,9}) failed; "
+    r"([0-9]{1,9}) ignored; ([0-9]{1,9}) measured;"
     r".*?(?:finished in ([0-9.]+)s)?"
 )
 _HEADING = re.compile(r"---- (.+) stdout ----")

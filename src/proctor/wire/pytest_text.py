@@ -32,16 +32,16 @@ _RESULT = re.compile(rf"({_ID}) {_WORD}")
 _LATE_RESULT = re.compile(_WORD)  # with -s or live logs, what the test wrote stands between id and word
 _WORKER_RESULT = re.compile(rf"\[(gw[0-9]+)\] (?:\[ *[0-9]+%\] )?({'|'.join(_OUTCOMES)}) ({_ID}) ?")
 _UNDER_WAY = re.compile(r"(\S.*?::[^\[\s]+(?:\[.*\](?= $)|\[.*?\])?) ")
-_COLLECTED = re.compile(r"(?:collecting \.\.\. )?collected ([0-9]+) items?((?: / [0-9]+ [a-z]+)*)")
-_SCHEDULED = re.compile(r"gw[0-9]+ \[([0-9]+)\](?: / gw[0-9]+ \[[0-9]+\])*")
+_COLLECTED = re.compile(r"(?:collecting \.\.\. )?collected ([0-9]{1,9}) items?((?: / [0-9]{1,9} [a-z]+)*)")
+_SCHEDULED = re.compile(r"gw[0-9]+ \[([0-9]{1,9})\](?: / gw[0-9]+ \[[0-9]+\])*")
 
 # Afterwards.
 _TITLES = "ERRORS|FAILURES|X?PASSES|XFAILURES|warnings summary|short test summary info|slowest .*"
 _SECTION = re.compile(f"=+ ({_TITLES}) =+")
 _HEADING = re.compile(r"_+ (.+) _+")
 _STOPPED = re.compile(r"!+ (?:[\w.]*\.)?(KeyboardInterrupt|Interrupted|Exit)(?:: (.*?))? !+")
-_TALLY = re.compile(r"(?:=+ )?(no tests ran|[0-9]+ [a-z]+(?:, [0-9]+ [a-z]+)*) in [0-9.]+ ?s.*")
-_COUNT = re.compile(r"([0-9]+) ([a-z]+)")
+_TALLY = re.compile(r"(?:=+ )?(no tests ran|[0-9]{1,9} [a-z]+(?:, [0-9]{1,9} [a-z]+)*) in [0-9.]+ ?s.*")
+_COUNT = re.compile(r"([0-9]{1,9}) ([a-z]+)")
 _COLLECTING = "ERROR collecting "
 
 # At any time.
@@ -52,8 +52,8 @@ _INTERNAL = "INTERNALERROR> "
 # In an explanation.
 _WORKER = re.compile(r"\[gw[0-9]+\] .+")
 _CAPTURED = re.compile(r"-+ Captured .+ -+")
-_PLACE = re.compile(r"(\S.*?):([0-9]+): (?:in .+|\w+)")
-_SYNTAX = re.compile(r'E +File "(.+)", line ([0-9]+)')
+_PLACE = re.compile(r"(\S.*?):([0-9]{1,9}): (?:in .+|\w+)")
+_SYNTAX = re.compile(r'E +File "(.+)", line ([0-9]{1,9})')
 _RAISED = re.compile(r"([A-Za-z_][\w.]*)(?::|$)")
 _DOCTEST = re.compile(r"^[0-9]{3} *>>> (.+)\nExpected:\n((?: {4}.*\n)+)Got:\n((?: {4}.*\n?)+)", re.M)
 

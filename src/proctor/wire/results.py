@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from proctor import events as e
-from proctor.wire.ledger import STATUSES
-from proctor.wire.report import Lines
+from proctor.wire.report import Lines, decode
 from proctor.wire.reported import Labels, reported
 
 _PATHS = ("test", "testout_path", "proctor")
+
+
+class _File(msgspec.Struct):
+    name: str = ""
+    path: str = ""
+    length: int = 0
+
+
+class _Result(msgspec.Struct):
+    test: str
+    name: str | None = None
+    status: Literal["pass", "fail", "info", "warn", "skip", "error"] | None = None
+    files: list[_File] | None = None
+    testout: str | None = None
+    testout_path: str = ""
+
+
+_decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class ResultsReader(Lines):
@@ -28,32 +45,16 @@ class ResultsReader(Lines):
         if not line.strip():
             return
         try:
-            body = msgspec.json.decode(line, type=dict[str, Any])
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise self._fault(f"line {self._number} is not a JSON object: {error}") from None
-        test, status, name = body.get("test"), body.get("status"), body.get("name")
-        if not isinstance(test, str) or (status is not None and status not in STATUSES):
-            raise self._fault(
-                f"line {self._number} is not a result: it needs `test`, and `status` if it has one"
-            )
-        part_of = ""
-        if isinstance(name, str) and name != test:
-            part_of = test.removesuffix(f"/{name}")
+            body = decode(line, _decoder)
+            result = msgspec.convert(body, _Result)
+        except ValueError as error:
+            raise self._fault(f"line {self._number} is not a result: {error}") from None
+        test, part_of = result.test, ""
+        if result.name is not None and result.name != test:
+            part_of = test.removesuffix(f"/{result.name}")
         said = {key: value for key, value in body.items() if key not in _PATHS}
-        yield reported(
-            self._labels.label(test), part_of, said, _files(body), str(body.get("testout_path", ""))
-        )
+        files = tuple(e.File(file.name, file.path, file.length) for file in result.files or ())
+        yield reported(self._labels.label(test), part_of, said, files, result.testout_path)
 
     def _last(self) -> Iterator[e.Event]:
         yield e.SessionFinished(None)
-
-
-def _files(body: dict[str, Any]) -> tuple[e.File, ...]:
-    files = body.get("files")
-    if not isinstance(files, list):
-        return ()
-    return tuple(
-        e.File(str(file.get("name", "")), str(file.get("path", "")), int(file.get("length", 0)))
-        for file in files
-        if isinstance(file, dict)
-    )

@@ -59,6 +59,7 @@ class StrictStream:
             self._begin()
         elif isinstance(event, e.SuiteFinished):
             found = self._end(event, so_far)
+            self._begin()
         elif isinstance(event, e.RunFinished):
             found = self._end_of_several(event, so_far) if so_far.suites else self._end(event, so_far)
         else:
@@ -121,25 +122,21 @@ class StrictStream:
         return found + self._rest(event, result)
 
     def _end_of_several(self, event: e.RunFinished, result: Result) -> list[Object]:
-        """Each suite has its end. If they do not say why the run failed, one more suite does."""
+        """Each suite has its end. What came after the last, and why the run failed if no suite says it, has
+        one more."""
+        said = any(suite.finished.outcome not in _QUIET for suite in result.suites)
+        late = [*self._held, *([] if said else self._explanation(event, result))]
+        suite = e.SuiteStarted(result.run.runner, result.run.started, len(late))
         self._begin()
-        if event.outcome in _QUIET or any(suite.finished.outcome not in _QUIET for suite in result.suites):
-            return []
-        why = self._explanation(event, result)
-        suite = e.SuiteStarted(result.run.runner, result.run.started, len(why))
-        tally = {"ok": 0, "fail": len(why), "ignore": 0}
-        return [suite_object(suite, result), *why, final_object(tally, event, result)]
+        return [suite_object(suite, result), *late, final_object(_tally(late), event, result)] if late else []
 
     def _rest(self, event: _Ending, result: Result) -> list[Object]:
         """A suite for what came beyond the count of the first."""
         beyond = self._beyond
         if not beyond or self._suite is None:
             return []
-        tally = {
-            status: sum(test["status"] == status for test in beyond) for status in ("ok", "fail", "ignore")
-        }
         more = e.SuiteStarted(f"{self._suite.name} (beyond the count)", self._suite.build, len(beyond))
-        return [suite_object(more, result), *beyond, final_object(tally, event, result)]
+        return [suite_object(more, result), *beyond, final_object(_tally(beyond), event, result)]
 
     def _label(self, name: str) -> str:
         base = label = literal(name) or "unnamed"
@@ -163,3 +160,7 @@ class StrictStream:
         label = self._label(result.entered.name if result.entered else result.run.runner or "run")
         test: Object = {"type": "test", "status": "fail", "reason": one_line(told), "label": label}
         return [{**test, "extra": {"outcome": "error", "phase": "run"}}]
+
+
+def _tally(tests: list[Object]) -> dict[str, int]:
+    return {status: sum(test["status"] == status for test in tests) for status in ("ok", "fail", "ignore")}

@@ -270,7 +270,7 @@ def _finished(point: Point, values: dict[str, str], name: str) -> e.TestFinished
     explained = test_more.read(point.comments.text()) if not values else None
     message = point.reason or (explained.message if explained else _message(point, values))
     phases = tuple(_phases(point.parts)) if point.parts is not None else ()
-    faults = [f"{phase.subtest}: {phase.longrepr}" for phase in phases if phase.outcome == "failed"]
+    faults = [_fault(phase) for phase in phases if phase.outcome == "failed"]
     if point.parts is not None and (gap := point.parts.gap()):
         faults.append(gap)
     if outcome in (Outcome.PASSED, Outcome.FAILED) and faults:
@@ -294,6 +294,10 @@ def _finished(point: Point, values: dict[str, str], name: str) -> e.TestFinished
         stderr=values.get("stderr", ""),
     )
     return msgspec.structs.replace(event, phases=event.phases + phases)
+
+
+def _fault(part: e.Phase) -> str:
+    return f"{part.subtest}: {part.longrepr}" if part.longrepr else f"{part.subtest} failed"
 
 
 def _seconds(point: Point, values: dict[str, str]) -> float:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 
 import msgspec
 
 from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.result import Result
+from proctor.result import Mark, Result
 
 _BY_TESTS = {RunOutcome.FAILED, RunOutcome.COLLECTION_ERROR, RunOutcome.CRASHED, RunOutcome.TIMEOUT}
 _NO_FAULT = {RunOutcome.PASSED, RunOutcome.NO_TESTS}
@@ -63,35 +65,42 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def groups(result: Result) -> Iterator[Group]:
-    places = result.places
-    if not result.suites:
-        ended = result.tests.values
-        yield Group(
-            result.run.runner,
-            result.outcome,
-            result.reason,
-            result.seconds,
-            result.counts,
-            result.collection_errors,
-            result.not_run,
-            ended,
-            places,
-        )
-    for suite in result.suites:
-        if suite.entered.source == Voice.BUILD and suite.finished.outcome is RunOutcome.PASSED:
-            continue  # a build that went well is no suite
-        errors = result.collection_errors[suite.begin.collection_errors : suite.end.collection_errors]
+    """At least one: its suites, and what ended in none of them."""
+    suites = [
+        suite
+        for suite in result.suites
+        if suite.entered.source != Voice.BUILD or suite.finished.outcome is not RunOutcome.PASSED
+    ]  # a build that went well is no suite
+    for suite in suites:
         yield Group(
             suite.entered.name,
             suite.finished.outcome,
             suite.finished.reason,
             suite.finished.seconds,
             suite.counts,
-            errors,
+            result.collection_errors[suite.begin.collection_errors : suite.end.collection_errors],
             suite.finished.not_run,
             partial(suite.tests, result),
-            places,
+            result.places,
         )
+    told = result.suites[-1].end if result.suites else Mark()
+    errors = result.collection_errors[told.collection_errors :]
+    if not suites or errors or len(result.tests) > told.tests:
+        yield Group(
+            result.run.runner,
+            result.outcome,
+            result.reason,
+            0.0 if suites else result.seconds,
+            result.counts - Counter(told.counts),
+            errors,
+            () if suites else result.not_run,
+            partial(_after, result, told.tests),
+            result.places,
+        )
+
+
+def _after(result: Result, told: int) -> Iterator[e.TestFinished]:
+    return islice(result.tests.values(), told, None)
 
 
 def tests(result: Result) -> Iterator[e.TestFinished]:

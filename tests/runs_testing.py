@@ -1,0 +1,119 @@
+"""Runs in which everything is said that can be said, for tests of what is written about them."""
+
+from __future__ import annotations
+
+from proctor import events as e
+from proctor.outcome import Outcome, RunOutcome
+from proctor.relay import Relay
+from proctor.result import Result
+
+STARTED = e.RunStarted(
+    "20260101-000000-abcdef", "pytest", ("py", "-m", "pytest"), "/p", "py", "2026-01-01T00:00:00Z"
+)
+AT = e.Place("t.py", 3)
+WHY = e.Failure("E", "E: x", AT, "1", "2")
+LONG = e.File("long.txt", "files/long.txt", 9)
+FAILED = e.TestFinished(
+    "t.py::fails",
+    Outcome.FAILED,
+    1.23456789,
+    "E: x",
+    "short",
+    AT,
+    WHY,
+    (
+        e.Phase("setup", "passed", 0.1, user_properties=({"key": 1},)),
+        e.Phase("call", "failed", 1.0, subtest="[n=1]", longrepr="sub"),
+        e.Phase(
+            "call",
+            "failed",
+            1.0,
+            longrepr="short",
+            crash=e.CrashSite("t.py", 3, "E: x"),
+            traceback=(e.CrashSite("t.py", 3, ""),),
+            stdout="out",
+            stderr="err",
+            log=({"levelname": "INFO", "name": "root", "msg": "hello"},),
+            files={"longrepr": "long.txt", "stdout": "gone.txt"},
+        ),
+        e.Phase("teardown", "passed", 0.1),
+    ),
+    keywords=("k", "t.py"),
+    files=(LONG,),
+    testout=e.OutputLink("o", "run/o"),
+    properties={"mine": [1]},
+)
+FACTS: tuple[e.Event, ...] = (
+    e.SuiteDescribed("/p/root", {"pytest": "9"}, {"K": "v"}),
+    e.CollectorFinished("t.py", "passed", (e.Child("t.py::fails", "F", 2, True), e.Child("t.py::T", "C"))),
+    e.CollectorFinished("u.py", "failed", (e.Child("x", "F", None, True),), "long"),
+    e.CollectionFailed("u.py", WHY, "long"),
+    e.TestsSelected(("t.py::fails", "t.py::passes", "t.py::never")),
+    e.TestsDeselected(("x",)),
+    e.SuiteStarted("pytest", "2026-01-01T00:00:01Z", 4),
+    *(e.WarningRecorded("W", "old", "t.py", line, "runtest") for line in (1, 2, 1)),
+    FAILED,
+    e.TestFinished("t.py::passes", Outcome.PASSED, 0.3, place=AT, passed_in=(0.1, 0.1, 0.1), keywords=("k",)),
+    e.TestFinished("t.py::fails/part", Outcome.WARN, part_of="t.py::fails"),
+    e.TestFinished("t.py::fails/more", Outcome.WARN, message="careful", part_of="t.py::fails"),
+    e.OutputReceived("stdout", "hello\n"),
+    e.OutputReceived("stderr", "oh\n"),
+    e.Noticed("by the way"),
+    e.SessionFinished(1, 5, 2.5, 1767225600.0),
+    e.ProcessExited(1),
+)
+SEVERAL: tuple[e.Event, ...] = (
+    e.SuiteEntered("one", "pytest", ("py",), "/p", "py"),
+    *FACTS,
+    e.SuiteFinished(RunOutcome.FAILED, 2.0000004, ("t.py::never",), "because"),
+    e.SuiteEntered("two", "tap", ("prove",), "/q", source="lines"),
+    e.CollectionFailed("v.t", e.Failure("", "no plan")),
+    e.TestFinished("v", Outcome.CRASH, 0.5, "SIGSEGV", failure=e.Failure("", "SIGSEGV")),
+    e.ProcessExited(-11, "SIGSEGV"),
+    e.SuiteFinished(RunOutcome.CRASHED, 0.5),
+    e.CollectionFailed("w.t", e.Failure("", "later")),
+    e.TestFinished("w", Outcome.FAILED, message="late"),
+)
+
+
+def result_of(facts: tuple[e.Event, ...]) -> Result:
+    relay = Relay(STARTED, [])
+    relay.publish_all(facts, 1.0)
+    return relay.close(9.1234567)
+
+
+CASES: dict[str, tuple[e.Event, ...]] = {
+    "nothing": (),
+    "one": FACTS,
+    "several": SEVERAL,
+    "all": tuple(
+        e.TestFinished(f"t.py::{outcome}", outcome, 0.25, 'a <b> & "c"\nd\t#e', "trace\n")
+        for outcome in Outcome
+    ),
+    "lost": (
+        e.TestsSelected(("a", "b")),
+        e.SuiteStarted("pytest", "", 3),
+        e.TestStarted("a", AT),
+        e.ProcessExited(-11, "SIGSEGV"),
+    ),
+    "beyond": (
+        e.SuiteStarted("pytest", "", 1),
+        *(e.TestFinished(test, Outcome.PASSED) for test in ("a", "b", "b#2", "", "\x1b[31mred\x00")),
+        e.SessionFinished(0, 1),
+        e.ProcessExited(0),
+    ),
+    "stopped": (
+        e.SuiteEntered("build", "cargo", (), "/p", source="build"),
+        e.ProcessExited(0),
+        e.SuiteFinished(RunOutcome.PASSED),
+        e.RunStopped(RunOutcome.CANCELLED),
+    ),
+    "bench": (
+        e.SuiteDescribed("/p", {"rustc": "1.9"}),
+        e.SuiteStarted("unit", "2026-01-01T00:00:01Z", 2, 3, "unit::"),
+        e.TestFinished("b", Outcome.PASSED, 1.5, subtype="bench", throughput=2.5),
+        e.TestFinished(
+            "p", Outcome.FAILED, -1.0, subtype="should_panic", failure=e.Failure("", "did not panic")
+        ),
+    ),
+}
