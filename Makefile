@@ -30,13 +30,13 @@ bench: $(READY) ## writes benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/bench.py $(ARGS)
 
 fuzz: $(READY) ## looks for input that breaks a promise; ARGS='--seconds 300 control'
-	test -x .cache/fuzz/bin/python || $(PYTHON) -m venv .cache/fuzz
+	test -x .cache/fuzz/bin/python || $(PYTHON) -m.venv .cache/fuzz
 	.cache/fuzz/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt atheris -e .
 	.cache/fuzz/bin/python fuzz/fuzz.py $(ARGS)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "proctor needs Python 3.11 or newer; make PYTHON=…")'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m.venv $(VENV)
 	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt pip
 	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e .
 	$(BIN)/python -m compileall -q src/proctor

@@ -1,0 +1,125 @@
+"""What Python lets a test do to the objects, the modules and the interpreter that it shares with pytest."""
+
+from __future__ import annotations
+
+from torture.kind import Kind, culprit, ini, plain
+
+OBJECTS = """
+class Nameless(Exception):
+    def __str__(self): raise RuntimeError("no words")
+    __repr__ = __str__
+
+class Numeric(Exception):
+    def __str__(self): return 1
+    __repr__ = __str__
+
+class Leaving(Exception):
+    def __str__(self): raise SystemExit(0)
+    __repr__ = __str__
+
+class Deep:
+    def __repr__(self): return "<%r>" % Deep()
+    def __eq__(self, other): return False
+
+class Odd(BaseException):
+    pass
+
+class Unkeepable(Exception):
+    def __init__(self, one, two): self.lock = threading.Lock()
+    def __reduce__(self): raise TypeError("never")
+
+def nested(depth):
+    group = ExceptionGroup("innermost", [ValueError(1)])
+    for number in range(depth):
+        group = ExceptionGroup(str(number), [group, KeyError(number)])
+    return group
+
+def endless():
+    return endless()
+"""
+
+
+def fails(name: str, body: str) -> Kind:
+    return culprit(name, body, "failed", "failed", head=OBJECTS)
+
+
+def patched(what: str, with_: str, **more: object) -> Kind:
+    """Replaced for all, and never put back."""
+    return culprit(f"it replaces {what}", f"import {what.rpartition('.')[0]}\n{what} = {with_}", **more)
+
+
+FAILURES = [
+    fails("its exception has no words", "raise Nameless"),
+    fails("its exception's words are a number", "raise Numeric"),
+    fails("its exception's words are an exit", "raise Leaving"),
+    fails("its exception cannot be kept", "raise Unkeepable(1, 2)"),
+    fails("its exception is none", "raise Odd"),
+    fails("it exits with sys.exit(0)", "sys.exit(0)"),
+    fails("its exceptions are nested a hundred deep", "raise nested(100)"),
+    fails(
+        "its exceptions follow each other in a circle",
+        "a, b = ValueError(1), ValueError(2); a.__cause__, b.__cause__ = b, a\nraise a",
+    ),
+    fails("it never comes back", "endless()"),
+    fails("a repr never comes back", "assert Deep() == Deep()"),
+    fails(
+        "it runs out of memory",
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); bytearray(2 << 30)",
+    ),
+    fails(
+        "it runs out of descriptors",
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); [open(__file__) for _ in range(99)]",
+    ),
+]
+REPLACED = [
+    patched("os.write", "lambda *_: 0"),
+    patched("os.fstat", "None"),
+    patched("os.open", "None"),
+    patched("os.environ", "None"),
+    patched("json.dumps", "lambda *_, **__: '{}'"),
+    patched("json.encoder.encode_basestring_ascii", "None"),
+    patched("time.time", "lambda: -1e9"),
+    patched("time.perf_counter", "lambda: -1e9"),
+    patched("time.monotonic", "lambda: -1e9"),
+    patched("threading.Thread", "None"),
+    patched("signal.pthread_sigmask", "None"),
+    patched("builtins.open", "None"),
+    patched("builtins.print", "None"),
+    patched("builtins.isinstance", "lambda *_: True"),
+    patched("builtins.len", "lambda _: 0"),
+    patched("builtins.str", "None"),
+]
+INTERPRETER = [
+    culprit("it forgets all modules", "sys.modules.clear()"),
+    culprit("it forgets where modules are", "sys.path.clear(); sys.meta_path.clear()"),
+    culprit("its garbage raises", "gc.callbacks.append(None); gc.collect()"),
+    culprit("its trace function raises", "sys.settrace(lambda *_: 1 / 0)"),
+    culprit("its profile function raises", "sys.setprofile(lambda *_: 1 / 0)"),
+    culprit(
+        "it leaves no room for recursion", "sys.setrecursionlimit(len(__import__('inspect').stack()) + 5)"
+    ),
+    culprit(
+        "signals interrupt it all the time",
+        "signal.signal(signal.SIGALRM, lambda *_: None); signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)",
+    ),
+    culprit(
+        "its alarms raise",
+        """
+        def ring(*_): raise RuntimeError("ring")
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        """,
+    ),
+    culprit("it hides files from others", "os.umask(0o777)"),
+    culprit("it goes elsewhere", "os.chdir('/')"),
+    culprit("it is in no hurry", "os.nice(19)"),
+    culprit("it empties its environment", "os.environ.clear()"),
+    culprit(
+        "warnings are errors at the end", "open(__file__); gc.collect()", files=ini("filterwarnings = error")
+    ),
+    culprit("it calls breakpoint()", "breakpoint()", "failed", "failed"),
+    culprit(
+        "it calls breakpoint(), uncaptured", "breakpoint()", "failed", "failed", files=ini("addopts = -s")
+    ),
+]
+KINDS = [*FAILURES, *REPLACED, *INTERPRETER]

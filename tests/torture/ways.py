@@ -1,0 +1,286 @@
+"""The ways to a run and back: the command line, the MCP server, and the archive."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from mcp import MCPError
+from mcp_testing import Talk, server_pid, stdio, text_of
+from proctor_testing import GUARD, clean_environment, command, processes_with, proctor
+from torture.kind import LEDGER, Kind
+
+MARK = "TORTURE_MARK"
+Document = dict[str, Any]
+Snapshot = dict[str, tuple[int, ...]]
+
+
+class Surroundings:
+    """Where proctor is at home, and the mark that every process started from there carries."""
+
+    def __init__(self, base: Path) -> None:
+        self.base, self.mark = base, uuid4().hex
+        self.home, self.temporary, self.cache = base / "home", base / "tmp", base / "cache"
+        self.restore()
+
+    def restore(self) -> None:
+        """A test may have deleted them."""
+        for directory in (self.home, self.temporary, self.cache):
+            directory.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            MARK: self.mark,
+            "HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+            "XDG_CACHE_HOME": str(self.cache),
+            "PYTHONDONTWRITEBYTECODE": "1",  # what pytest and Python leave behind is not our subject
+            "PYTEST_ADDOPTS": "-p no:cacheprovider",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
+
+    def alive(self) -> list[int]:
+        return processes_with(MARK, self.mark)
+
+
+class Server:
+    """A `proctor mcp` for everything below a directory."""
+
+    def __init__(self, roots: Path, base: Path, environ: dict[str, str] | None = None) -> None:
+        self.around = Surroundings(base)
+        self.roots = roots
+        self._talk = Talk(stdio(roots, **self.around.environ, **(environ or {})), "auto")
+        self.call = self._talk.call
+        self.pid = server_pid(MARK, self.around.mark)
+
+    def close(self) -> None:
+        self._talk.close()
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one way told of a run, and what was found to be true beside it."""
+
+    way: str
+    place: Place
+    code: int | None  # of the command line
+    document: Document | None  # as it was answered; None if proctor was killed
+    changed: list[str]  # files that were written, changed or removed and should not have been
+    alive: list[int]
+
+
+class Place:
+    """A kind's project on disk, and what is beside it."""
+
+    def __init__(self, kind: Kind, beside: Path, around: Surroundings) -> None:
+        self.kind, self.beside, self.around = kind, beside, around
+        self.root = beside / kind.project
+        self.root.mkdir(parents=True)
+        for name, content in {"ledger.py": LEDGER, **kind.files}.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            data = content if isinstance(content, bytes) else textwrap.dedent(content).encode()
+            path.write_bytes(data)
+            if data.startswith(b"#!"):
+                path.chmod(0o755)
+
+    @contextmanager
+    def set_up(self) -> Iterator[None]:
+        with self.kind.setting(self.root) if self.kind.setting else nullcontext():
+            yield
+
+    def lines(self, name: str) -> list[str]:
+        path = self.beside / name
+        return path.read_text("utf-8", "surrogateescape").splitlines() if path.exists() else []
+
+    @property
+    def finished(self) -> set[str]:
+        """Tests that came to their end."""
+        return set(self.lines("ledger"))
+
+    def alive(self) -> list[int]:
+        """By the mark in their environment; and those that a test named, for they may have emptied it."""
+        named = {int(pid) for pid in self.lines("started")}
+        return [*self.around.alive(), *filter(lives, named)]
+
+    def snapshot(self) -> Snapshot:
+        found = below(self.beside)
+        if not self.around.base.is_relative_to(self.beside):
+            found |= below(self.around.base)
+        return found
+
+    def changes(self, before: Snapshot) -> list[str]:
+        after = self.snapshot()
+        differing = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+        return sorted(name for name in differing if not self._is_allowed(name))
+
+    def _is_allowed(self, name: str) -> bool:
+        cache, root = str(self.around.cache), str(self.root)
+        ours = [cache, f"{cache}/proctor", f"{cache}/proctor/interpreters-1.json", root]
+        ours += [f"{root}/.proctor*"] if self.kind.kept == "project" else []
+        ours += [f"{cache}/proctor/runs*"] if self.kind.kept == "cache" else []
+        noted = [f"{self.beside}/{name}" for name in ("", "ledger", "started", *self.kind.writes)]
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in (*ours, *noted, str(self.beside)))
+
+    def runs(self) -> list[Path]:
+        in_project = (self.root / ".proctor" / "runs").glob("*")
+        return [*in_project, *self.around.cache.glob("proctor/runs/*/*")]
+
+
+def lives(pid: int) -> bool:
+    """One that only waits for its burial does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+def below(directory: Path) -> Snapshot:
+    """All there is, with what a write would change. A directory's own times change with what is in it."""
+    found: Snapshot = {}
+    waiting = [str(directory)]
+    while waiting:
+        try:
+            entries = list(os.scandir(waiting.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            seen = entry.stat(follow_symlinks=False)
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+                found[entry.path] = (seen.st_mode,)
+            else:
+                found[entry.path] = (seen.st_mode, seen.st_size, seen.st_mtime_ns, seen.st_ino)
+    return found
+
+
+# There -------------------------------------------------------------------------------------------------
+
+
+def by_command_line(place: Place) -> Told:
+    kind, before = place.kind, place.snapshot()
+    options = ["--timeout", str(kind.timeout)] if kind.timeout else []
+    options += ["--runner", kind.runner] if kind.runner else []
+    done = subprocess.run(
+        [*limited(kind), *command("run", "--python", sys.executable, "--format", "json", *options)],
+        cwd=place.root,
+        env=clean_environment(**place.around.environ, **kind.environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=GUARD,
+    )
+    if not kind.kills_proctor:
+        assert done.stdout, done.stderr.decode(errors="replace")
+    document = json.loads(done.stdout) if done.stdout else None
+    return Told("command line", place, done.returncode, document, place.changes(before), left(place))
+
+
+def by_mcp(place: Place, server: Server) -> Told:
+    kind, before = place.kind, place.snapshot()
+    arguments: dict[str, Any] = {"project": str(place.root), "wait": GUARD, "detail": "full"}
+    arguments |= {"timeout": kind.timeout} if kind.timeout else {}
+    arguments |= {"runner": kind.runner} if kind.runner else {}
+    usual = lower(server.pid, kind.limits)
+    document = None
+    try:
+        answer = server.call("execute_tests", **arguments)
+        assert not answer.is_error, text_of(answer)
+        document = answer.structured_content
+    except MCPError:
+        assert kind.kills_proctor
+    finally:
+        if not kind.kills_proctor:
+            lower(server.pid, usual)
+    return Told("mcp", place, None, document, place.changes(before), left(place, server))
+
+
+def left(place: Place, server: Server | None = None) -> list[int]:
+    """Who is alive but should not be. Where proctor was killed, its supervisors get a moment."""
+    keeper = server and server.pid
+    deadline = time.monotonic() + (GUARD if place.kind.kills_proctor else 0)
+    while True:
+        alive = [pid for pid in place.alive() if pid != keeper]
+        if not alive or time.monotonic() >= deadline:
+            return alive
+        time.sleep(0.01)
+
+
+LIMITED = """
+import os, resource, sys
+for pair in sys.argv[1].split():
+    name, limit = map(int, pair.split("="))
+    resource.setrlimit(name, (limit, resource.getrlimit(name)[1]))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def limited(kind: Kind) -> list[str]:
+    """What to put before a command so that it has the limits of the kind."""
+    limits = " ".join(f"{name}={limit}" for name, limit in kind.limits.items())
+    return [sys.executable, "-c", LIMITED, limits] if limits else []
+
+
+def lower(pid: int, limits: Mapping[int, int]) -> dict[int, int]:
+    """Soft limits of a process, which can be raised again; returns those that were."""
+    usual = {}
+    for name, limit in limits.items():
+        soft, hard = resource.prlimit(pid, name)
+        resource.prlimit(pid, name, (limit, hard))
+        usual[name] = soft
+    return usual
+
+
+# And back ----------------------------------------------------------------------------------------------
+
+
+def shown(place: Place, run: str) -> Document:
+    """`proctor show`, as somebody else would call it."""
+    ran = proctor("show", run, "--format", "json", cwd=place.beside, environ=environ_of(place))
+    assert ran.out, ran.err
+    return ran.document
+
+
+def environ_of(place: Place) -> dict[str, str]:
+    return clean_environment(**place.around.environ)
+
+
+def got(server: Server, run_id: str) -> Document:
+    """`get_run` with all its pages: the tests, and at the end of them what was not run."""
+    whole: Document = {}
+    tests: list[Document] = []
+    while not whole or whole["omitted"].get("tests"):
+        answer = server.call(
+            "get_run", run_id=run_id, select="tests", offset=len(tests), limit=100_000, budget=100_000
+        )
+        assert not answer.is_error, text_of(answer)
+        whole = answer.structured_content
+        tests += whole["tests"]
+    return {**whole, "tests": tests}
+
+
+def end(pids: list[int]) -> None:
+    """Only after a failure."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def remove(place: Place) -> None:
+    shutil.rmtree(place.beside, ignore_errors=True)
