@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torture.kind import CULPRIT, FIRST, LATER, Kind, culprit, plain
+from torture.kind import FIRST, Kind, culprit, plain
 
 
 def early(name: str, outcome: str, conftest: str, **more: object) -> Kind:

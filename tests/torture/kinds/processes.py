@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torture.kind import Kind, culprit, ini, plain
+from torture.kind import Kind, culprit, plain
 
 DAEMON = """
 def daemon(environ=None):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torture.kind import Kind, culprit, ini, plain
+from torture.kind import Kind, culprit, ini
 
 OBJECTS = """
 class Nameless(Exception):
@@ -39,8 +39,12 @@ def endless():
 """
 
 
-def fails(name: str, body: str) -> Kind:
-    return culprit(name, body, "failed", "failed", head=OBJECTS)
+def fails(name: str, body: str, files: dict[str, str] | None = None) -> Kind:
+    return culprit(name, body, "failed", "failed", head=OBJECTS, files=files)
+
+
+def limited(name: str, limit: int, body: str) -> str:
+    return f"import resource\nresource.setrlimit(resource.RLIMIT_{name}, ({limit}, {limit}))\n{body}"
 
 
 def patched(what: str, with_: str, **more: object) -> Kind:
@@ -62,22 +66,20 @@ FAILURES = [
     ),
     fails("it never comes back", "endless()"),
     fails("a repr never comes back", "assert Deep() == Deep()"),
-    fails(
-        "it runs out of memory",
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); bytearray(2 << 30)",
-    ),
-    fails(
-        "it runs out of descriptors",
-        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); [open(__file__) for _ in range(99)]",
+    fails("it runs out of memory", limited("AS", 1 << 30, "bytearray(2 << 30)")),
+    culprit(
+        "it uses up all descriptors",
+        limited("NOFILE", 64, "[os.dup(1) for _ in range(99)]"),
+        "failed",
+        "failed",
+        "failed",
     ),
 ]
 REPLACED = [
     patched("os.write", "lambda *_: 0"),
-    patched("os.fstat", "None"),
     patched("os.open", "None"),
-    patched("os.environ", "None"),
     patched("json.dumps", "lambda *_, **__: '{}'"),
-    patched("json.encoder.encode_basestring_ascii", "None"),
+    patched("json.encoder.encode_basestring_ascii", "None", outcome="incomplete"),
     patched("time.time", "lambda: -1e9"),
     patched("time.perf_counter", "lambda: -1e9"),
     patched("time.monotonic", "lambda: -1e9"),
@@ -85,41 +87,31 @@ REPLACED = [
     patched("signal.pthread_sigmask", "None"),
     patched("builtins.open", "None"),
     patched("builtins.print", "None"),
-    patched("builtins.isinstance", "lambda *_: True"),
-    patched("builtins.len", "lambda _: 0"),
-    patched("builtins.str", "None"),
+    patched("builtins.len", "lambda _: 0", outcome="incomplete", itself="error", later=None),
 ]
+STORM = """
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+"""
+CALM = """
+import signal
+def pytest_unconfigure(): signal.setitimer(signal.ITIMER_REAL, 0)
+"""
 INTERPRETER = [
-    culprit("it forgets all modules", "sys.modules.clear()"),
+    culprit("it forgets all modules", "sys.modules.clear()", "internal_error", later=None),
     culprit("it forgets where modules are", "sys.path.clear(); sys.meta_path.clear()"),
     culprit("its garbage raises", "gc.callbacks.append(None); gc.collect()"),
-    culprit("its trace function raises", "sys.settrace(lambda *_: 1 / 0)"),
-    culprit("its profile function raises", "sys.setprofile(lambda *_: 1 / 0)"),
-    culprit(
-        "it leaves no room for recursion", "sys.setrecursionlimit(len(__import__('inspect').stack()) + 5)"
-    ),
-    culprit(
-        "signals interrupt it all the time",
-        "signal.signal(signal.SIGALRM, lambda *_: None); signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)",
-    ),
-    culprit(
-        "its alarms raise",
-        """
-        def ring(*_): raise RuntimeError("ring")
-        signal.signal(signal.SIGALRM, ring)
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        """,
-    ),
+    fails("its trace function raises", "sys.settrace(lambda *_: 1 / 0)"),
+    fails("its profile function raises", "sys.setprofile(lambda *_: 1 / 0)"),
+    culprit("signals interrupt it all the time", STORM, files={"conftest.py": CALM}),
     culprit("it hides files from others", "os.umask(0o777)"),
     culprit("it goes elsewhere", "os.chdir('/')"),
     culprit("it is in no hurry", "os.nice(19)"),
     culprit("it empties its environment", "os.environ.clear()"),
-    culprit(
-        "warnings are errors at the end", "open(__file__); gc.collect()", files=ini("filterwarnings = error")
+    fails(
+        "a file that is left open is an error", "open(__file__); gc.collect()", ini("filterwarnings = error")
     ),
-    culprit("it calls breakpoint()", "breakpoint()", "failed", "failed"),
-    culprit(
-        "it calls breakpoint(), uncaptured", "breakpoint()", "failed", "failed", files=ini("addopts = -s")
-    ),
+    fails("it calls breakpoint()", "breakpoint()"),
+    fails("it calls breakpoint(), uncaptured", "breakpoint()", ini("addopts = -s")),
 ]
 KINDS = [*FAILURES, *REPLACED, *INTERPRETER]
