@@ -5,6 +5,7 @@ Runs in the interpreter of the tests: Python 3.7 or newer, the standard library 
 its path: our directory is not on the path of the tests.
 """
 
+import atexit
 import json
 import os
 import signal
@@ -82,6 +83,7 @@ class Channel:
     def __init__(self, fd):
         self.fd = self._out_of_the_way(fd)
         os.register_at_fork(after_in_child=self.fall_silent)
+        atexit.register(self.flush)
         seen = _fstat(self.fd)
         self.device, self.inode = seen.st_dev, seen.st_ino
         self.held = ""
