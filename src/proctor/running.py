@@ -91,7 +91,7 @@ class Shelf:
         self._scratch: str | None = None
         directory = store.open_run(root, run_id, environ) if keeping.archive else None
         if directory is not None:
-            self.recording = Recording(directory)
+            self.recording = Recording(directory, self._rescue)
             self.kept = directory.path
         elif keeping.archive:
             self.notices.append("this run is not kept: neither the project nor the cache can be written")
@@ -102,6 +102,13 @@ class Shelf:
 
         self._scratch = tempfile.mkdtemp(prefix="proctor-")
         return Path(self._scratch)
+
+    def _rescue(self) -> store.RunDirectory | None:
+        """Another place for the run, which later files go to as well."""
+        directory = store.open_run(self._root, self._run_id, self._environ, outside=True)
+        if directory is not None:
+            self.store.move_to(directory.path)
+        return directory
 
     @property
     def files(self) -> Path:
@@ -124,9 +131,7 @@ class Shelf:
         if self.recording is None:
             return
         try:
-            self.recording.finish(
-                result, lambda: store.open_run(self._root, self._run_id, self._environ, outside=True)
-            )
+            self.recording.finish(result)
             self.kept = self.recording.directory.path
             store.prune(self._root, self._environ, self._keeping.keep_runs)
         except OSError as error:

@@ -41,7 +41,16 @@ def read_inside(directory: Path, relative: str) -> bytes:
 
 
 def remove(directory: str | Path) -> None:
-    """The directory with all that is in it; what cannot be removed stays. shutil would take long to load."""
+    """The directory with all that is in it, or what is there in its place; what cannot be removed stays.
+    shutil would take long to load."""
+    try:
+        os.unlink(directory)
+    except FileNotFoundError:
+        return
+    except OSError:
+        pass  # it is a directory
+    else:
+        return
     for _, folders, files, here in os.fwalk(directory, topdown=False, onerror=None):
         for name in (*files, *folders):  # a link to a folder is among the folders
             try:

@@ -46,16 +46,22 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     @property
     def vanished(self) -> bool:
-        """A test may delete its project, and us with it."""
-        return not (self.path / _LOCK).exists()
+        """A test may delete its project, and us with it; or put something else in our place."""
+        try:
+            there = os.lstat(self.path)
+        except OSError:
+            return True
+        return not os.path.samestat(there, os.fstat(self._folder))
 
     def close(self) -> None:
         os.close(self._lock)
+        os.close(self._folder)
 
 
 def homes(root: Path, environ: Mapping[str, str]) -> list[Path]:
