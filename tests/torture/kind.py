@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
+
+#: 5 makes 100,000 files, 5,000 tests and a million writes; 1 does for every day.
+SIZE = int(os.environ.get("PROCTOR_TORTURE_SIZE", "1"))
 
 LEDGER = '''
 """Notes what is true beside the project: tests that came to their end, and processes that were started."""
@@ -48,17 +52,17 @@ class Kind:
     timeout: float | None = None
     runner: str | None = None
     project: str = "project"
-    writes: tuple[str, ...] = ()  # patterns, beside or below the project: its own doing
+    writes: tuple[str, ...] = ()  # patterns, beside the project or where proctor is at home: its own doing
     setting: Callable[[Path], AbstractContextManager[object]] | None = None  # of the project, while it runs
     limits: Mapping[int, int] = field(default_factory=dict)  # of proctor itself, by resource
     environ: Mapping[str, str] = field(default_factory=dict)  # of proctor itself
-    kept: str = "project"  # where the run is kept: project, cache, nowhere
+    kept: str = "project"  # where the run is kept: project, cache, in part
     kills_proctor: bool = False
 
     @property
     def alone(self) -> bool:
-        """It needs a server of its own."""
-        return self.kills_proctor or bool(self.environ)
+        """It needs a server of its own: it would be the end of one, or cannot be named to one."""
+        return self.kills_proctor or bool(self.environ) or not self.project.isprintable()
 
 
 def culprit(

@@ -38,7 +38,7 @@ def base(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def shared(base) -> Iterator[Server]:
     """One server for nearly all: what a kind does to it, the next one would see."""
-    server = Server(base, base / "server")
+    server = Server(base, Surroundings(base / "user"))
     yield server
     server.close()
 
@@ -50,8 +50,9 @@ def at_home(base) -> Surroundings:
 
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
 def test_whatever_happens(kind, base, shared, at_home):
-    server = Server(base, base / "own", kind.environ) if kind.alone else shared
-    places = [Place(kind, base / way, around) for way, around in (("cli", at_home), ("mcp", server.around))]
+    around = Surroundings(base / "user") if kind.alone else shared.around
+    places = Place(kind, base / "cli", at_home), Place(kind, base / "mcp", around)
+    server = Server(places[1].root, around, kind.environ) if kind.alone else shared
     try:
         with places[0].set_up(), places[1].set_up(), ThreadPoolExecutor(1) as aside:
             answer = aside.submit(ways.by_mcp, places[1], server)
@@ -63,8 +64,7 @@ def test_whatever_happens(kind, base, shared, at_home):
             server.close()
         for place in places:
             ways.end([pid for pid in place.alive() if pid != shared.pid])
-            ways.remove(place)
-            place.around.restore()
+            place.remove()
 
 
 def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
     # 3. Nothing is alive.
     assert told.alive == []
     # 4. Nothing was written outside.
-    assert told.changed == []
+    assert told.place.changes() == []
     # 1. The verdict is true.
     assert told.code in (-signal.SIGKILL if kind.kills_proctor else EXIT_CODES[kind.outcome], None)
     (run,) = told.place.runs()

@@ -30,7 +30,7 @@ Snapshot = dict[str, tuple[int, ...]]
 
 
 class Surroundings:
-    """Where proctor is at home, and the mark that every process started from there carries."""
+    """Where proctor is at home, and the mark that every process started by this way to it carries."""
 
     def __init__(self, base: Path) -> None:
         self.base, self.mark = base, uuid4().hex
@@ -59,12 +59,11 @@ class Surroundings:
 
 
 class Server:
-    """A `proctor mcp` for everything below a directory."""
+    """A `proctor mcp` for a project, or for everything below a directory."""
 
-    def __init__(self, roots: Path, base: Path, environ: dict[str, str] | None = None) -> None:
-        self.around = Surroundings(base)
-        self.roots = roots
-        self._talk = Talk(stdio(roots, **self.around.environ, **(environ or {})), "auto")
+    def __init__(self, root: Path, around: Surroundings, environ: Mapping[str, str] | None = None) -> None:
+        self.root, self.around = root, around
+        self._talk = Talk(stdio(root, **around.environ, **(environ or {})), "auto")
         self.call = self._talk.call
         self.pid = server_pid(MARK, self.around.mark)
 
@@ -80,7 +79,6 @@ class Told:
     place: Place
     code: int | None  # of the command line
     document: Document | None  # as it was answered; None if proctor was killed
-    changed: list[str]  # files that were written, changed or removed and should not have been
     alive: list[int]
 
 
@@ -102,6 +100,7 @@ class Place:
     @contextmanager
     def set_up(self) -> Iterator[None]:
         with self.kind.setting(self.root) if self.kind.setting else nullcontext():
+            self._before = self._snapshot()
             yield
 
     def lines(self, name: str) -> list[str]:
@@ -118,28 +117,35 @@ class Place:
         named = {int(pid) for pid in self.lines("started")}
         return [*self.around.alive(), *filter(lives, named)]
 
-    def snapshot(self) -> Snapshot:
-        found = below(self.beside)
-        if not self.around.base.is_relative_to(self.beside):
-            found |= below(self.around.base)
-        return found
+    def _snapshot(self) -> Snapshot:
+        return below(self.beside) | below(self.around.base)
 
-    def changes(self, before: Snapshot) -> list[str]:
-        after = self.snapshot()
+    def changes(self) -> list[str]:
+        """Files that were written, changed or removed and should not have been."""
+        before, after = self._before, self._snapshot()
         differing = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
         return sorted(name for name in differing if not self._is_allowed(name))
 
     def _is_allowed(self, name: str) -> bool:
         cache, root = str(self.around.cache), str(self.root)
         ours = [cache, f"{cache}/proctor", f"{cache}/proctor/interpreters-1.json", root]
-        ours += [f"{root}/.proctor*"] if self.kind.kept == "project" else []
+        ours += [f"{root}/{name}" for name in (".proctor", ".proctor/.gitignore", ".proctor/runs")]
+        ours += [f"{root}/.proctor/runs/*"] if self.kind.kept == "project" else []
         ours += [f"{cache}/proctor/runs*"] if self.kind.kept == "cache" else []
-        noted = [f"{self.beside}/{name}" for name in ("", "ledger", "started", *self.kind.writes)]
-        return any(fnmatch.fnmatchcase(name, pattern) for pattern in (*ours, *noted, str(self.beside)))
+        noted = ("", "ledger", "started", *self.kind.writes)
+        theirs = [
+            f"{where}/{name}".rstrip("/") for where in (self.beside, self.around.base) for name in noted
+        ]
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in (*ours, *theirs))
 
     def runs(self) -> list[Path]:
-        in_project = (self.root / ".proctor" / "runs").glob("*")
-        return [*in_project, *self.around.cache.glob("proctor/runs/*/*")]
+        in_project = [run for run in self.root.glob(".proctor/runs/*") if not run.is_symlink()]
+        return [*in_project, *self.around.cache.glob(f"proctor/runs/*%2F{self.beside.name}%2F*/*")]
+
+    def remove(self) -> None:
+        for directory in (self.beside, self.around.cache / "proctor" / "runs"):
+            shutil.rmtree(directory, ignore_errors=True)
+        self.around.restore()
 
 
 def lives(pid: int) -> bool:
@@ -173,7 +179,7 @@ def below(directory: Path) -> Snapshot:
 
 
 def by_command_line(place: Place) -> Told:
-    kind, before = place.kind, place.snapshot()
+    kind = place.kind
     options = ["--timeout", str(kind.timeout)] if kind.timeout else []
     options += ["--runner", kind.runner] if kind.runner else []
     done = subprocess.run(
@@ -187,12 +193,13 @@ def by_command_line(place: Place) -> Told:
     if not kind.kills_proctor:
         assert done.stdout, done.stderr.decode(errors="replace")
     document = json.loads(done.stdout) if done.stdout else None
-    return Told("command line", place, done.returncode, document, place.changes(before), left(place))
+    return Told("command line", place, done.returncode, document, left(place))
 
 
 def by_mcp(place: Place, server: Server) -> Told:
-    kind, before = place.kind, place.snapshot()
-    arguments: dict[str, Any] = {"project": str(place.root), "wait": GUARD, "detail": "full"}
+    kind = place.kind
+    arguments: dict[str, Any] = {"wait": GUARD, "detail": "full"}
+    arguments |= {"project": str(place.root)} if place.root != server.root else {}
     arguments |= {"timeout": kind.timeout} if kind.timeout else {}
     arguments |= {"runner": kind.runner} if kind.runner else {}
     usual = lower(server.pid, kind.limits)
@@ -206,7 +213,7 @@ def by_mcp(place: Place, server: Server) -> Told:
     finally:
         if not kind.kills_proctor:
             lower(server.pid, usual)
-    return Told("mcp", place, None, document, place.changes(before), left(place, server))
+    return Told("mcp", place, None, document, left(place, server))
 
 
 def left(place: Place, server: Server | None = None) -> list[int]:
@@ -280,7 +287,3 @@ def end(pids: list[int]) -> None:
             os.kill(pid, signal.SIGKILL)
         except OSError:
             pass
-
-
-def remove(place: Place) -> None:
-    shutil.rmtree(place.beside, ignore_errors=True)

@@ -1,5 +1,5 @@
 """Every kind there is, by theme."""
 
-from torture.kinds import output, plugins, processes, python
+from torture.kinds import files, output, plugins, processes, python
 
-KINDS = [*processes.KINDS, *output.KINDS, *plugins.KINDS, *python.KINDS]
+KINDS = [*processes.KINDS, *output.KINDS, *plugins.KINDS, *python.KINDS, *files.KINDS]
