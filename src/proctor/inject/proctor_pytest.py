@@ -796,9 +796,16 @@ class Reporter(Observer):
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session, exitstatus):
+        self._try(self._finish_failed)
         self._try(self.channel.flush)
         yield
         self._try(self._session_finished, session)
+
+    def _finish_failed(self):
+        """A hook that breaks pytest between a test's failure and its end does not cost us the failure."""
+        for nodeid, test in list(self.tests.items()):
+            if not test.plain and test.status == "fail":
+                self._finish(nodeid)
 
     def _session_finished(self, session):
         now = time()
