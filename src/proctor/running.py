@@ -91,11 +91,19 @@ class Shelf:
         self._scratch: str | None = None
         directory = store.open_run(root, run_id, environ) if keeping.archive else None
         if directory is not None:
-            self.recording = Recording(directory, self._rescue)
-            self.kept = directory.path
+            self._record(directory)
         elif keeping.archive:
             self.notices.append("this run is not kept: neither the project nor the cache can be written")
         self.store = FileStore(self.kept or self._make_scratch())
+
+    def _record(self, directory: store.RunDirectory) -> None:
+        try:
+            self.recording = Recording(directory, self._rescue)
+            self.kept = directory.path
+        except OSError as error:
+            directory.close()
+            remove(directory.path)
+            self.notices.append(f"this run is not kept: {error}")
 
     def _make_scratch(self) -> Path:
         import tempfile

@@ -51,12 +51,15 @@ def remove(directory: str | Path) -> None:
         pass  # it is a directory
     else:
         return
-    for _, folders, files, here in os.fwalk(directory, topdown=False, onerror=None):
-        for name in (*files, *folders):  # a link to a folder is among the folders
-            try:
-                os.unlink(name, dir_fd=here)
-            except OSError:
-                _remove_folder(name, here)
+    try:
+        for _, folders, files, here in os.fwalk(directory, topdown=False, onerror=None):
+            for name in (*files, *folders):  # a link to a folder is among the folders
+                try:
+                    os.unlink(name, dir_fd=here)
+                except OSError:
+                    _remove_folder(name, here)
+    except OSError:
+        pass  # nor can it be looked into
     _remove_folder(os.fspath(directory), None)
 
 

@@ -128,8 +128,9 @@ class Recording:
         before, directory = self.directory, self._rescue()
         if directory is None:
             raise trouble
-        files = _opened(directory.path)
+        files: dict[str, int] = {}
         try:
+            files = _opened(directory.path)
             for name, source in self._files.items():
                 offset = 0
                 while piece := os.pread(source, 1 << 20, offset):
@@ -154,10 +155,15 @@ class Recording:
 
 def _opened(directory: Path) -> dict[str, int]:
     """All at once: the directory may vanish."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    return {
-        name: os.open(directory / name, flags, 0o644) for name in (EVENTS_FILE, OUTPUT_FILE, RESULTS_FILE)
-    }
+    files: dict[str, int] = {}
+    try:
+        for name in (EVENTS_FILE, OUTPUT_FILE, RESULTS_FILE):
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            files[name] = os.open(directory / name, flags, 0o644)
+    except OSError:
+        _close(files)
+        raise
+    return files
 
 
 def _close(files: dict[str, int]) -> None:

@@ -47,7 +47,11 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            self._lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError:
+            os.close(self._folder)
+            raise
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     @property
@@ -132,9 +136,12 @@ def open_run(
                 _prepare(home.parent)
             path = home / run_id
             path.mkdir(parents=True)
-            return RunDirectory(path)
         except OSError:
             continue
+        try:
+            return RunDirectory(path)
+        except OSError:  # there may be no descriptor left
+            remove(path)
     return None
 
 
