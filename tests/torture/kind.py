@@ -37,6 +37,7 @@ import pytest
 from ledger import finished, started
 """
 
+REFUSED = "refused"  # in place of an outcome: nothing was run
 FIRST, CULPRIT, LATER = (f"test_a.py::test_{name}" for name in ("first", "culprit", "later"))
 
 
@@ -58,6 +59,11 @@ class Kind:
     environ: Mapping[str, str] = field(default_factory=dict)  # of proctor itself
     kept: str = "project"  # where the run is kept: project, cache, in part
     kills_proctor: bool = False
+
+    @property
+    def silent(self) -> bool:
+        """There is no document to be had: proctor was killed, or could start nothing."""
+        return self.kills_proctor or self.outcome == REFUSED
 
     @property
     def alone(self) -> bool:

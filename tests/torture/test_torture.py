@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from torture import ways
-from torture.kind import Kind
+from torture.kind import REFUSED, Kind
 from torture.kinds import KINDS
 from torture.ways import Document, Place, Server, Surroundings, Told
 
+UNUSABLE = 4
 EXIT_CODES = {
     "passed": 0,
     "failed": 1,
@@ -73,20 +74,27 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
     assert told.alive == []
     # 4. Nothing was written outside.
     assert told.place.changes() == []
+    if kind.outcome == REFUSED:
+        assert (told.document, told.place.runs(), told.place.finished) == (None, [], set())
+        assert told.code in (UNUSABLE, None)
+        return {"reason": ""}
+    (run,) = told.place.runs()
+    shown = ways.shown(told.place, run) if told.way == "mcp" or kind.kept == "in part" else told.document
+    document = told.document or shown
     # 1. The verdict is true.
     assert told.code in (-signal.SIGKILL if kind.kills_proctor else EXIT_CODES[kind.outcome], None)
-    (run,) = told.place.runs()
-    kept = ways.shown(told.place, str(run)) if told.way == "mcp" or kind.kills_proctor else told.document
-    document = kept if kind.kills_proctor else told.document
     assert document["outcome"] == kind.outcome, document["reason"]
     assert outcomes(document) == kind.tests
     assert set(document["not_run"]) == set(kind.not_run)
     # 2. Nothing that was reported is lost, whoever asks for it.
     passed = {test for test, outcome in kind.tests.items() if outcome == "passed"}
     assert passed <= told.place.finished <= {*kind.tests, *kind.not_run}
-    assert kept == document
     assert run.name == document["run_id"]
-    assert kind.kills_proctor or json.loads((run / "result.json").read_bytes()) == document
+    if kind.kept == "in part":  # what is lost is known to be lost
+        assert shown["outcome"] == "incomplete"
+        assert told.document is None or any("not kept" in notice for notice in document["notices"])
+        return verdict(document)
+    assert json.loads((run / "result.json").read_bytes()) == shown == document
     assert verdict(ways.got(reader, run.name)) == verdict(document)
     return verdict(document)
 

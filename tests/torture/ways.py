@@ -130,8 +130,8 @@ class Place:
         cache, root = str(self.around.cache), str(self.root)
         ours = [cache, f"{cache}/proctor", f"{cache}/proctor/interpreters-1.json", root]
         ours += [f"{root}/{name}" for name in (".proctor", ".proctor/.gitignore", ".proctor/runs")]
-        ours += [f"{root}/.proctor/runs/*"] if self.kind.kept == "project" else []
-        ours += [f"{cache}/proctor/runs*"] if self.kind.kept == "cache" else []
+        ours += [f"{root}/.proctor/runs/*"] if self.kind.kept != "cache" else []
+        ours += [f"{cache}/proctor/runs*"] if self.kind.kept != "project" else []
         noted = ("", "ledger", "started", *self.kind.writes)
         theirs = [
             f"{where}/{name}".rstrip("/") for where in (self.beside, self.around.base) for name in noted
@@ -190,7 +190,7 @@ def by_command_line(place: Place) -> Told:
         capture_output=True,
         timeout=GUARD,
     )
-    if not kind.kills_proctor:
+    if not kind.silent:
         assert done.stdout, done.stderr.decode(errors="replace")
     document = json.loads(done.stdout) if done.stdout else None
     return Told("command line", place, done.returncode, document, left(place))
@@ -206,7 +206,7 @@ def by_mcp(place: Place, server: Server) -> Told:
     document = None
     try:
         answer = server.call("execute_tests", **arguments)
-        assert not answer.is_error, text_of(answer)
+        assert not answer.is_error or kind.silent, text_of(answer)
         document = answer.structured_content
     except MCPError:
         assert kind.kills_proctor
@@ -255,9 +255,9 @@ def lower(pid: int, limits: Mapping[int, int]) -> dict[int, int]:
 # And back ----------------------------------------------------------------------------------------------
 
 
-def shown(place: Place, run: str) -> Document:
+def shown(place: Place, run: Path) -> Document:
     """`proctor show`, as somebody else would call it."""
-    ran = proctor("show", run, "--format", "json", cwd=place.beside, environ=environ_of(place))
+    ran = proctor("show", str(run), "--format", "json", cwd=place.beside, environ=environ_of(place))
     assert ran.out, ran.err
     return ran.document
 

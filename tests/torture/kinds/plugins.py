@@ -54,4 +54,41 @@ KINDS = [
         "its plugin changes the exit status to 0", "def pytest_sessionfinish(session): session.exitstatus = 0"
     ),
     hidden("its exit handler hides a failure", "import atexit, os; atexit.register(os._exit, 0)"),
+    hidden(
+        "its plugin raises when it hears of a failure",
+        "def pytest_runtest_logreport(report): assert not report.failed",
+        "internal_error",
+        later=None,
+    ),
+    plain(
+        "its plugin ends our plugin",
+        "crashed",
+        """
+        def pytest_collection_finish(session):
+            plugins = session.config.pluginmanager
+            for name, plugin in plugins.list_name_plugin():
+                if "proctor" in name:
+                    plugins.unregister(plugin)
+        """,
+        tests={},
+        not_run=(FIRST,),
+    ),
+    plain(
+        "its plugin pretends to have run a test",
+        "incomplete",
+        "def pytest_runtest_protocol(): return True",
+        tests={},
+        not_run=(FIRST,),
+    ),
+    plain(
+        "its plugin reports under another name",
+        "incomplete",
+        """
+        @pytest.hookimpl(hookwrapper=True)
+        def pytest_runtest_makereport():
+            outcome = yield
+            outcome.get_result().nodeid = "elsewhere.py::test_other"
+        """,
+        tests={FIRST: "error"},
+    ),
 ]

@@ -185,7 +185,50 @@ TURNING = [
         "error",
         None,
         "import glob\n" + DAEMON,
+        kept="in part",
         kills_proctor=True,
     ),
 ]
-KINDS = [*ENDINGS, *HANGING, *STAYING, *TURNING]
+TERMINAL = """
+import pty, termios, fcntl
+
+def terminal(child):
+    '''A child that has a terminal of its own, and does this there.'''
+    pid, master = pty.fork()
+    if pid == 0:
+        try:
+            child()
+        finally:
+            os._exit(0)
+    return master
+"""
+GAMES = [
+    culprit("it looks for a terminal", "with pytest.raises(OSError): open('/dev/tty')"),
+    culprit(
+        "it has a terminal and sleeps there",
+        """
+        def sleep():
+            started(os.getpid())
+            os.write(1, b".")
+            os.execve("/bin/sleep", ["sleep", "1000"], {})
+        assert os.read(terminal(sleep), 1) == b"."
+        """,
+        head=TERMINAL,
+    ),
+    culprit(
+        "it takes a terminal for itself and goes to its background",
+        """
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            time.sleep(60)
+            os._exit(0)
+        os.setpgid(child, child)
+        os.tcsetpgrp(slave, child)
+        """,
+        head=TERMINAL,
+    ),
+]
+KINDS = [*ENDINGS, *HANGING, *STAYING, *TURNING, *GAMES]

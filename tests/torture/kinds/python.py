@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from torture.kind import Kind, culprit, ini
+import resource
+
+from torture.kind import REFUSED, Kind, culprit, ini
 
 OBJECTS = """
 class Nameless(Exception):
@@ -114,4 +116,43 @@ INTERPRETER = [
     fails("it calls breakpoint()", "breakpoint()"),
     fails("it calls breakpoint(), uncaptured", "breakpoint()", ini("addopts = -s")),
 ]
-KINDS = [*FAILURES, *REPLACED, *INTERPRETER]
+ODD = {
+    "LC_ALL": "C",
+    "LANG": "xx_XX.bogus",
+    "PYTHONUTF8": "0",
+    "PYTHONIOENCODING": "ascii:strict",
+    "PYTHONHASHSEED": "0",
+    "PYTHONWARNINGS": "always",
+    "TERM": "bogus",
+    "COLUMNS": "1",
+}
+AROUND = [
+    culprit(
+        "it speaks ASCII only, and has an umlaut", "assert 'ü' == 'ö\\ud800'", "failed", "failed", environ=ODD
+    ),
+    culprit("its environment is huge", "pass", environ={f"HUGE{n}": "x" * 100_000 for n in range(8)}),
+    culprit(
+        "proctor may write no file to its end",
+        "pass",
+        limits={resource.RLIMIT_FSIZE: 2000},
+        kept="in part",
+    ),
+    *(
+        Kind(
+            f"proctor may have {count} descriptors",
+            {"test_a.py": "def test_a(): pass"},
+            REFUSED,
+            {},
+            limits={resource.RLIMIT_NOFILE: count},
+        )
+        for count in (8, 10, 12)
+    ),
+    culprit(
+        "it may have a gigabyte and takes two",
+        "bytearray(2 << 30)",
+        "failed",
+        "failed",
+        files={"proctor.toml": 'memory = "1G"'},
+    ),
+]
+KINDS = [*FAILURES, *REPLACED, *INTERPRETER, *AROUND]
