@@ -50,6 +50,7 @@ class Kind:
     outcome: str
     tests: Mapping[str, str]
     not_run: tuple[str, ...] = ()
+    reason: str = ""  # words that the reason has
     timeout: float | None = None
     runner: str | None = None
     project: str = "project"
@@ -103,3 +104,6 @@ def plain(name: str, outcome: str, conftest: str, **more: Any) -> Kind:
 
 def ini(*lines: str) -> dict[str, str]:
     return {"pytest.ini": "\n".join(("[pytest]", *lines, ""))}
+
+
+UNCAPTURED = ini("addopts = -s")

@@ -84,6 +84,7 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
     # 1. The verdict is true.
     assert told.code in (-signal.SIGKILL if kind.kills_proctor else EXIT_CODES[kind.outcome], None)
     assert document["outcome"] == kind.outcome, document["reason"]
+    assert kind.reason in document["reason"]
     assert outcomes(document) == kind.tests
     assert set(document["not_run"]) == set(kind.not_run)
     # 2. Nothing that was reported is lost, whoever asks for it.

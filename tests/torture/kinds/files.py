@@ -209,6 +209,12 @@ GONE = [
 ]
 WITHIN = [
     culprit(
+        "a file is in the archive's place",
+        "assert open('.proctor').read() == 'mine'",
+        files={".proctor": "mine"},
+        kept="cache",
+    ),
+    culprit(
         "it writes to its own record",
         """
         for name in os.listdir(run()):

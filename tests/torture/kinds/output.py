@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from torture.kind import SIZE, Kind, culprit, ini, plain
+from torture.kind import SIZE, UNCAPTURED, Kind, culprit, plain
 
-UNCAPTURED = ini("addopts = -s")
 PIPES = """
 def is_pipe(fd):
     try:
@@ -30,7 +29,7 @@ assert 0
 
 def cut_off(name: str, body: str, **more: object) -> Kind:
     """The channel is lost in the middle of a test."""
-    return culprit(name, body, "incomplete", "error", None, PIPES, **more)
+    return culprit(name, body, "incomplete", "error", None, PIPES, reason="control channel", **more)
 
 
 KINDS = [

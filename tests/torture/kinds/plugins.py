@@ -24,12 +24,14 @@ KINDS = [
     early("its conftest raises", "collection_error", "raise RuntimeError('no')"),
     early("its conftest raises no Exception", "crashed", "class Odd(BaseException): pass\nraise Odd('no')"),
     early("its conftest is interrupted", "interrupted", "raise KeyboardInterrupt"),
+    Kind("its module exits with 0", {"test_a.py": "import os\nos._exit(0)"}, "crashed", {}),
     early("its conftest is killed", "crashed", "os.kill(os.getpid(), signal.SIGKILL)"),
     early(
         "its plugin raises while collecting",
         "internal_error",
         "def pytest_collection_modifyitems(): raise ValueError('no')",
         not_run=(FIRST,),
+        reason="ValueError: no",
     ),
     plain("its plugin raises at the end", "incomplete", "def pytest_sessionfinish(): raise ValueError('no')"),
     plain("its plugin exits with 0 after the session", "passed", "def pytest_unconfigure(): os._exit(0)"),
@@ -41,6 +43,12 @@ KINDS = [
     ),
     plain("its exit handler exits with 0", "passed", "import atexit; atexit.register(os._exit, 0)"),
     plain("its exit handler exits with 1", "incomplete", "import atexit; atexit.register(os._exit, 1)"),
+    plain(
+        "it reads address 0 at its very end",
+        "crashed",
+        "import atexit; atexit.register(ctypes.string_at, 0)",
+        reason="SIGSEGV after the session",
+    ),
     plain(
         "a __del__ raises at the end of all",
         "passed",

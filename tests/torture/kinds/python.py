@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-from torture.kind import REFUSED, Kind, culprit, ini
+from torture.kind import REFUSED, UNCAPTURED, Kind, culprit, ini
 
 OBJECTS = """
 class Nameless(Exception):
@@ -114,7 +114,7 @@ INTERPRETER = [
         "a file that is left open is an error", "open(__file__); gc.collect()", ini("filterwarnings = error")
     ),
     fails("it calls breakpoint()", "breakpoint()"),
-    fails("it calls breakpoint(), uncaptured", "breakpoint()", ini("addopts = -s")),
+    fails("it calls breakpoint(), uncaptured", "breakpoint()", UNCAPTURED),
 ]
 ODD = {
     "LC_ALL": "C",
