@@ -90,6 +90,23 @@ def culprit(
     return Kind(name, {"test_a.py": source, **(files or {})}, outcome, tests, not_run, **more)
 
 
+def crowd(
+    name: str,
+    bodies: Mapping[str, str],
+    outcome: str = "passed",
+    each: str = "passed",
+    head: str = "",
+    files: Mapping[str, str | bytes] | None = None,
+    **more: Any,
+) -> Kind:
+    """Kinds that can share a run: tests that do one thing each, and all end in the same way."""
+    source = (
+        HEAD + dedent(head) + "".join(_test(test, dedent(body).strip("\n")) for test, body in bodies.items())
+    )
+    tests = {f"test_a.py::test_{test}": each for test in bodies}
+    return Kind(name, {"test_a.py": source, **(files or {})}, outcome, tests, **more)
+
+
 def _test(name: str, body: str) -> str:
     return f'\n\ndef test_{name}():\n{indent(body, "    ")}\n    finished("test_a.py::test_{name}")\n'
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torture.kind import SIZE, UNCAPTURED, Kind, culprit, plain
+from torture.kind import SIZE, UNCAPTURED, Kind, crowd, culprit, plain
 
 PIPES = """
 def is_pipe(fd):
@@ -32,42 +32,24 @@ def cut_off(name: str, body: str, **more: object) -> Kind:
     return culprit(name, body, "incomplete", "error", None, PIPES, reason="control channel", **more)
 
 
+PLAIN = {
+    "end_of_input": "assert os.read(0, 1) == sys.stdin.buffer.read() == b''",
+    "bytes": "os.write(1, bytes(range(256)) * 100); os.write(2, b'\\xff\\xfe\\x00' * 100)",
+    "errors_closed": "os.close(2)",
+}
+UNPLAIN = {"forged": FORGED, "input": "input()"}
 KINDS = [
     culprit("it closes its output", "os.close(1)", "internal_error", "error", None, files=UNCAPTURED),
-    culprit("it closes its errors", "os.close(2)"),
     culprit(
         "it has no sys.stdout",
         "sys.stdout = sys.__stdout__ = sys.stderr = sys.__stderr__ = None",
         "incomplete",
         files=UNCAPTURED,
     ),
-    culprit(
-        "it reads from standard input",
-        "assert os.read(0, 1) == sys.stdin.buffer.read() == b''",
-        files=UNCAPTURED,
-    ),
-    culprit("it calls input()", "input()", "failed", "failed", files=UNCAPTURED),
     culprit("it writes very often", f"for _ in range({200_000 * SIZE}): os.write(1, b'.')", files=UNCAPTURED),
-    culprit(
-        "it writes no text",
-        "os.write(1, bytes(range(256)) * 100); os.write(2, b'\\xff\\xfe\\x00' * 100)",
-        files=UNCAPTURED,
-    ),
-    culprit("it forges a verdict", FORGED, "failed", "failed"),
-    culprit("it forges a verdict, uncaptured", FORGED, "failed", "failed", files=UNCAPTURED),
-    culprit("its message is a megabyte", "raise ValueError('x' * (1 << 20))", "failed", "failed"),
-    culprit(
-        "its difference is a million characters",
-        "assert 'y' * 1_000_000 == 'z' * 1_000_000",
-        "failed",
-        "failed",
-    ),
-    culprit(
-        "its message is made of control characters",
-        "raise ValueError(''.join(map(chr, range(0x250))) + chr(0xD800))",
-        "failed",
-        "failed",
-    ),
+    crowd("tests read and write what is no text", PLAIN, files=UNCAPTURED),
+    crowd("tests forge a verdict", UNPLAIN, "failed", "failed"),
+    crowd("tests forge a verdict, uncaptured", UNPLAIN, "failed", "failed", files=UNCAPTURED),
     cut_off("it closes the first 256 descriptors", "os.closerange(0, 256)"),
     cut_off("it closes the channel", "for fd in pipes(): os.close(fd)"),
     cut_off(

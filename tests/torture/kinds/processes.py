@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torture.kind import UNCAPTURED, Kind, culprit, plain
+from torture.kind import UNCAPTURED, Kind, crowd, culprit, plain
 
 DAEMON = """
 def daemon(environ=None):
@@ -83,14 +83,6 @@ ENDINGS = [
         None,
     ),
     dies("a thread exits for all", "threading.Thread(target=os._exit, args=(0,)).start(); time.sleep(60)"),
-    culprit(
-        "it asks to be traced, and stops at a signal",
-        """
-        if os.fork() == 0:
-            ctypes.CDLL(None).ptrace(0, 0, 0, 0)
-            os.kill(os.getpid(), signal.SIGUSR1)
-        """,
-    ),
 ]
 HANGING = [
     hangs("it stops itself", "os.kill(os.getpid(), signal.SIGSTOP)"),
@@ -127,9 +119,47 @@ HANGING = [
         timeout=4,
     ),
 ]
+TERMINAL = """
+import pty, termios, fcntl
+
+def terminal(child):
+    '''A child that has a terminal of its own, and does this there.'''
+    pid, master = pty.fork()
+    if pid == 0:
+        try:
+            child()
+        finally:
+            os._exit(0)
+    return master
+"""
+DEAF = """
+DEAF = ["sh", "-c", "trap '' TERM HUP INT; while :; do sleep 100; done"]
+"""
+LEFT = {
+    "daemon": "daemon({})",
+    "stopped_daemon": "os.kill(daemon({}), signal.SIGSTOP)",
+    "session": "subprocess.Popen(DEAF, start_new_session=True)",
+    "pool": "import multiprocessing; globals()['pool'] = multiprocessing.get_context('fork').Pool(3)",
+    "traced": """
+        if os.fork() == 0:
+            ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+            os.kill(os.getpid(), signal.SIGUSR1)
+        """,
+    "terminal": """
+        def sleep():
+            started(os.getpid())
+            os.write(1, b".")
+            os.execve("/bin/sleep", ["sleep", "1000"], {})
+        assert os.read(terminal(sleep), 1) == b"."
+        """,
+    "no_terminal": "with pytest.raises(OSError): open('/dev/tty')",
+    "every_signal_to_the_supervisor": """
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            os.kill(os.getppid(), number)
+        """,
+}
 STAYING = [
-    culprit("a daemon outlives everything", "daemon({})", head=DAEMON, files=UNCAPTURED),
-    culprit("a stopped daemon stays", "os.kill(daemon({}), signal.SIGSTOP)", head=DAEMON),
+    crowd("processes want to stay", LEFT, head=DAEMON + TERMINAL + DEAF, files=UNCAPTURED),
     culprit(
         "a bomb of forks",
         """
@@ -139,15 +169,6 @@ STAYING = [
         """,
         files={"bomb.py": BOMB},
         writes=("made",),
-    ),
-    culprit(
-        "a pool is left behind",
-        "import multiprocessing; pools.append(multiprocessing.get_context('fork').Pool(3))",
-        head="pools = []",
-    ),
-    culprit(
-        "threads never end, as daemons",
-        "for _ in range(50): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
     ),
     culprit(
         "a thread never ends",
@@ -169,10 +190,6 @@ STAYING = [
         assert subprocess.run(argv, close_fds=False).returncode == 0
         """,
     ),
-    culprit(
-        "a loop is never closed",
-        "import asyncio; loop = asyncio.new_event_loop(); loop.call_later(99, print)",
-    ),
 ]
 TURNING = [
     culprit(
@@ -184,13 +201,6 @@ TURNING = [
         DAEMON,
     ),
     culprit("it stops its supervisor and passes", "os.kill(os.getppid(), signal.SIGSTOP)"),
-    culprit(
-        "it sends its supervisor every signal but two",
-        """
-        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-            os.kill(os.getppid(), number)
-        """,
-    ),
     culprit(
         "it kills proctor",
         """
@@ -209,32 +219,7 @@ TURNING = [
         kills_proctor=True,
     ),
 ]
-TERMINAL = """
-import pty, termios, fcntl
-
-def terminal(child):
-    '''A child that has a terminal of its own, and does this there.'''
-    pid, master = pty.fork()
-    if pid == 0:
-        try:
-            child()
-        finally:
-            os._exit(0)
-    return master
-"""
 GAMES = [
-    culprit("it looks for a terminal", "with pytest.raises(OSError): open('/dev/tty')"),
-    culprit(
-        "it has a terminal and sleeps there",
-        """
-        def sleep():
-            started(os.getpid())
-            os.write(1, b".")
-            os.execve("/bin/sleep", ["sleep", "1000"], {})
-        assert os.read(terminal(sleep), 1) == b"."
-        """,
-        head=TERMINAL,
-    ),
     culprit(
         "it takes a terminal for itself and goes to its background",
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-from torture.kind import REFUSED, UNCAPTURED, Kind, culprit, ini
+from torture.kind import REFUSED, UNCAPTURED, Kind, crowd, culprit, ini
 
 OBJECTS = """
 class Nameless(Exception):
@@ -41,33 +41,55 @@ def endless():
 """
 
 
-def fails(name: str, body: str, files: dict[str, str] | None = None) -> Kind:
-    return culprit(name, body, "failed", "failed", head=OBJECTS, files=files)
+def fails(name: str, body: str, files: dict[str, str] | None = None, **more: object) -> Kind:
+    return culprit(name, body, "failed", "failed", head=OBJECTS, files=files, **more)
 
 
 def limited(name: str, limit: int, body: str) -> str:
     return f"import resource\nresource.setrlimit(resource.RLIMIT_{name}, ({limit}, {limit}))\n{body}"
 
 
-def patched(what: str, with_: str, **more: object) -> Kind:
-    """Replaced for all, and never put back."""
-    return culprit(f"it replaces {what}", f"import {what.rpartition('.')[0]}\n{what} = {with_}", **more)
+def replaced(name: str, with_: str, *what: str, **more: object) -> Kind:
+    """For all, and never put back."""
+    lines = [f"import {each.rpartition('.')[0]}\n{each} = {with_}" for each in what]
+    return culprit(name, "\n".join(lines), **more)
 
 
+CIRCLE = """
+one, two = ValueError(1), ValueError(2)
+one.__cause__, two.__cause__ = two, one
+raise one
+"""
+ODD_FAILURES = {
+    "no_words": "raise Nameless",
+    "words_that_are_a_number": "raise Numeric",
+    "words_that_are_an_exit": "raise Leaving",
+    "that_cannot_be_kept": "raise Unkeepable(1, 2)",
+    "that_is_no_exception": "raise Odd",
+    "that_is_an_exit": "sys.exit(0)",
+    "nested_a_hundred_deep": "raise nested(100)",
+    "in_a_circle": CIRCLE,
+    "that_never_comes_back": "endless()",
+    "in_a_repr_that_never_comes_back": "assert Deep() == Deep()",
+    "of_a_trace_function": "sys.settrace(lambda *_: 1 / 0)",
+    "of_a_profile_function": "sys.setprofile(lambda *_: 1 / 0)",
+    "of_a_megabyte": "raise ValueError('x' * (1 << 20))",
+    "with_a_difference_of_a_million": "assert 'y' * 1_000_000 == 'z' * 1_000_000",
+    "of_control_characters": "raise ValueError(''.join(map(chr, range(0x250))) + chr(0xD800))",
+    "at_a_breakpoint": "breakpoint()",
+}
+TRAVELLING = {name: ODD_FAILURES[name] for name in ("no_words", "that_cannot_be_kept", "in_a_circle")}
 FAILURES = [
-    fails("its exception has no words", "raise Nameless"),
-    fails("its exception's words are a number", "raise Numeric"),
-    fails("its exception's words are an exit", "raise Leaving"),
-    fails("its exception cannot be kept", "raise Unkeepable(1, 2)"),
-    fails("its exception is none", "raise Odd"),
-    fails("it exits with sys.exit(0)", "sys.exit(0)"),
-    fails("its exceptions are nested a hundred deep", "raise nested(100)"),
-    fails(
-        "its exceptions follow each other in a circle",
-        "a, b = ValueError(1), ValueError(2); a.__cause__, b.__cause__ = b, a\nraise a",
+    crowd("failures are hard to tell", ODD_FAILURES, "failed", "failed", OBJECTS),
+    crowd(
+        "failures are hard to tell, and have to travel",
+        TRAVELLING,
+        "failed",
+        "failed",
+        OBJECTS,
+        ini("addopts = -p xdist -n 1"),
+        writes=("tmp/pytest-of-*",),
     ),
-    fails("it never comes back", "endless()"),
-    fails("a repr never comes back", "assert Deep() == Deep()"),
     fails("it runs out of memory", limited("AS", 1 << 30, "bytearray(2 << 30)")),
     culprit(
         "it uses up all descriptors",
@@ -77,19 +99,24 @@ FAILURES = [
         "failed",
     ),
 ]
+OPENS = ("os.open", "builtins.open", "builtins.print", "threading.Thread", "socket.socket")
+CLOCKS = ("time.time", "time.monotonic", "time.perf_counter")
+ENCODER = "json.encoder.encode_basestring_ascii"
 REPLACED = [
-    patched("os.write", "lambda *_: 0"),
-    patched("os.open", "None"),
-    patched("json.dumps", "lambda *_, **__: '{}'"),
-    patched("json.encoder.encode_basestring_ascii", "None", outcome="incomplete"),
-    patched("time.time", "lambda: -1e9"),
-    patched("time.perf_counter", "lambda: -1e9"),
-    patched("time.monotonic", "lambda: -1e9"),
-    patched("threading.Thread", "None"),
-    patched("signal.pthread_sigmask", "None"),
-    patched("builtins.open", "None"),
-    patched("builtins.print", "None"),
-    patched("builtins.len", "lambda _: 0", outcome="incomplete", itself="error", later=None),
+    replaced("it sets all clocks back", "lambda: -1e9", *CLOCKS),
+    replaced("nothing is written", "lambda *_: 0", "os.write"),
+    replaced("nothing can be opened", "None", *OPENS),
+    replaced("no signal can be masked", "None", "signal.pthread_sigmask"),
+    replaced("all JSON is empty", "lambda *_, **__: '{}'", "json.dumps"),
+    replaced("JSON knows no text", "None", ENCODER, outcome="incomplete", reason="reporter"),
+    replaced(
+        "nothing has a length",
+        "lambda _: 0",
+        "builtins.len",
+        outcome="incomplete",
+        itself="error",
+        later=None,
+    ),
 ]
 STORM = """
 signal.signal(signal.SIGALRM, lambda *_: None)
@@ -99,21 +126,23 @@ CALM = """
 import signal
 def pytest_unconfigure(): signal.setitimer(signal.ITIMER_REAL, 0)
 """
+DISORDER = {
+    "garbage_that_raises": "gc.callbacks.append(None); gc.collect()",
+    "files_nobody_may_read": "os.umask(0o777)",
+    "another_directory": "os.chdir('/')",
+    "no_hurry": "os.nice(19)",
+    "no_environment": "os.environ.clear()",
+    "a_loop_that_is_open": "import asyncio; loop = asyncio.new_event_loop(); loop.call_later(99, print)",
+    "threads": "for _ in range(50): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
+}
 INTERPRETER = [
+    crowd("tests leave disorder", DISORDER),
     culprit("it forgets all modules", "sys.modules.clear()", "internal_error", later=None),
     culprit("it forgets where modules are", "sys.path.clear(); sys.meta_path.clear()"),
-    culprit("its garbage raises", "gc.callbacks.append(None); gc.collect()"),
-    fails("its trace function raises", "sys.settrace(lambda *_: 1 / 0)"),
-    fails("its profile function raises", "sys.setprofile(lambda *_: 1 / 0)"),
     culprit("signals interrupt it all the time", STORM, files={"conftest.py": CALM}),
-    culprit("it hides files from others", "os.umask(0o777)"),
-    culprit("it goes elsewhere", "os.chdir('/')"),
-    culprit("it is in no hurry", "os.nice(19)"),
-    culprit("it empties its environment", "os.environ.clear()"),
     fails(
         "a file that is left open is an error", "open(__file__); gc.collect()", ini("filterwarnings = error")
     ),
-    fails("it calls breakpoint()", "breakpoint()"),
     fails("it calls breakpoint(), uncaptured", "breakpoint()", UNCAPTURED),
 ]
 ODD = {
