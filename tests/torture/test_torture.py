@@ -70,9 +70,9 @@ def test_whatever_happens(kind, base, shared, at_home):
 
 def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
     """The four things. Returns what the two ways should agree on."""
-    # 3. Nothing is alive.
+    # Nothing is alive.
     assert told.alive == []
-    # 4. Nothing was written outside.
+    # Nothing was written outside.
     assert told.place.changes() == []
     if kind.outcome == REFUSED:
         assert (told.document, told.place.runs(), told.place.finished) == (None, [], set())
@@ -81,13 +81,13 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
     (run,) = told.place.runs()
     shown = ways.shown(told.place, run) if told.way == "mcp" or kind.kept == "in part" else told.document
     document = told.document or shown
-    # 1. The verdict is true.
+    # The verdict is true.
     assert told.code in (-signal.SIGKILL if kind.kills_proctor else EXIT_CODES[kind.outcome], None)
     assert document["outcome"] == kind.outcome, document["reason"]
     assert kind.reason in document["reason"]
     assert outcomes(document) == kind.tests
     assert set(document["not_run"]) == set(kind.not_run)
-    # 2. Nothing that was reported is lost, whoever asks for it.
+    # Nothing that was reported is lost, whoever asks for it.
     passed = {test for test, outcome in kind.tests.items() if outcome == "passed"}
     assert passed <= told.place.finished <= {*kind.tests, *kind.not_run}
     assert run.name == document["run_id"]
@@ -96,6 +96,7 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
         assert told.document is None or any("not kept" in notice for notice in document["notices"])
         return verdict(document)
     assert json.loads((run / "result.json").read_bytes()) == shown == document
+    assert ways.told_again(run) == (kind.outcome, kind.tests, document["not_run"])
     assert verdict(ways.got(reader, run.name)) == verdict(document)
     return verdict(document)
 

@@ -24,6 +24,8 @@ from mcp_testing import Talk, server_pid, stdio, text_of
 from proctor_testing import GUARD, clean_environment, command, processes_with, proctor
 from torture.kind import LEDGER, Kind
 
+from proctor.archive.replay import replay
+
 MARK = "TORTURE_MARK"
 Document = dict[str, Any]
 Snapshot = dict[str, tuple[int, ...]]
@@ -260,6 +262,13 @@ def shown(place: Place, run: Path) -> Document:
     ran = proctor("show", str(run), "--format", "json", cwd=place.beside, environ=environ_of(place))
     assert ran.out, ran.err
     return ran.document
+
+
+def told_again(run: Path) -> tuple[str, dict[str, str], list[str]]:
+    """From the log alone: how the run ended, its tests, and what was not run."""
+    result = replay(run).result
+    tests = {test: str(finished.outcome) for test, finished in result.tests.items()}
+    return str(result.outcome), tests, list(result.not_run)
 
 
 def environ_of(place: Place) -> dict[str, str]:
