@@ -155,11 +155,14 @@ def test_a_failed_subtest_fails_its_test_though_the_test_itself_passed():
     assert conclude(steps) is Outcome.FAILED
 
 
-def test_a_test_that_is_reported_again_counts_once():
-    result = run(SELECTED, READY, e.TestFinished("a", Outcome.FAILED), passed("a"), passed("b"), passed("c"))
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_a_test_that_is_reported_again_counts_once_and_failing_once_is_failing(order):
+    again = [e.TestFinished("a", Outcome.FAILED), passed("a")][order]
+    result = run(SELECTED, READY, *again, passed("b"), passed("c"))
 
-    assert result.counts[Outcome.FAILED] == 0
-    assert result.counts[Outcome.PASSED] == 3
+    assert result.tests["a"].outcome is Outcome.FAILED
+    assert result.counts[Outcome.FAILED] == 1
+    assert result.counts[Outcome.PASSED] == 2
 
 
 def test_every_fact_is_kept_where_readers_look_for_it():

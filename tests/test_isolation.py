@@ -1,4 +1,6 @@
-"""Whatever a test does: the run ends, its answer is true, nothing stays alive or lies about."""
+"""Whatever a test does: the run ends, its answer is true, nothing stays alive or lies about.
+
+What is the same through every door is in `torture/`; here is what the command line alone has."""
 
 from __future__ import annotations
 
@@ -133,101 +135,6 @@ def place(tmp_path, cache) -> Iterator[Place]:
             os.kill(pid, signal.SIGKILL)
 
 
-# Processes that want to stay ----------------------------------------------------------------------------
-
-DAEMON = """
-    import os, signal, subprocess, sys, time
-
-    def daemon():
-        '''Leaves by the book, ignores what it can, and keeps every descriptor.'''
-        read, write = os.pipe()
-        if os.fork() == 0:
-            os.setsid()
-            if os.fork() == 0:
-                for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-                    signal.signal(number, signal.SIG_IGN)
-                os.write(write, b"%d" % os.getpid())
-                while True:
-                    time.sleep(60)
-            os._exit(0)
-        os.wait()
-        return int(os.read(read, 20))
-"""
-
-
-def test_a_daemon_that_ignores_signals_and_holds_the_pipes_ends_with_the_run(place):
-    place.write(helper=DAEMON, test_a="import helper\n\ndef test_a(): assert helper.daemon() > 1\n")
-
-    document = place.document("--", "-s")
-
-    assert document["outcome"] == "passed"
-    assert outcomes(document) == {"test_a.py::test_a": "passed"}
-
-
-def test_a_process_in_a_session_of_its_own_ends_with_the_run(place):
-    place.write(
-        test_a="""
-        import subprocess
-
-        def test_a():
-            subprocess.Popen(["sleep", "1000"], start_new_session=True)
-            subprocess.Popen(["sh", "-c", "trap '' TERM HUP INT; while :; do sleep 1000; done"])
-        """
-    )
-    assert place.document()["outcome"] == "passed"
-
-
-def test_a_stopped_process_ends_with_the_run(place):
-    place.write(helper=DAEMON, test_a="import helper, os\n\ndef test_a(): os.kill(helper.daemon(), 19)\n")
-    assert place.document()["outcome"] == "passed"
-
-
-def test_a_process_without_our_environment_ends_with_the_run(place):
-    place.write(
-        test_a="""
-        import subprocess
-
-        def test_a():
-            process = subprocess.Popen(["sleep", "1000"], start_new_session=True, env={})
-            open("pid", "w").write(str(process.pid))
-        """
-    )
-    assert place.document()["outcome"] == "passed"
-    assert not Path("/proc", place.path("pid").read_text()).exists()
-
-
-def test_a_bomb_of_forks_is_cleared_away(place):
-    """Some fork and end so fast that their numbers are gone before one can look; most have mercy on us."""
-    place.write(
-        bomb="""
-        import os, time
-
-        made = os.open("made", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-        number = 0
-        while os.fstat(made).st_size < 200:
-            os.write(made, b".")
-            if os.fork() == 0:
-                os.setsid()
-                number = os.fstat(made).st_size
-        while not os.path.exists("stop"):  # which nobody makes
-            if os.fork() and number < 8:
-                os._exit(0)
-            if number >= 8:
-                time.sleep(60)
-        """,
-        test_a="""
-        import os, subprocess, sys, time
-
-        def test_a():
-            subprocess.Popen([sys.executable, "bomb.py"])
-            while not (os.path.exists("made") and os.path.getsize("made") >= 200):
-                time.sleep(0.01)
-        """,
-    )
-    assert place.document("--timeout", str(GUARD))["outcome"] == "passed"
-    assert place.path("made").stat().st_size >= 200
-
-
 # Processes that do not want to end ----------------------------------------------------------------------
 
 
@@ -359,23 +266,6 @@ def after(place: Place, culprit: str) -> dict[str, Any]:
     return document
 
 
-def test_a_test_that_closes_every_descriptor_leaves_the_run_incomplete(place):
-    document = after(place, "os.closerange(3, 1024)")
-
-    assert document["outcome"] == "incomplete"
-    assert "channel" in document["reason"]
-    assert outcomes(document)["test_a.py::test_culprit"] == "error"
-    assert document["not_run"] == ["test_a.py::test_later"]
-
-
-def test_garbage_on_the_channel_leaves_the_run_incomplete(place):
-    document = after(place, r"for fd in pipes(): os.write(fd, b'\xff this is not ours\n')")
-
-    assert document["outcome"] == "incomplete"
-    assert "control channel" in document["reason"]
-    assert document["not_run"] == ["test_a.py::test_later"]
-
-
 def test_a_file_that_takes_the_number_of_the_channel_gets_none_of_our_bytes(place):
     document = after(
         place,
@@ -385,133 +275,11 @@ def test_a_file_that_takes_the_number_of_the_channel_gets_none_of_our_bytes(plac
     assert b"result " not in place.path("mine").read_bytes()
 
 
-def test_a_forked_child_that_goes_on_through_pytest_does_not_speak_for_its_parent(place):
-    document = after(
-        place,
-        "pid = os.fork()\n"
-        "if pid: assert os.waitpid(pid, 0)[1] == 256\n"
-        "else: raise AssertionError('only in the child')\n",
-    )
-    assert document["outcome"] == "passed"
-    assert set(outcomes(document).values()) == {"passed"}
-    assert document["summary"]["total"] == 3
-
-
-def test_a_nested_run_of_pytest_does_not_speak_for_the_one_around_it(place):
-    document = after(
-        place,
-        "arguments = [sys.executable, '-m', 'pytest', 'test_a.py::test_first']\n"
-        "assert subprocess.run(arguments, close_fds=False).returncode == 0\n",
-    )
-    assert document["outcome"] == "passed"
-    assert document["summary"]["total"] == 3
-
-
-def test_standard_input_is_at_its_end(place):
-    place.write(
-        test_a="import os, sys\n\ndef test_a(): assert os.read(0, 1) == sys.stdin.buffer.read() == b''\n"
-    )
-
-    assert place.document("--", "-s")["outcome"] == "passed"
-
-
-@pytest.mark.parametrize("arguments", [(), ("--", "-s")], ids=["captured", "not captured"])
-def test_a_breakpoint_does_not_hang(place, arguments):
-    place.write(test_a="def test_a(): breakpoint()\n\ndef test_later(): pass\n")
-
-    document = place.document(*arguments)
-
-    assert document["outcome"] != "passed"
-    assert outcomes(document).get("test_a.py::test_a") != "passed"
-
-
 # Files and directories ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def kept_elsewhere(place, tmp_path) -> Iterator[Callable[[], Path]]:
-    """Gives the place a cache of its own, and says which run is kept there."""
-    place.cache = tmp_path / "own cache"
-    place.environ["XDG_CACHE_HOME"] = str(place.cache)
-
-    def only_run() -> Path:
-        (kept,) = place.cache.glob("proctor/runs/*/*")
-        return kept
-
-    yield only_run
-    place.root.mkdir(exist_ok=True)
-    shutil.rmtree(place.cache / "proctor" / "runs")
-
-
-@pytest.mark.parametrize("then, outcome", [("pass", "crashed"), ("os.mkdir(here)", "passed")])
-def test_a_test_that_deletes_its_project_is_told_of_and_kept_in_the_cache(
-    place, kept_elsewhere, then, outcome
-):
-    """Without its directory pytest itself dies at the end, and that is what we say."""
-    place.write(
-        test_a=f"""
-        import os, shutil
-
-        def test_first(): pass
-
-        def test_culprit():
-            here = os.getcwd()
-            shutil.rmtree(here)
-            {then}
-
-        def test_later(): print("x" * 100_000)
-        """
-    )
-    document = place.document()
-
-    names = ("first", "culprit", "later")
-    assert outcomes(document) == {f"test_a.py::test_{name}": "passed" for name in names}
-    assert document["outcome"] == outcome
-    assert below(place.root) == set()
-    kept = kept_elsewhere()
-    assert kept.name == document["run_id"]
-    assert json.loads((kept / "result.json").read_bytes())["summary"] == document["summary"]
-    assert b"test_later" in (kept / "events.jsonl").read_bytes()
-    assert (kept / "output.txt").stat().st_size > 0
-
-
-NAMES = ["with space", "ünïcödé 東京", 'quo\'te "double"', "-dash", "per%20cent", "new\nline"]
-
-
-@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_a_project_may_have_any_name(tmp_path, cache, name):
-    place = Place(tmp_path, cache, tmp_path / name)
-    place.write(**{"test_it's ü": "def test_a(): pass\n\ndef test_b(): assert 0\n"})
-
-    document = place.document()
-
-    assert outcomes(document) == {"test_it's ü.py::test_a": "passed", "test_it's ü.py::test_b": "failed"}
-    assert document["outcome"] == "failed"
-    place.check()
 
 
 def can(*arguments: str) -> bool:
     return bool(shutil.which(arguments[0])) and subprocess.run(arguments, capture_output=True).returncode == 0
-
-
-def test_a_read_only_project_is_kept_in_the_cache(place, kept_elsewhere):
-    if not can("unshare", "--mount", "true"):
-        pytest.skip("needs the right to mount: root may write to what only its mode protects")
-    place.write(test_a="def test_a(): pass\n")
-    read_only = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && cd "$0" && exec "$@"'
-    arguments = command("run", "--python", project_python(), "--format", "json")
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", read_only, str(place.root), *arguments],
-        env=clean_environment(**place.environ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=GUARD,
-    )
-    document = json.loads(done.stdout)
-
-    assert document["outcome"] == "passed"
-    assert below(place.root) == {"test_a.py"}
-    assert kept_elsewhere().name == document["run_id"]
 
 
 def test_another_user_who_may_not_write_gets_a_run_in_the_cache():
@@ -539,17 +307,6 @@ def test_another_user_who_may_not_write_gets_a_run_in_the_cache():
         assert len(list(cache.glob("proctor/runs/*/*"))) == 1
 
 
-def test_a_file_in_place_of_the_archive_sends_the_run_to_the_cache(place, kept_elsewhere):
-    place.write(test_a="def test_a(): pass\n")
-    place.path(".proctor").write_text("mine")
-
-    document = place.document()
-
-    assert document["outcome"] == "passed"
-    assert place.path(".proctor").read_text() == "mine"
-    assert kept_elsewhere().name == document["run_id"]
-
-
 def test_with_no_place_for_an_archive_the_answer_is_the_same(place):
     place.write(test_a="def test_a(): pass\n")
     place.path(".proctor").write_text("mine")
@@ -561,47 +318,26 @@ def test_with_no_place_for_an_archive_the_answer_is_the_same(place):
     assert any("not kept" in notice for notice in document["notices"])
 
 
-# Tests that turn against their keeper -------------------------------------------------------------------
-
-AGAINST = """
-    import helper, os, signal, time
-
-    def test_first(): pass
-
-    def test_culprit():
-        helper.daemon()
-        os.kill(os.getppid(), signal.{name})
-        while True:
-            time.sleep(60)
-"""
-
-
-def test_a_test_that_kills_its_supervisor_ends_the_run_unpassed(place):
-    place.write(helper=DAEMON, test_a=AGAINST.format(name="SIGKILL"))
-
-    document = place.document()
-
-    assert document["outcome"] == "incomplete"
-    assert outcomes(document) == {"test_a.py::test_first": "passed", "test_a.py::test_culprit": "error"}
-
-
-def test_a_test_that_stops_its_supervisor_and_hangs_reaches_the_time_limit(place):
-    place.write(helper=DAEMON, test_a=AGAINST.format(name="SIGSTOP"))
-
-    document = place.document("--timeout", "4")
-
-    assert document["outcome"] == "timeout"
-    assert outcomes(document) == {"test_a.py::test_first": "passed", "test_a.py::test_culprit": "timeout"}
-
-
-def test_a_test_that_stops_its_supervisor_and_passes_has_passed(place):
-    place.write(test_a="import os, signal\n\ndef test_a(): os.kill(os.getppid(), signal.SIGSTOP)\n")
-
-    assert place.document()["outcome"] == "passed"
-
-
 # The end of proctor itself ------------------------------------------------------------------------------
 
+DAEMON = """
+    import os, signal, subprocess, sys, time
+
+    def daemon():
+        '''Leaves by the book, ignores what it can, and keeps every descriptor.'''
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                    signal.signal(number, signal.SIG_IGN)
+                os.write(write, b"%d" % os.getpid())
+                while True:
+                    time.sleep(60)
+            os._exit(0)
+        os.wait()
+        return int(os.read(read, 20))
+"""
 WAITING = """
     import helper, pytest, signal, time
 
@@ -629,22 +365,6 @@ def waiting(place: Place, before: str = "pass") -> subprocess.Popen[bytes]:
     process = place.start()
     place.await_file("ready")
     return process
-
-
-def test_nothing_survives_the_sudden_death_of_proctor_and_what_it_knew_is_on_disk(place):
-    process = waiting(place)
-    events = place.run_directory() / "events.jsonl"
-    until(lambda: b'"status":"ok"' in events.read_bytes(), "the first test was not recorded")
-    assert len(place.alive()) >= 4  # proctor, supervisor, pytest, daemon
-
-    process.kill()
-    process.communicate()
-
-    until(lambda: not place.alive(), "something survived")
-    lines = [json.loads(line) for line in events.read_bytes().splitlines()]
-    finished = [line["label"] for line in lines if line["type"] == "test" and line["status"] == "ok"]
-    assert finished == ["test_a.py::test_first"]
-    assert not place.path("torn down").exists()
 
 
 @pytest.mark.parametrize(
@@ -678,16 +398,6 @@ def test_a_second_interrupt_ends_what_does_not_listen_to_the_first(place):
 
 
 # Limits, and what cannot be started ---------------------------------------------------------------------
-
-
-def test_a_memory_limit_keeps_a_test_from_passing(place):
-    place.write(test_a="def test_first(): pass\n\ndef test_a(): assert bytearray(2 << 30)\n")
-
-    document = place.document("--memory", "1G")
-
-    assert document["outcome"] in ("failed", "crashed")
-    assert outcomes(document)["test_a.py::test_first"] == "passed"
-    assert outcomes(document)["test_a.py::test_a"] in ("failed", "crash")
 
 
 def test_an_interpreter_that_is_not_executable_is_refused(place):

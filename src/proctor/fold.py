@@ -10,7 +10,7 @@ from typing import assert_never
 
 from proctor import events as e
 from proctor.launch import Voice
-from proctor.outcome import ENOUGH, Outcome, RunOutcome
+from proctor.outcome import BAD, ENOUGH, Outcome, RunOutcome
 from proctor.result import Mark, Result, SuiteRecord
 from proctor.verdict import run_verdict, verdict
 
@@ -102,6 +102,8 @@ def _settle(result: Result, event: e.TestFinished) -> None:
         result.attached.pop(event.test, None)
     earlier = result.tests.get(event.test)
     if earlier is not None:
+        if earlier.outcome in BAD and event.outcome not in BAD:
+            return  # run twice under one name: failing once is failing
         result.counts[earlier.outcome] -= 1
         result.parts -= bool(earlier.part_of)
     result.tests[event.test] = event

@@ -91,17 +91,32 @@ class Shelf:
         self._scratch: str | None = None
         directory = store.open_run(root, run_id, environ) if keeping.archive else None
         if directory is not None:
-            self.recording = Recording(directory)
-            self.kept = directory.path
+            self._record(directory)
         elif keeping.archive:
             self.notices.append("this run is not kept: neither the project nor the cache can be written")
         self.store = FileStore(self.kept or self._make_scratch())
+
+    def _record(self, directory: store.RunDirectory) -> None:
+        try:
+            self.recording = Recording(directory, self._rescue)
+            self.kept = directory.path
+        except OSError as error:
+            directory.close()
+            remove(directory.path)
+            self.notices.append(f"this run is not kept: {error}")
 
     def _make_scratch(self) -> Path:
         import tempfile
 
         self._scratch = tempfile.mkdtemp(prefix="proctor-")
         return Path(self._scratch)
+
+    def _rescue(self) -> store.RunDirectory | None:
+        """Another place for the run, which later files go to as well."""
+        directory = store.open_run(self._root, self._run_id, self._environ, outside=True)
+        if directory is not None:
+            self.store.move_to(directory.path)
+        return directory
 
     @property
     def files(self) -> Path:
@@ -124,9 +139,7 @@ class Shelf:
         if self.recording is None:
             return
         try:
-            self.recording.finish(
-                result, lambda: store.open_run(self._root, self._run_id, self._environ, outside=True)
-            )
+            self.recording.finish(result)
             self.kept = self.recording.directory.path
             store.prune(self._root, self._environ, self._keeping.keep_runs)
         except OSError as error:

@@ -29,7 +29,7 @@ def record(root: Path, number: int, *outcomes: tuple[str, Outcome], everything: 
     for test, outcome in outcomes:
         relay.publish(e.TestFinished(test, outcome), 0.0)
     result = relay.close(1.0)
-    recording.finish(result, lambda: None)
+    recording.finish(result)
     recording.close()
     return directory.path
 

@@ -78,16 +78,6 @@ PROJECTS = {
                 assert "y" * 100_000 == "z" * 100_000
         """
     },
-    "endless": {
-        "test_a.py": """
-            import subprocess, time
-
-            def test_endless():
-                subprocess.Popen(["sleep", "600"], start_new_session=True)
-                while True: time.sleep(1)
-        """
-    },
-    "breakpoint": {"test_a.py": "def test_stop():\n    breakpoint()"},
     "failing": {
         "test_many.py": """
             import pytest
@@ -255,18 +245,6 @@ def test_every_id_can_be_had_within_a_small_budget(server):
 
     assert all_ids("tests") == [f"test_many.py::test_number[{number}]" for number in range(500)]
     assert all_ids("failures") == [f"test_many.py::test_number[{number}]" for number in range(0, 500, 10)]
-
-
-def test_a_limit_of_time_is_kept(server):
-    document = server.document("execute_tests", project="endless", timeout=10)
-
-    assert document["outcome"] == "timeout"
-
-
-def test_a_breakpoint_does_not_hang(server):
-    document = server.document("execute_tests", project="breakpoint")
-
-    assert document["outcome"] in ("failed", "interrupted")
 
 
 def test_a_project_without_pytest_is_told_how_to_get_it(server, home):

@@ -41,13 +41,25 @@ def read_inside(directory: Path, relative: str) -> bytes:
 
 
 def remove(directory: str | Path) -> None:
-    """The directory with all that is in it; what cannot be removed stays. shutil would take long to load."""
-    for _, folders, files, here in os.fwalk(directory, topdown=False, onerror=None):
-        for name in (*files, *folders):  # a link to a folder is among the folders
-            try:
-                os.unlink(name, dir_fd=here)
-            except OSError:
-                _remove_folder(name, here)
+    """The directory with all that is in it, or what is there in its place; what cannot be removed stays.
+    shutil would take long to load."""
+    try:
+        os.unlink(directory)
+    except FileNotFoundError:
+        return
+    except OSError:
+        pass  # it is a directory
+    else:
+        return
+    try:
+        for _, folders, files, here in os.fwalk(directory, topdown=False, onerror=None):
+            for name in (*files, *folders):  # a link to a folder is among the folders
+                try:
+                    os.unlink(name, dir_fd=here)
+                except OSError:
+                    _remove_folder(name, here)
+    except OSError:
+        pass  # nor can it be looked into
     _remove_folder(os.fspath(directory), None)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.archive.inside import open_inside
+from proctor.archive.inside import open_inside, remove
 from proctor.archive.store import (
     EVENTS_FILE,
     FILES_FOLDER,
@@ -28,19 +28,20 @@ OUTPUT_LIMIT = 16 << 30  # bytes of one output kept on disk: more is a run away,
 
 
 class Recording:
-    """A sink, and the place for what is not an event: raw output and finished results."""
+    """A sink, and the place for what is not an event: raw output and finished results.
 
-    def __init__(self, directory: RunDirectory) -> None:
-        self.directory = directory
-        self._files: dict[str, int] = {}
-        self._pending: dict[str, list[bytes]] = {}
+    Should the directory be gone, or its disk full, `rescue` names another one.
+    """
+
+    def __init__(
+        self, directory: RunDirectory, rescue: Callable[[], RunDirectory | None] = lambda: None
+    ) -> None:
+        self.directory, self._rescue = directory, rescue
+        self._files = _opened(directory.path)
+        self._pending: dict[str, list[bytes]] = {name: [] for name in self._files}
         self._entries: list[Entry] = []
         self._logged_output = 0
         self._kept_output = 0
-        for name in (EVENTS_FILE, OUTPUT_FILE, RESULTS_FILE):  # all at once: the directory may vanish
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._files[name] = os.open(directory.path / name, flags, 0o644)
-            self._pending[name] = []
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         if entry.seq == 0:
@@ -87,7 +88,10 @@ class Recording:
                 data = memoryview(b"".join(pending))
                 pending.clear()
                 while data:
-                    data = data[os.write(self._files[name], data) :]
+                    try:
+                        data = data[os.write(self._files[name], data) :]
+                    except OSError as error:
+                        self._move(error, so_far)
 
     def _write_head(self, result: Result) -> None:
         run = result.run
@@ -96,11 +100,18 @@ class Recording:
             head.outcome, head.summary = str(result.outcome), result.summary()
         _replace(self.directory.path / RUN_FILE, lambda file: _write_all(file, msgspec.json.encode(head)))
 
-    def finish(self, result: Result, rescue: Callable[[], RunDirectory | None]) -> None:
-        """Write the document. Should the directory be gone, `rescue` names another one."""
+    def finish(self, result: Result) -> None:
+        """Write the document."""
         self._flush(result)
         if self.directory.vanished:
-            self._move_to(rescue())
+            self._move(FileNotFoundError(f"{self.directory.path} is gone"), result)
+        try:
+            self._write_document(result)
+        except OSError as error:
+            self._move(error, result)
+            self._write_document(result)
+
+    def _write_document(self, result: Result) -> None:
         path = self.directory.path
         if result.run.source == Voice.PROGRAM:
             (path / OUTPUT_FILE).unlink(missing_ok=True)  # programs have files of their own
@@ -112,22 +123,52 @@ class Recording:
         _replace(path / RESULT_FILE, write)
         self._write_head(result)
 
-    def _move_to(self, directory: RunDirectory | None) -> None:
+    def _move(self, trouble: OSError, so_far: Result) -> None:
+        """To another place, with all that is written already; without one there is only the trouble."""
+        before, directory = self.directory, self._rescue()
         if directory is None:
-            raise FileNotFoundError(f"{self.directory.path} is gone, and there is no other place")
-        for name, source in self._files.items():
-            with open(directory.path / name, "wb") as target:
+            raise trouble
+        files: dict[str, int] = {}
+        try:
+            files = _opened(directory.path)
+            for name, source in self._files.items():
                 offset = 0
                 while piece := os.pread(source, 1 << 20, offset):
-                    target.write(piece)
+                    _write_all(files[name], piece)
                     offset += len(piece)
-        self.directory.close()
-        self.directory = directory
+        except OSError:
+            _close(files)
+            directory.close()
+            remove(directory.path)
+            raise trouble from None
+        _close(self._files)
+        self.directory, self._files = directory, files
+        self._write_head(so_far)
+        if not before.vanished:
+            remove(before.path)  # one run in two places would be two runs
+        before.close()
 
     def close(self) -> None:
-        for file in self._files.values():
-            os.close(file)
+        _close(self._files)
         self.directory.close()
+
+
+def _opened(directory: Path) -> dict[str, int]:
+    """All at once: the directory may vanish."""
+    files: dict[str, int] = {}
+    try:
+        for name in (EVENTS_FILE, OUTPUT_FILE, RESULTS_FILE):
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            files[name] = os.open(directory / name, flags, 0o644)
+    except OSError:
+        _close(files)
+        raise
+    return files
+
+
+def _close(files: dict[str, int]) -> None:
+    for file in files.values():
+        os.close(file)
 
 
 def whole_output(directory: Path, result: Result) -> str:
@@ -156,13 +197,19 @@ def loader(directory: Path) -> Callable[[str], str]:
 
 
 def _replace(path: Path, write: Callable[[int], None]) -> None:
-    """All of the new content or all of the old, never a part."""
+    """All of the new content or all of the old, never a part; whatever a test has put there."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    remove(temporary)
+    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         write(file)
+    except OSError:
+        os.unlink(temporary)
+        raise
     finally:
         os.close(file)
+    if path.is_dir():
+        remove(path)
     os.replace(temporary, path)
 
 

@@ -38,7 +38,7 @@ def replay(path: Path) -> Replayed:
         else:
             notes.append(f"run {path.name} was cut short: this is what there is")
             last = entries[-1]
-            endings = cut_short(result, last.at, "proctor was killed during the run")
+            endings = cut_short(result, last.at, "proctor was killed, or could not write its log")
             for number, event in enumerate(endings, last.seq + 1):
                 fold(result, Entry(number, last.at, event))
     return Replayed(result, notes)

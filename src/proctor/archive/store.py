@@ -47,16 +47,26 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self._lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError:
+            os.close(self._folder)
+            raise
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     @property
     def vanished(self) -> bool:
-        """A test may delete its project, and us with it."""
-        return not (self.path / _LOCK).exists()
+        """A test may delete its project, and us with it; or put something else in our place."""
+        try:
+            there = os.lstat(self.path)
+        except OSError:
+            return True
+        return not os.path.samestat(there, os.fstat(self._folder))
 
     def close(self) -> None:
         os.close(self._lock)
+        os.close(self._folder)
 
 
 def homes(root: Path, environ: Mapping[str, str]) -> list[Path]:
@@ -135,11 +145,16 @@ def _claim(home: Path, run_id: str) -> RunDirectory:
     """Locked before it has a run's name: under that, another run could take it for one that is over."""
     path = home / f".{run_id}"
     path.mkdir(parents=True)
-    directory = RunDirectory(path)
+    try:
+        directory = RunDirectory(path)
+    except OSError:  # there may be no descriptor left
+        remove(path)
+        raise
     try:
         directory.path = path.rename(home / run_id)
     except OSError:
         directory.close()
+        remove(path)
         raise
     return directory
 

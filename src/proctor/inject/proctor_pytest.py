@@ -8,10 +8,9 @@ result of its own: a partial `error` when it starts, closed with the facts of it
 What proctor concludes from the facts is proctor's business. The facts are under the key `proctor`.
 """
 
-import json
 import os
 import sys
-import time
+from time import time
 
 import pytest
 
@@ -39,7 +38,7 @@ def _beside(name):
 
 _shared = _beside("proctor_reporter")
 Channel, Frames, causes_of, clean = _shared.Channel, _shared.Frames, _shared.causes_of, _shared.clean
-cut, quote, shown_by = _shared.cut, _shared.quote, _shared.shown_by
+cut, dumps, quote, shown_by = _shared.cut, _shared.dumps, _shared.quote, _shared.shown_by
 
 
 def _take_channel():
@@ -68,7 +67,8 @@ def _fall_silent(error):
     channel, CHANNEL = CHANNEL, None
     if channel is not None:
         try:
-            channel.session({"broken": "%s: %s" % (type(error).__name__, error)})
+            words = quote("%s: %s" % (type(error).__name__, error))  # which is all that may still work
+            channel.send('{"status":"error","partial":true,"proctor":{"broken":%s}}' % words)
         except Exception:
             pass
         channel.fd = -1
@@ -249,7 +249,7 @@ class Report:
             if sources:
                 body["files"] = [{"name": clean(name), "length": size} for name, _, size in sources]
             with self._lock:
-                self._send(json.dumps(body), [(source, size) for _, source, size in sources])
+                self._send(dumps(body), [(source, size) for _, source, size in sources])
         finally:
             for _, source, _ in sources:
                 source.close()
@@ -503,7 +503,7 @@ class UnderWay:
         properties = getattr(report, "user_properties", None)
         if report.when == "teardown" and properties:
             facts["user_properties"] = _properties(properties)
-        self.phases.append(json.dumps(clean(facts)))
+        self.phases.append(dumps(clean(facts)))
 
     def add_plain(self, when, duration):
         self.begin(when)
@@ -544,7 +544,7 @@ class Reporter(Observer):
     def pytest_sessionstart(self, session):
         self.in_session = True
         self.is_controller = self.config.pluginmanager.hasplugin("dsession")
-        self.started = time.time()
+        self.started = time()
         self._try(self._describe, session)
 
     def _describe(self, session):
@@ -636,7 +636,7 @@ class Reporter(Observer):
             self.channel.session(facts)
 
     def _ready(self):
-        self.channel.session({"collection_ended": time.time()})
+        self.channel.session({"collection_ended": time()})
 
     # Tests
 
@@ -753,9 +753,7 @@ class Reporter(Observer):
             return  # interrupted: it stays open
         listed, blobs = "", b""
         if test.files:
-            listed = ',"files":' + json.dumps(
-                [{"name": name, "length": len(data)} for name, data in test.files]
-            )
+            listed = ',"files":' + dumps([{"name": name, "length": len(data)} for name, data in test.files])
             blobs = b"".join(data for _, data in test.files)
         text = '{"name":%s,"status":"%s","proctor":{"keywords":%s,%s}%s}' % (
             test.name,
@@ -798,12 +796,19 @@ class Reporter(Observer):
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session, exitstatus):
+        self._try(self._finish_failed)
         self._try(self.channel.flush)
         yield
         self._try(self._session_finished, session)
 
+    def _finish_failed(self):
+        """A hook that breaks pytest between a test's failure and its end does not cost us the failure."""
+        for nodeid, test in list(self.tests.items()):
+            if not test.plain and test.status == "fail":
+                self._finish(nodeid)
+
     def _session_finished(self, session):
-        now = time.time()
+        now = time()
         self._flush_collectors()
         self._describe(session)
         facts = {
@@ -892,7 +897,7 @@ def subtest_name(report):
 def _properties(properties):
     try:
         facts = [{str(name): value} for name, value in properties]
-        json.dumps(facts)
+        dumps(facts)
         return facts
     except (TypeError, ValueError, OverflowError):
         return None

@@ -5,8 +5,10 @@ Runs in the interpreter of the tests: Python 3.7 or newer, the standard library 
 its path: our directory is not on the path of the tests.
 """
 
+import atexit
 import json
 import os
+import signal
 import sys
 
 TYPE_CHECKING = False
@@ -24,7 +26,10 @@ LONGEST_CYCLE = 8  # places of a recursion that is folded
 MOST_CAUSES = 10  # exceptions behind an exception
 OUR_FD = 200  # out of the way of tests that count descriptors, and of what they open
 
+# Taken at the start: a test may replace what these modules have, and some never put it back.
 _quote = json.encoder.encode_basestring_ascii
+_fstat, _write, dumps = os.fstat, os.write, json.dumps
+_mask: "Any" = getattr(signal, "pthread_sigmask", None)  # Windows has none, and no channel either
 
 
 def quote(text):
@@ -51,7 +56,7 @@ def clean(value):
 
 def _key(key):
     """The name that JSON gives to what is no name."""
-    return json.dumps(key) if key is None or isinstance(key, (bool, int, float)) else clean(str(key))
+    return dumps(key) if key is None or isinstance(key, (bool, int, float)) else clean(str(key))
 
 
 def cut(text):
@@ -66,15 +71,10 @@ class _undisturbed:
     """A KeyboardInterrupt between two writes would leave half a message."""
 
     def __enter__(self):
-        import signal
-
-        wishes = {signal.SIGINT, signal.SIGTERM, signal.SIGALRM}
-        self.before = signal.pthread_sigmask(signal.SIG_BLOCK, wishes)
+        self.before = _mask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGALRM})
 
     def __exit__(self, *_):
-        import signal
-
-        signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
+        _mask(signal.SIG_SETMASK, self.before)
 
 
 class Channel:
@@ -83,7 +83,8 @@ class Channel:
     def __init__(self, fd):
         self.fd = self._out_of_the_way(fd)
         os.register_at_fork(after_in_child=self.fall_silent)
-        seen = os.fstat(self.fd)
+        atexit.register(self.flush)
+        seen = _fstat(self.fd)
         self.device, self.inode = seen.st_dev, seen.st_ino
         self.held = ""
 
@@ -107,11 +108,11 @@ class Channel:
         if self.fd < 0:
             return
         try:
-            seen = os.fstat(self.fd)
+            seen = _fstat(self.fd)
             if seen.st_ino != self.inode or seen.st_dev != self.device:
                 self.fd = -1  # a test closed it, and the number is somebody else's now
             elif len(data) <= ATOMIC:
-                os.write(self.fd, data)
+                _write(self.fd, data)
             else:
                 self._write_long(data)
         except OSError:
@@ -121,7 +122,7 @@ class Channel:
         with _undisturbed():
             view = memoryview(data)
             while view:
-                view = view[os.write(self.fd, view) :]
+                view = view[_write(self.fd, view) :]
 
     def send(self, text, blobs=b""):
         """One result; `text` is ASCII."""
@@ -160,7 +161,7 @@ class Channel:
 
     def session(self, facts, status="error", partial=True):
         body = {"status": status, "partial": partial, "proctor": clean(facts)}
-        self.send(json.dumps(body))
+        self.send(dumps(body))
 
 
 def take():
@@ -181,7 +182,7 @@ def lighten(facts, when, files):
     for field in ("longrepr", "stdout", "stderr", "log"):
         text = facts.get(field)
         if text and field == "log":
-            text = "\n".join([json.dumps(record) for record in text])
+            text = "\n".join([dumps(record) for record in text])
         if text is not None and len(text) > LONG_TEXT:
             name = "%d-%s-%s.txt" % (len(files) + 1, when, field)
             files.append((name, clean(text).encode("utf-8")))

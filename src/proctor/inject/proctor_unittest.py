@@ -6,7 +6,7 @@ Loading, fixtures and outcomes are unittest's own; what differs from `python -m 
 
 import os
 import sys
-import time
+from time import time
 
 CHUNK = 500  # tests in one message
 STOPPED, USAGE, NOTHING = 2, 4, 5  # exit statuses, as proctor reads them
@@ -44,14 +44,14 @@ class Session:
 
     def perform(self):
         """The exit status."""
-        began = time.time()
+        began = time()
         try:
             status = self._run()
         except KeyboardInterrupt as error:
             facts = self.frames.failure(error, error.__traceback__, str(error) or "KeyboardInterrupt")
             self.channel.session({"interrupted": facts})
             status = STOPPED
-        now = time.time()
+        now = time()
         finished = {"exit_status": status, "duration": now - began, "created": now}
         self.channel.session({"finished": finished}, status="fail" if status else "pass", partial=False)
         return status
@@ -92,7 +92,7 @@ class Session:
             found = [self._child(name, loaded.tests[name]) for name in part]
             collector = {"id": "", "outcome": "passed", "children": [child for child in found if child]}
             self.channel.session({"selected": part, "collectors": [collector]})
-        self.channel.session({"collection_ended": time.time()})
+        self.channel.session({"collection_ended": time()})
 
     @staticmethod
     def _child(name, known):

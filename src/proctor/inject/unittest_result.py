@@ -4,7 +4,6 @@ Runs in the interpreter of the tests: Python 3.7 or newer, the standard library 
 taken at the descriptors, so `sys.stdout` stays what it was, and programs that a test starts are heard too.
 """
 
-import json
 import os
 import re
 import sys
@@ -40,7 +39,7 @@ COMPARED = {
 }
 _DOCTEST_LINE = re.compile(r'^File "(.+)", line (\d+), in ', re.M)
 
-_clock = time.perf_counter  # a test may replace it
+_clock, _fstat, _pread, _write = time.perf_counter, os.fstat, os.pread, os.write  # a test may replace them
 
 
 class Stream:
@@ -57,12 +56,12 @@ class Stream:
     def take(self):
         """What was written since the last time, as bytes."""
         file, begin = self.file.fileno(), self.begin
-        self.begin = end = os.fstat(file).st_size
+        self.begin = end = _fstat(file).st_size
         size = end - begin
         if size <= MOST_OUTPUT:
-            return os.pread(file, size, begin) if size else b""
+            return _pread(file, size, begin) if size else b""
         half = MOST_OUTPUT // 2
-        head, tail = os.pread(file, half, begin), os.pread(file, half, end - half)
+        head, tail = _pread(file, half, begin), _pread(file, half, end - half)
         os.ftruncate(file, 0)  # so much should not pile up
         self.begin = 0
         return b"%b\n[... %d bytes left out ...]\n%b" % (head, size - MOST_OUTPUT, tail)
@@ -71,7 +70,7 @@ class Stream:
         """What was written outside of tests goes where it was meant to go."""
         data = self.take()
         while data:
-            data = data[os.write(self.original, data) :]
+            data = data[_write(self.original, data) :]
 
     def close(self):
         os.dup2(self.original, self.number)
@@ -141,7 +140,7 @@ class Result(unittest.TestResult):
     def open(self, name, file, line):
         self.begun.add(name)
         body = {"name": name, "status": "error", "partial": True, "file": file, "line": line}
-        self.channel.send(json.dumps(self.shared.clean(body)))
+        self.channel.send(self.shared.dumps(self.shared.clean(body)))
 
     def stopTest(self, test):
         seconds = _clock() - self.since
@@ -166,7 +165,7 @@ class Result(unittest.TestResult):
         body = {"name": name, "status": "fail" if failed else "pass", "proctor": {"phases": phases}}
         if files:
             body["files"] = [{"name": file, "length": len(data)} for file, data in files]
-        self.channel.send(json.dumps(self.shared.clean(body)), b"".join(data for _, data in files))
+        self.channel.send(self.shared.dumps(self.shared.clean(body)), b"".join(data for _, data in files))
         if failed:
             self.bad = True
             self.failed += 1

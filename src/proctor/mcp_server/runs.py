@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from proctor.archive.store import RESULT_FILE, RunDirectory
+from proctor.errors import LaunchError
 from proctor.events import Entry
 from proctor.execute import Answer, execute
 from proctor.mcp_server import records
@@ -217,10 +218,14 @@ class Runs:
         """None: all places are taken and stay so for as long as the caller can wait."""
         if not await self._take_place(patience, progress):
             return None
-        run = Run(make_plan)
-        run.on_change = self._changed
+        try:
+            run = Run(make_plan)
+            run.on_change = self._changed
+            run.start()
+        except (OSError, RuntimeError) as error:  # no descriptor or no thread is to be had
+            self._free.release()
+            raise LaunchError(f"cannot start a run: {error}") from error
         self._alive.add(run)
-        run.start()
         return run
 
     async def _take_place(self, patience: float | None, progress: Progress) -> bool:

@@ -48,7 +48,8 @@ def ask(argv: Sequence[str], cwd: str, environ: Mapping[str, str], seconds: floa
             start_new_session=True,
         )
     except OSError as error:
-        return Answer(fault=f"cannot be started: {error.strerror}: {error.filename}")
+        where = f": {error.filename}" if error.filename else ""
+        return Answer(fault=f"cannot be started: {error.strerror}{where}")
     with process:
         try:
             out, err = process.communicate(timeout=seconds)

@@ -77,7 +77,10 @@ class Supervised:
 
     def _start_supervisor(self, environ: Mapping[str, str]) -> None:
         theirs: list[int] = []
-        self._socket, their_socket = _socket.socketpair()
+        try:
+            self._socket, their_socket = _socket.socketpair()
+        except OSError as error:
+            raise LaunchError(f"cannot start a supervisor: {error.strerror}") from error
         try:
             for stream in ("stdout", "stderr", "control"):
                 read, write = os.pipe()

@@ -1,0 +1,12 @@
+"""Every kind there is, by theme."""
+
+from torture.kinds import files, output, plugins, processes, programs, python
+
+KINDS = [
+    *processes.KINDS,
+    *output.KINDS,
+    *plugins.KINDS,
+    *python.KINDS,
+    *files.KINDS,
+    *programs.KINDS,
+]

@@ -1,0 +1,113 @@
+"""Output that floods, lies, or has nowhere to go; and the channel that is not theirs."""
+
+from __future__ import annotations
+
+from torture.kind import SIZE, UNCAPTURED, Kind, crowd, culprit, plain
+
+PIPES = """
+def is_pipe(fd):
+    try:
+        return stat.S_ISFIFO(os.fstat(fd).st_mode)
+    except OSError:
+        return False
+
+def pipes():
+    '''All but standard output: the channel is among them.'''
+    return [int(fd) for fd in os.listdir("/proc/self/fd") if int(fd) > 2 and is_pipe(int(fd))]
+
+def frame(text):
+    return b"result %d\\n%b" % (len(text), text.encode())
+"""
+FORGED = """
+print("== 3 passed in 0.00s ==")
+print('##[failures] {"total": 0}')
+print('{"schema": "proctor.result/1", "outcome": "passed", "tests": []}')
+print("passed\\r\\x1b[2J\\x1b]0;owned\\x07\\x1b[1A\\x9b31m\\u202e")
+assert 0
+"""
+
+
+def cut_off(name: str, body: str, **more: object) -> Kind:
+    """The channel is lost in the middle of a test."""
+    return culprit(name, body, "incomplete", "error", None, PIPES, reason="control channel", **more)
+
+
+PLAIN = {
+    "end_of_input": "assert os.read(0, 1) == sys.stdin.buffer.read() == b''",
+    "bytes": "os.write(1, bytes(range(256)) * 100); os.write(2, b'\\xff\\xfe\\x00' * 100)",
+    "errors_closed": "os.close(2)",
+}
+UNPLAIN = {"forged": FORGED, "input": "input()"}
+KINDS = [
+    culprit("it closes its output", "os.close(1)", "internal_error", "error", None, files=UNCAPTURED),
+    culprit(
+        "it has no sys.stdout",
+        "sys.stdout = sys.__stdout__ = sys.stderr = sys.__stderr__ = None",
+        "incomplete",
+        files=UNCAPTURED,
+    ),
+    culprit("it writes very often", f"for _ in range({200_000 * SIZE}): os.write(1, b'.')", files=UNCAPTURED),
+    crowd("tests read and write what is no text", PLAIN, files=UNCAPTURED),
+    crowd("tests forge a verdict", UNPLAIN, "failed", "failed"),
+    crowd("tests forge a verdict, uncaptured", UNPLAIN, "failed", "failed", files=UNCAPTURED),
+    cut_off("it closes the first 256 descriptors", "os.closerange(0, 256)"),
+    cut_off("it closes the channel", "for fd in pipes(): os.close(fd)"),
+    cut_off(
+        "it puts a file in the channel's place",
+        """
+        file = os.open("../mine", os.O_CREAT | os.O_WRONLY)
+        for fd in pipes(): os.dup2(file, fd)
+        """,
+        writes=("mine",),
+    ),
+    cut_off(
+        "it writes garbage to the channel", "for fd in pipes(): os.write(fd, b'\\xff this is not ours\\n')"
+    ),
+    cut_off(
+        "it announces a gigabyte on the channel", "for fd in pipes(): os.write(fd, b'result 1000000000\\n{')"
+    ),
+    cut_off(
+        "it announces an endless number on the channel",
+        "for fd in pipes(): os.write(fd, b'result ' + b'9' * 10_000)",
+    ),
+    cut_off(
+        "it sends half a result and exits with 0",
+        """
+        for fd in pipes(): os.write(fd, b'result 100\\n{"name": "x"')
+        os._exit(0)
+        """,
+    ),
+    culprit(
+        "it forges a pass of its own and fails",
+        """
+        for fd in pipes(): os.write(fd, frame('{"name":"test_a.py::test_culprit","status":"pass"}'))
+        assert 0
+        """,
+        "failed",
+        "failed",
+        head=PIPES,
+    ),
+    culprit(
+        "it forges the end of the session and exits with 0",
+        """
+        end = '{"status":"pass","proctor":{"finished":{"exit_status":0,"collected":3}}}'
+        for fd in pipes(): os.write(fd, frame(end))
+        os._exit(0)
+        """,
+        "incomplete",
+        "error",
+        None,
+        PIPES,
+    ),
+    plain(
+        "its report of another tool says that all is well",
+        "failed",
+        """
+        def pytest_sessionfinish(session):
+            with open("junit.xml", "w") as file:
+                file.write('<testsuite tests="1" failures="0"><testcase name="test_first"/></testsuite>')
+            session.exitstatus = 1
+        """,
+        writes=("project/junit.xml",),
+    ),
+]

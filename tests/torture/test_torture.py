@@ -1,0 +1,110 @@
+"""Whatever a project does, through whichever door: the verdict is true, nothing that was reported is lost,
+nothing is alive afterwards, and nothing was written outside."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torture import ways
+from torture.kind import REFUSED, Kind
+from torture.kinds import KINDS
+from torture.ways import Document, Place, Server, Surroundings, Told
+
+UNUSABLE = 4
+EXIT_CODES = {
+    "passed": 0,
+    "failed": 1,
+    "collection_error": 1,
+    "crashed": 2,
+    "timeout": 2,
+    "interrupted": 2,
+    "incomplete": 2,
+    "internal_error": 3,
+    "usage_error": 4,
+    "no_tests": 5,
+}
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("torture")
+
+
+@pytest.fixture(scope="session")
+def shared(base) -> Iterator[Server]:
+    """One server for nearly all: what a kind does to it, the next one would see."""
+    server = Server(base, Surroundings(base / "user"))
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def at_home(base) -> Surroundings:
+    return Surroundings(base / "user")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
+def test_whatever_happens(kind, base, shared, at_home):
+    around = Surroundings(base / "user") if kind.alone else shared.around
+    places = Place(kind, base / "cli", at_home), Place(kind, base / "mcp", around)
+    server = Server(places[1].root, around, kind.environ) if kind.alone else shared
+    try:
+        with places[0].set_up(), places[1].set_up(), ThreadPoolExecutor(1) as aside:
+            answer = aside.submit(ways.by_mcp, places[1], server)
+            told = ways.by_command_line(places[0]), answer.result()
+            first, second = (check(kind, each, shared) for each in told)
+        assert {**first, "reason": ""} == {**second, "reason": ""}  # which may count bytes
+    finally:
+        if server is not shared:
+            server.close()
+        for place in places:
+            ways.end([pid for pid in place.alive() if pid != shared.pid])
+            place.remove()
+
+
+def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
+    """The four things. Returns what the two ways should agree on."""
+    # Nothing is alive.
+    assert told.alive == []
+    # Nothing was written outside.
+    assert told.place.changes() == []
+    if kind.outcome == REFUSED:
+        assert (told.document, told.place.runs(), told.place.finished) == (None, [], set())
+        assert told.code in (UNUSABLE, None)
+        return {"reason": ""}
+    (run,) = told.place.runs()
+    shown = ways.shown(told.place, run) if told.way == "mcp" or kind.kept == "in part" else told.document
+    document = told.document or shown
+    # The verdict is true.
+    assert told.code in (-signal.SIGKILL if kind.kills_proctor else EXIT_CODES[kind.outcome], None)
+    assert document["outcome"] == kind.outcome, document["reason"]
+    assert kind.reason in document["reason"]
+    assert outcomes(document) == kind.tests
+    assert set(document["not_run"]) == set(kind.not_run)
+    # Nothing that was reported is lost, whoever asks for it.
+    passed = {test for test, outcome in kind.tests.items() if outcome == "passed"}
+    assert passed <= told.place.finished <= {*kind.tests, *kind.not_run}
+    assert run.name == document["run_id"]
+    if kind.kept == "in part":  # what is lost is known to be lost
+        assert shown["outcome"] == "incomplete"
+        assert told.document is None or any("not kept" in notice for notice in document["notices"])
+        return verdict(document)
+    assert json.loads((run / "result.json").read_bytes()) == shown == document
+    assert ways.told_again(run) == (kind.outcome, kind.tests, document["not_run"])
+    assert verdict(ways.got(reader, run.name)) == verdict(document)
+    return verdict(document)
+
+
+def outcomes(document: Document) -> dict[str, str]:
+    return {test["node_id"]: test["outcome"] for test in document["tests"]}
+
+
+def verdict(document: Document) -> dict[str, Any]:
+    fields = ("outcome", "reason", "exit_code", "signal", "not_run", "current_test")
+    return {**{name: document[name] for name in fields}, "tests": outcomes(document)}
