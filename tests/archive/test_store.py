@@ -156,7 +156,7 @@ def test_a_run_that_ends_while_it_is_read_has_not_died(tmp_path, monkeypatch, lo
 
     def read_and_end(*arguments):
         found = really_read(*arguments)
-        recording.finish(relay.close(1.0), lambda: None)
+        recording.finish(relay.close(1.0))
         recording.close()
         return found
 

@@ -90,9 +90,7 @@ def _serve(parsed: argparse.Namespace, roots: list[Path], pythons: list[str]) ->
     from proctor.mcp_server.places import Places
 
     gc.freeze()
-    gc.set_threshold(
-        1000
-    )  # unlike other verbs this one lives on, and the SDK leaves cycles after each request
+    gc.set_threshold(1000)  # this verb lives on, and the SDK leaves cycles after each request
     gc.enable()
     serve: server.Serve = server.over_stdio
     if parsed.http:
