@@ -141,3 +141,36 @@ def test_no_descriptor_stays_open(tmp_path):
 
 def everything_below(directory: Path) -> set[str]:
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
+
+
+def test_files_move_with_their_run_and_later_ones_follow(tmp_path):
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    after.mkdir()
+    store = FileStore(before)
+    path, file = store.create("first")
+    store.write(file, b"one")
+    os.close(file)
+
+    store.move_to(after)
+    later, file = store.create("second")
+    os.close(file)
+    store.close()
+
+    assert (after / path).read_bytes() == b"one"
+    assert (after / later).exists()
+    assert store.fault is None
+
+
+def test_a_link_among_the_files_is_not_followed_when_they_move(tmp_path):
+    (tmp_path / "secret").write_text("not theirs")
+    (tmp_path / "after").mkdir()
+    store = FileStore(tmp_path)
+    _, file = store.create("first")
+    os.close(file)
+    (tmp_path / "files" / "link").symlink_to(tmp_path / "secret")
+
+    store.move_to(tmp_path / "after")
+    store.close()
+
+    assert not (tmp_path / "after" / "files" / "link").exists()

@@ -49,8 +49,10 @@ class FileStore:
             return
         try:
             self._folder = self._make_folder()
-            for name in os.listdir(source):
-                self._copy(name, source, self._folder)
+            with os.scandir(source) as entries:
+                for entry in entries:
+                    if entry.is_file(follow_symlinks=False):
+                        self._copy(entry.name, source, self._folder)
         except OSError as error:
             self.fault = error
         finally:
