@@ -43,7 +43,7 @@ KINDS: dict[str, tuple[int, int, Callable[[int], dict[str, str]]]] = {
 
 
 def bench_growth(quick: bool) -> str:
-    """CPU seconds of a whole run against its size: the least of three rounds. The last column is what the
+    """CPU seconds of a whole run against its size: the least of two rounds. The last column is what the
     upper half of the sizes costs over what the lower half does: 1.00 is a straight line, more is worse."""
     python = str(environment("pytest", "pytest") / "python")
     own = [str(proctor_environment() / "proctor"), "run", "--format", "agent", "--python", python]
@@ -55,7 +55,7 @@ def bench_growth(quick: bool) -> str:
             size = (largest // 10 if quick else largest) * step // STEPS
             root = _project(kind, size, files(max(size, 1)))
             runs = spending(commands, root, codes=(0, 1))
-            costs = interleave(runs, 1 if quick else 3, f"{kind}: {size:,}")
+            costs = interleave(runs, 1 if quick else 2, f"{kind}: {size:,}")
             shutil.rmtree(root / ".proctor")  # all that output
             for name, cost in costs.items():
                 curves[name].append((size / unit, cost.least))
