@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 REPOSITORY = Path(__file__).parent.parent
 CACHE = REPOSITORY / ".cache" / "bench"
 _PIPE = 1 << 16  # bytes that fit into a pipe
+_MUCH = 1 << 12  # bytes after which more can be expected at once
 
 
 class Spent(NamedTuple):
@@ -61,7 +62,7 @@ def spend(command: Sequence[str], cwd: Path, codes: Container[int] = (0,), **env
     )
     assert process.stdout is not None
     while piece := process.stdout.read(_PIPE):  # somebody reads: that is what output is for
-        if len(piece) < _PIPE:
+        if len(piece) < _MUCH:
             time.sleep(0.02)
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
