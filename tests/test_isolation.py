@@ -32,6 +32,7 @@ from proctor_testing import (
     run_suite,
     write_project,
 )
+from torture.kinds.output import PIPES
 
 MARK = "ISOLATION_MARK"
 
@@ -234,19 +235,10 @@ def test_output_that_is_no_text_is_shown_and_kept(place):
 
 # Descriptors --------------------------------------------------------------------------------------------
 
-AROUND = """
-import os, stat, subprocess, sys
-
-def is_pipe(fd):
-    try:
-        return stat.S_ISFIFO(os.fstat(fd).st_mode)
-    except OSError:
-        return False
-
-def pipes():
-    '''All but standard output: the channel is among them.'''
-    return [int(fd) for fd in os.listdir("/proc/self/fd") if int(fd) > 2 and is_pipe(int(fd))]
-
+AROUND = (
+    "import os, stat, subprocess, sys\n"
+    + PIPES
+    + """
 def test_first(): pass
 
 def test_culprit():
@@ -256,6 +248,7 @@ def test_later(): pass
 
 def culprit():
 """
+)
 
 
 def after(place: Place, culprit: str) -> dict[str, Any]:

@@ -57,6 +57,15 @@ def test_a_package_takes_from_its_workspace_what_it_does_not_say_itself(tmp_path
     assert cargo_package.crates(tmp_path) == {"a_b"}
 
 
+@pytest.mark.parametrize("pattern", ["crates/*", "{root}/crates/*", "./crates/a"])
+def test_members_are_named_from_the_workspace_or_from_the_top(tmp_path, pattern):
+    workspace = f'[workspace]\nmembers = ["", "**x", "{pattern.format(root=tmp_path)}"]\n'
+    member = '[package]\nname = "a"\n'
+    write_project(tmp_path, {"Cargo.toml": workspace, "crates/a/Cargo.toml": member})
+
+    assert cargo_package.crates(tmp_path) == {"a"}
+
+
 def test_a_package_found_by_its_path_belongs_to_the_project(tmp_path):
     manifest = '[package]\nname = "{}"\n[dependencies]\n{} = {{ path = "{}" }}\n'
     write_project(

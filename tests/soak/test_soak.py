@@ -8,9 +8,7 @@ import random
 from soak.levels import MIB
 from soak.soaking import soak
 
-TOLERANCE = (
-    16 * MIB
-)  # one sample a quarter: the last large answer may be garbage that nobody has collected yet
+TOLERANCE = 16 * MIB  # one sample a quarter: the last large answer may not have been collected yet
 
 
 def test_forty_runs_leave_the_server_as_it_was_and_every_answer_is_true(tmp_path):

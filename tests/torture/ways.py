@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from mcp import MCPError
 from mcp_testing import Talk, server_pid, stdio, text_of
-from proctor_testing import GUARD, clean_environment, command, processes_with, proctor
+from proctor_testing import GUARD, clean_environment, command, processes_with, proctor, project_python
 from torture.kind import LEDGER, Kind
 
 from proctor.archive.replay import replay
@@ -185,7 +185,7 @@ def by_command_line(place: Place) -> Told:
     options = ["--timeout", str(kind.timeout)] if kind.timeout else []
     options += ["--runner", kind.runner] if kind.runner else []
     done = subprocess.run(
-        [*limited(kind), *command("run", "--python", sys.executable, "--format", "json", *options)],
+        [*limited(kind), *command("run", "--python", project_python(), "--format", "json", *options)],
         cwd=place.root,
         env=clean_environment(**place.around.environ, **kind.environ),
         stdin=subprocess.DEVNULL,

@@ -130,10 +130,10 @@ def test_lines_of_output_one_after_the_other_are_one_piece():
     [
         ("", "", "/project/src/a.go", "src/a.go"),
         ("", "", "a.go", "a.go"),
-        ("/root", "", "/project/a.go", "/project/a.go"),
-        ("/root", "/root/crate/", "a.go", "crate/a.go"),
-        ("/root", "/root/crate", "/root/b.go", "b.go"),
-        ("/root", "/elsewhere", "a.go", "/elsewhere/a.go"),
+        ("/crates", "", "/project/a.go", "/project/a.go"),
+        ("/crates", "/crates/crate/", "a.go", "crate/a.go"),
+        ("/crates", "/crates/crate", "/crates/b.go", "b.go"),
+        ("/crates", "/elsewhere", "a.go", "/elsewhere/a.go"),
     ],
 )
 def test_a_place_is_seen_from_the_project(root, base, file, shown):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -117,9 +118,10 @@ def _members(directory: Path, manifest: Table) -> Iterator[Path]:
 
 
 def _matching(directory: Path, pattern: str) -> Iterator[Path]:
+    below = os.path.relpath(pattern, directory) if os.path.isabs(pattern) else pattern
     try:
-        yield from directory.glob(pattern)
-    except (ValueError, NotImplementedError):
+        yield from directory.glob(below)
+    except ValueError:
         pass  # no pattern at all: cargo will say so
 
 

@@ -7,6 +7,7 @@ came to its own end and agrees with itself; otherwise `ChannelBroken`, which nam
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from math import isfinite
@@ -41,7 +42,7 @@ class Reader(Protocol):
     def close(self) -> list[e.Event]: ...
 
 
-class Report:
+class Report(ABC):
     """A reader's frame. What was told before a fault is handed out; the fault is raised by the next call."""
 
     format: ClassVar[str]
@@ -74,11 +75,11 @@ class Report:
         if self._error is not None:
             raise self._error
 
-    def _read(self, data: bytes) -> Iterable[e.Event]:
-        raise NotImplementedError
+    @abstractmethod
+    def _read(self, data: bytes) -> Iterable[e.Event]: ...
 
-    def _end(self) -> Iterable[e.Event]:
-        raise NotImplementedError
+    @abstractmethod
+    def _end(self) -> Iterable[e.Event]: ...
 
     def _fault(self, what: str) -> StreamError:
         return StreamError(f"{self.format}: {what}")
@@ -100,13 +101,13 @@ class Lines(Report):
         self._pieces: list[bytes] = []
         self._size = 0
 
+    @abstractmethod
     def _line(self, line: bytes) -> Iterable[e.Event]:
         """One line without its end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _last(self) -> Iterable[e.Event]:
         """There are no more lines."""
-        raise NotImplementedError
 
     def _read(self, data: bytes) -> Iterator[e.Event]:
         *whole, rest = data.split(b"\n")
@@ -141,9 +142,9 @@ class Document(Report):
         self._pieces: list[bytes] = []
         self._size = 0
 
+    @abstractmethod
     def _tell(self, data: bytes) -> Iterable[e.Event]:
         """What the whole of the report says."""
-        raise NotImplementedError
 
     def _read(self, data: bytes) -> Iterable[e.Event]:
         self._size += len(data)
