@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
-from measure import CACHE, REPOSITORY, environment, proctor_environment, table
+from measure import CACHE, REPOSITORY, clean_environment, environment, proctor_environment, project, table
 from servers import HELLO, Talk
 
 _COUNT = """
@@ -75,11 +74,10 @@ def o200k(texts: list[str]) -> list[int]:
 
 def _run(proctor: Path, bare: Path, suite: str, tests: int, options: list[str]) -> str:
     command = [str(proctor / "proctor"), "run", "--format", "agent", *options]
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
     done = subprocess.run(
         [*command, "--python", str(bare / "python")],
         cwd=_project(suite, tests),
-        env=clean,
+        env=clean_environment(),
         capture_output=True,
         text=True,
         check=False,
@@ -100,8 +98,5 @@ def _call(bare: Path, suite: str, tests: int) -> tuple[str, str]:
 
 
 def _project(suite: str, tests: int) -> Path:
-    root = CACHE / f"answers-{suite.replace(' ', '-')}-{tests}"
-    root.mkdir(parents=True, exist_ok=True)
-    (root / "pytest.ini").write_text("[pytest]\n")
-    (root / "test_it.py").write_text("import pytest\n\n\n" + SUITES[suite].replace("{tests}", str(tests)))
-    return root
+    source = "import pytest\n\n\n" + SUITES[suite].replace("{tests}", str(tests))
+    return project(f"answers-{suite.replace(' ', '-')}-{tests}", {"test_it.py": source})

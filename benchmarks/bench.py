@@ -29,9 +29,12 @@ from log import bench_log
 from measure import (
     CACHE,
     REPOSITORY,
+    clean_environment,
     environment,
     interleave,
+    many,
     proctor_environment,
+    project,
     spending,
     table,
 )
@@ -40,7 +43,6 @@ from servers import bench_servers
 from tokens import bench_tokens
 
 SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
-PER_FILE = 100
 COMPARED = {
     "pytest",
     "pytest-json-report",
@@ -59,17 +61,7 @@ INJECTED = "_proctor_injected_pytest"
 
 
 def suite(tests: int) -> Path:
-    home = CACHE / f"suite-{tests}"
-    if not home.exists():
-        home.mkdir(parents=True)
-        (home / "pytest.ini").write_text("[pytest]\n")
-        for start in range(0, tests, PER_FILE):
-            body = "".join(
-                f"def test_{n:05d}():\n    assert {n} + 1 == {n + 1}\n\n\n"
-                for n in range(start, min(start + PER_FILE, tests))
-            )
-            (home / f"test_{start // PER_FILE:04d}.py").write_text(body)
-    return home
+    return project(f"suite-{tests}", many(tests))
 
 
 def bench_run(quick: bool) -> str:
@@ -152,8 +144,7 @@ def bench_plugin(quick: bool) -> str:
     for number in range(2 if quick else 9):
         print(f"plugin, round {number}", file=sys.stderr, flush=True)
         with drained() as channel:
-            clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
-            environ = {**clean, "PYTHONPATH": path, "PROCTOR_CONTROL_FD": str(channel)}
+            environ = clean_environment(PYTHONPATH=path, PROCTOR_CONTROL_FD=str(channel))
             done = subprocess.run(
                 command,
                 cwd=root,

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from measure import REPOSITORY, table
+from measure import REPOSITORY, clean_environment, many, project, table
 from servers import HELLO, Talk
 
 BOUNDS = Path(__file__).parent / "bounds.toml"
@@ -117,7 +117,7 @@ def measure(home: Path, meter: Meter) -> dict[str, float]:
 
 
 def prepare(home: Path) -> dict[str, Command]:
-    suites = {tests: suite(home / f"suite-{tests}", tests) for tests in (10, 210, 1010)}
+    suites = {tests: suite(home, f"suite-{tests}", tests) for tests in (10, 210, 1010)}
     streams = {"all": stream(home / "all", RESULTS), "none": stream(home / "none", 0)}
     pytest = (PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     run = (PROCTOR, "run", "--format", "agent", "--python", PYTHON)
@@ -130,7 +130,7 @@ def prepare(home: Path) -> dict[str, Command]:
         commands[f"plugin {tests}"] = Command((*pytest, "-p", INJECTED), suites[tests], reports=True)
     for tests in (10, 1010):
         commands[f"run {tests}"] = Command(run, suites[tests], own=True)
-        kept = suite(home / f"kept-{tests}", tests)
+        kept = suite(home, f"kept-{tests}", tests)
         start(run, Command(run, kept))
         commands[f"show {tests}"] = Command((PROCTOR, "show", "last", "--format", "agent"), kept)
     for name, (path, results) in streams.items():
@@ -139,12 +139,8 @@ def prepare(home: Path) -> dict[str, Command]:
     return commands
 
 
-def suite(home: Path, tests: int) -> Path:
-    home.mkdir()
-    (home / "pytest.ini").write_text("[pytest]\n")
-    body = "".join(f"def test_{n:05d}():\n    assert {n} + 1 == {n + 1}\n\n\n" for n in range(tests))
-    (home / "test_all.py").write_text(body)
-    return home
+def suite(home: Path, name: str, tests: int) -> Path:
+    return project(name, many(tests, per_file=tests), home)
 
 
 def stream(path: Path, results: int) -> tuple[str, str]:
@@ -155,8 +151,7 @@ def stream(path: Path, results: int) -> tuple[str, str]:
 
 def start(argv: tuple[str, ...], command: Command) -> tuple[float, str]:
     """CPU seconds of it and of all that it waited for, and what it wrote to stderr."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST", "PROCTOR"))}
-    environ = {**clean, "PYTHONHASHSEED": "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environ = clean_environment(PYTHONHASHSEED="0", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     with tempfile.TemporaryFile() as control, tempfile.TemporaryFile() as errors:
         if command.reports:
             environ["PYTHONPATH"] = str(REPOSITORY / "src" / "proctor" / "inject" / "path")

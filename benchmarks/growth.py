@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from measure import CACHE, REPOSITORY, environment, interleave, proctor_environment, spending, table
+from measure import (
+    REPOSITORY,
+    environment,
+    interleave,
+    many,
+    proctor_environment,
+    project,
+    spending,
+    table,
+)
 from plot import Panel, svg
 
 PICTURE = "growth.svg"
@@ -15,15 +23,11 @@ STEPS = 6
 _MEGABYTE = 1_000_000
 
 
-def passing(tests: int) -> dict[str, str]:
-    body = "def test_{n}():\n    assert {n} + 1 == 1 + {n}\n\n\n"
-    return _files(body, tests)
-
-
 def failing(tests: int) -> dict[str, str]:
     """Each for a reason of its own."""
-    body = "def test_{n}():\n    assert {n} == compute({n})\n\n\ndef compute(n):\n    return n + 1\n\n\n"
-    return _files(body, tests)
+    return many(
+        tests, "def test_{n}():\n    assert {n} == compute({n})\n\n\ndef compute(n):\n    return n + 1\n\n\n"
+    )
 
 
 def talking(size: int) -> dict[str, str]:
@@ -36,7 +40,7 @@ def talking(size: int) -> dict[str, str]:
 
 #: what grows, its largest size, how many of it the axis calls one, the files of a project of that size
 KINDS: dict[str, tuple[int, int, Callable[[int], dict[str, str]]]] = {
-    "passing tests": (12_000, 1, passing),
+    "passing tests": (12_000, 1, many),
     "failing tests": (2_400, 1, failing),
     "MB of output": (180 * _MEGABYTE, _MEGABYTE, talking),
 }
@@ -53,7 +57,7 @@ def bench_growth(quick: bool) -> str:
         curves: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
         for step in range(STEPS + 1):
             size = (largest // 10 if quick else largest) * step // STEPS
-            root = _project(kind, size, files(max(size, 1)))
+            root = project(f"growth-{kind.replace(' ', '-')}-{size}", files(max(size, 1)))
             runs = spending(commands, root, codes=(0, 1))
             costs = interleave(runs, 1 if quick else 2, f"{kind}: {size:,}")
             shutil.rmtree(root / ".proctor")  # all that output
@@ -77,22 +81,3 @@ def bend(curve: Sequence[tuple[float, float]]) -> float:
     """How much steeper the upper half is than the lower one."""
     (x0, y0), (x1, y1), (x2, y2) = curve[0], curve[len(curve) // 2], curve[-1]
     return (y2 - y1) / (x2 - x1) / ((y1 - y0) / (x1 - x0))
-
-
-def _files(body: str, tests: int, per_file: int = 100) -> dict[str, str]:
-    return {
-        f"test_{start // per_file:04d}.py": "".join(
-            body.replace("{n}", str(n)) for n in range(start, min(start + per_file, tests))
-        )
-        for start in range(0, tests, per_file)
-    }
-
-
-def _project(kind: str, size: int, files: dict[str, str]) -> Path:
-    root = CACHE / f"growth-{kind.replace(' ', '-')}-{size}"
-    if not root.exists():
-        root.mkdir(parents=True)
-        (root / "pytest.ini").write_text("[pytest]\n")
-        for name, text in files.items():
-            (root / name).write_text(text)
-    return root

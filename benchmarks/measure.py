@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 REPOSITORY = Path(__file__).parent.parent
 CACHE = REPOSITORY / ".cache" / "bench"
+PASSING = "def test_{n}():\n    assert {n} + 1 == 1 + {n}\n\n\n"
 _PIPE = 1 << 16  # bytes that fit into a pipe
 _MUCH = 1 << 12  # bytes after which more can be expected at once
 
@@ -48,14 +49,38 @@ class Cost:
         return min(self.cpu)
 
 
+def clean_environment(**more: str) -> dict[str, str]:
+    """Ours without what would change how Python, pytest or proctor behave."""
+    ours = ("PYTHON", "PYTEST", "PROCTOR")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | more
+
+
+def project(name: str, files: Mapping[str, str], below: Path = CACHE) -> Path:
+    """Tests for pytest, in a directory of that name."""
+    root = below / name
+    root.mkdir(parents=True, exist_ok=True)
+    for file, text in {"pytest.ini": "[pytest]\n", **files}.items():
+        (root / file).write_text(text)
+    return root
+
+
+def many(tests: int, body: str = PASSING, per_file: int = 100) -> dict[str, str]:
+    """Files with so many tests; `{n}` in the body of one is its number."""
+    return {
+        f"test_{start // per_file:04d}.py": "".join(
+            body.replace("{n}", str(n)) for n in range(start, min(start + per_file, tests))
+        )
+        for start in range(0, tests, per_file)
+    }
+
+
 def spend(command: Sequence[str], cwd: Path, codes: Container[int] = (0,), **environ: str) -> Spent:
     """What one run costs; a command that ends with another code is an error of the benchmark."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
     started = time.perf_counter()
     process = subprocess.Popen(
         command,
         cwd=cwd,
-        env={**clean, **environ},
+        env=clean_environment(**environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         bufsize=0,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec
 
-from measure import CACHE, REPOSITORY, environment, table
+from measure import REPOSITORY, environment, project, table
 from servers import HELLO, Talk
 
 P = ParamSpec("P")
@@ -37,9 +37,7 @@ def test_endless():
 def bench_life(quick: bool) -> str:
     """The MCP server while a test that ignores signals keeps a processor busy: how long a ping takes, and how
     long that test and its child in a session of its own live on, once the server is asked, told or killed."""
-    root = CACHE / "suite-endless"
-    root.mkdir(parents=True, exist_ok=True)
-    (root / "test_endless.py").write_text(ENDLESS)
+    root = project("suite-endless", {"test_endless.py": ENDLESS})
     ours, bare = environment("proctor-mcp", f"{REPOSITORY}[mcp]"), environment("pytest", "pytest")
     command = [str(ours / "proctor"), "mcp", "--root", str(root), "--python", str(bare / "python")]
     took: dict[str, list[float]] = {}

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure import CACHE, REPOSITORY, Spent, environment, spend, table
+from measure import CACHE, REPOSITORY, Spent, clean_environment, environment, many, project, spend, table
 
 TESTS = 10
 CALLS = 10
@@ -49,13 +49,12 @@ class Talk:
     """A client of few words, so that what is measured is the server."""
 
     def __init__(self, command: list[str], cwd: Path) -> None:
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
-        path = f"{Path(command[0]).parent}:{clean['PATH']}"  # one of them finds its pytest there
+        path = f"{Path(command[0]).parent}:{os.environ['PATH']}"  # one of them finds its pytest there
         self.begun = time.perf_counter()
         self.process = subprocess.Popen(
             command,
             cwd=cwd,
-            env={**clean, "PATH": path},
+            env=clean_environment(PATH=path),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -117,7 +116,7 @@ def _call(talk: Talk, server: Server) -> Spent:
 
 def bench_servers(quick: bool) -> str:
     """The MCP server beside a bare one of the same SDK, and two servers from PyPI that run tests."""
-    root = _project()
+    root = project("suite-of-servers", many(TESTS))
     bare = environment("pytest", "pytest")
     servers = _servers(root, bare)
     rounds: dict[str, list[Round]] = defaultdict(list)
@@ -154,15 +153,6 @@ def _servers(root: Path, bare: Path) -> dict[str, Server]:
             [str(runner / "mcp-test-runner")], "run_pytest", here, f"{TESTS} passed"
         ),
     }
-
-
-def _project() -> Path:
-    root = CACHE / "suite-of-servers"
-    root.mkdir(parents=True, exist_ok=True)
-    (root / "pytest.ini").write_text("[pytest]\n")
-    body = "".join(f"def test_{n}():\n    assert {n} + 1 == {n + 1}\n\n\n" for n in range(TESTS))
-    (root / "test_ten.py").write_text(body)
-    return root
 
 
 def _starting(rounds: dict[str, list[Round]]) -> str:
