@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -118,9 +117,9 @@ def _members(directory: Path, manifest: Table) -> Iterator[Path]:
 
 
 def _matching(directory: Path, pattern: str) -> Iterator[Path]:
-    below = os.path.relpath(pattern, directory) if os.path.isabs(pattern) else pattern
+    top = Path(pattern).anchor
     try:
-        yield from directory.glob(below)
+        yield from (directory / top).glob(pattern.removeprefix(top))
     except ValueError:
         pass  # no pattern at all: cargo will say so
 
