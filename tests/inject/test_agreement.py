@@ -82,6 +82,7 @@ def test_the_injected_files_import_only_the_standard_library_and_pytest():
         "types",
         "fcntl",
         "fnmatch",
+        "functools",
         "heapq",
         "importlib",
         "io",

@@ -10,6 +10,7 @@ What proctor concludes from the facts is proctor's business. The facts are under
 
 import os
 import sys
+from functools import lru_cache
 from time import time
 
 import pytest
@@ -24,6 +25,7 @@ CHUNK = 500  # collected tests in one message
 MOST_WORDS = 5000
 
 
+@lru_cache(maxsize=None)
 def _beside(name):
     """Another injected file. Loaded by its path: our directory is not on the path of the tests."""
     import importlib.util
@@ -159,7 +161,6 @@ class Comparisons:
     def __init__(self):
         self.line = None
         self.told = []
-        self.module = None
 
     def failed(self, left, right):
         line = self._line()
@@ -167,9 +168,8 @@ class Comparisons:
             return
         if line != self.line:
             self.line, self.told = line, []
-        if self.module is None:
-            self.module = _beside("proctor_difference")
-        self.told.append([clean(text) for text in self.module.difference(left, right)])
+        difference = _beside("proctor_difference").difference(left, right)
+        self.told.append([clean(text) for text in difference])
 
     @staticmethod
     def _line():
@@ -209,75 +209,14 @@ def collect_facts(excinfo, frames):
 
 # What a test reports by itself --------------------------------------------------------------------------
 
-STATUSES = ("pass", "fail", "info", "warn", "skip", "error")
-TAKEN = ("name", "status", "files", "partial", "testout", "proctor", "file", "line")
-
-
-class Report:
-    """The value of the fixture `proctor_report`: call it to report on a part of the running test.
-
-    `proctor_report("pass", "login/first", files=["trace.log"])` is a result of its own under the test;
-    without a name, files and further facts belong to the test itself, whose outcome is pytest's to say.
-    """
-
-    def __init__(self, nodeid, send):
-        import threading
-
-        self._nodeid, self._send, self._lock = nodeid, send, threading.Lock()
-
-    def __call__(self, status=None, name=None, files=(), partial=False, note=None, **facts):
-        if name is not None and (not isinstance(name, str) or not name):
-            raise ValueError("the name is %r; a string that is not empty would do" % (name,))
-        if status is not None and status not in STATUSES:
-            raise ValueError("the status is %r; known: %s" % (status, ", ".join(STATUSES)))
-        if status is not None and name is None:
-            raise ValueError("a status needs a name: how the test itself ends is for pytest to say")
-        for key in facts:
-            if key in TAKEN:
-                raise ValueError("the key %r has a meaning of its own; another name would do" % key)
-        body = {"name": self._nodeid if name is None else "%s/%s" % (self._nodeid, name)}
-        if status is not None:
-            body["status"] = status
-        if partial or name is None:
-            body["partial"] = True
-        if note is not None:
-            body["note"] = str(note)
-        body.update(facts)
-        body = clean(body)
-        sources = _sources(files)
-        try:
-            if sources:
-                body["files"] = [{"name": clean(name), "length": size} for name, _, size in sources]
-            with self._lock:
-                self._send(dumps(body), [(source, size) for _, source, size in sources])
-        finally:
-            for _, source, _ in sources:
-                source.close()
-
-
-def _sources(files):
-    """(name, file object, size) of paths, or of a mapping from names to paths or bytes."""
-    import io
-
-    named = (
-        files.items() if hasattr(files, "items") else [(os.path.basename(str(path)), path) for path in files]
-    )
-    sources: "Any" = []
-    for name, content in named:
-        if isinstance(content, (bytes, bytearray)):
-            sources.append((name, io.BytesIO(content), len(content)))
-        else:
-            source = open(content, "rb")  # noqa: SIM115  closed when all have been sent
-            sources.append((name, source, os.fstat(source.fileno()).st_size))
-    return sources
-
 
 @pytest.fixture
 def proctor_report(request):
     """Report results and files of parts of this test; does nothing when nobody listens."""
     observer = request.config.pluginmanager.get_plugin("_proctor_reporter")
     observer = observer or request.config.pluginmanager.get_plugin("_proctor_observer")
-    return Report(request.node.nodeid, observer.report if observer else lambda text, sources: None)
+    send = observer.report if observer else lambda text, sources: None
+    return _beside("proctor_fixture").Report(request.node.nodeid, send, _shared)
 
 
 # The hooks ----------------------------------------------------------------------------------------------

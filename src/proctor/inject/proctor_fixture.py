@@ -1,0 +1,73 @@
+"""What a pytest test reports by itself: the value of the fixture `proctor_report`. PYTEST_DONT_REWRITE
+
+Runs in the interpreter of the tests: Python 3.7 or newer, and nothing else. Loaded when a test asks for it.
+"""
+
+import io
+import os
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # this file does without the cost of `typing`
+    from typing import Any
+
+STATUSES = ("pass", "fail", "info", "warn", "skip", "error")
+TAKEN = ("name", "status", "files", "partial", "testout", "proctor", "file", "line")
+
+
+class Report:
+    """The value of the fixture `proctor_report`: call it to report on a part of the running test.
+
+    `proctor_report("pass", "login/first", files=["trace.log"])` is a result of its own under the test;
+    without a name, files and further facts belong to the test itself, whose outcome is pytest's to say.
+    """
+
+    def __init__(self, nodeid, send, shared):
+        """`shared` is the module `proctor_reporter`, which came by path."""
+        self._nodeid, self._send, self._shared = nodeid, send, shared
+        self._lock = threading.Lock()
+
+    def __call__(self, status=None, name=None, files=(), partial=False, note=None, **facts):
+        if name is not None and (not isinstance(name, str) or not name):
+            raise ValueError("the name is %r; a string that is not empty would do" % (name,))
+        if status is not None and status not in STATUSES:
+            raise ValueError("the status is %r; known: %s" % (status, ", ".join(STATUSES)))
+        if status is not None and name is None:
+            raise ValueError("a status needs a name: how the test itself ends is for pytest to say")
+        for key in facts:
+            if key in TAKEN:
+                raise ValueError("the key %r has a meaning of its own; another name would do" % key)
+        body = {"name": self._nodeid if name is None else "%s/%s" % (self._nodeid, name)}
+        if status is not None:
+            body["status"] = status
+        if partial or name is None:
+            body["partial"] = True
+        if note is not None:
+            body["note"] = str(note)
+        body.update(facts)
+        clean, dumps = self._shared.clean, self._shared.dumps
+        body = clean(body)
+        sources = _sources(files)
+        try:
+            if sources:
+                body["files"] = [{"name": clean(name), "length": size} for name, _, size in sources]
+            with self._lock:
+                self._send(dumps(body), [(source, size) for _, source, size in sources])
+        finally:
+            for _, source, _ in sources:
+                source.close()
+
+
+def _sources(files):
+    """(name, file object, size) of paths, or of a mapping from names to paths or bytes."""
+    named = (
+        files.items() if hasattr(files, "items") else [(os.path.basename(str(path)), path) for path in files]
+    )
+    sources: "Any" = []
+    for name, content in named:
+        if isinstance(content, (bytes, bytearray)):
+            sources.append((name, io.BytesIO(content), len(content)))
+        else:
+            source = open(content, "rb")  # noqa: SIM115  closed when all have been sent
+            sources.append((name, source, os.fstat(source.fileno()).st_size))
+    return sources
