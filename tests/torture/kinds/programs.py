@@ -78,8 +78,8 @@ KINDS = [
     program(
         "a program attaches files with the names of others",
         """
-        say '{"name":"part","status":"pass","files":[{"name":"../../../../evil","length":8}]}'
-        printf 'eviljunk' >&3
+        body='{"name":"part","status":"pass","files":[{"name":"../../../../evil","length":8}]}'
+        printf 'result %d\\n%seviljunk' ${#body} "$body" >&3  # at once: nobody listens after the name
         """,
         "failed",
         "error",
