@@ -52,9 +52,7 @@ class ReportRun:
     @property
     def gap(self) -> str:
         """What keeps the report from being complete, once all of it was read."""
-        if self._result.finished is not None:
-            return ""
-        return self._result.channel_error or "it has no end"
+        return self._result.channel_error or ""
 
     def _break(self, error: StreamError) -> None:
         if self._result.channel_error is None:  # a reader stays broken, and says so each time
