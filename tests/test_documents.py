@@ -252,6 +252,16 @@ def test_a_usage_error_says_what_pytest_said(tmp_path, arguments):
     assert arguments[-1].rpartition("::")[2] in ran.document["reason"]
 
 
+def test_a_plugin_that_refuses_to_begin_says_why(tmp_path):
+    refuses = "import pytest\ndef pytest_sessionstart(): raise pytest.UsageError('no database')\n"
+    root = write_project(tmp_path, {"conftest.py": refuses, "test_a.py": "def test_x(): pass\n"})
+
+    ran = run_suite(root, "--format", "json")
+
+    assert ran.code == 4
+    assert (ran.document["outcome"], ran.document["reason"]) == ("usage_error", "no database")
+
+
 def test_subtests_fold_into_their_test(tmp_path):
     source = """
         import unittest

@@ -49,6 +49,7 @@ def phases(*pairs):
 SELECTED = e.TestsSelected(("a", "b", "c"))
 READY = e.SuiteStarted("pytest", "2026-01-01T00:00:00Z", 3)
 ALL_PASSED = (SELECTED, READY, passed("a"), passed("b"), passed("c"))
+BEGUN = e.SuiteDescribed("/project", {})
 ENDED = e.SessionFinished(0, 3)
 EXITED = e.ProcessExited(0)
 
@@ -74,7 +75,10 @@ def test_a_pass_needs_the_sessions_end_the_exit_status_and_the_counts():
         ((*ALL_PASSED, e.TestStarted("d"), ENDED, EXITED), RunOutcome.INCOMPLETE),
         ((SELECTED, READY, e.SessionFinished(5), e.ProcessExited(5)), RunOutcome.NO_TESTS),
         ((e.SessionFinished(4), e.ProcessExited(4)), RunOutcome.USAGE_ERROR),
-        ((e.ProcessExited(4),), RunOutcome.USAGE_ERROR),
+        ((e.OutputReceived("stderr", "ERROR: what?\n"), e.ProcessExited(4)), RunOutcome.USAGE_ERROR),
+        ((e.ProcessExited(4),), RunOutcome.CRASHED),
+        ((BEGUN, e.OutputReceived("stderr", "ERROR: what?\n"), e.ProcessExited(4)), RunOutcome.CRASHED),
+        *(((*ALL_PASSED, ENDED, e.ProcessExited(code)), RunOutcome.INCOMPLETE) for code in (2, 3, 4, 5)),
         ((ENDED, EXITED), RunOutcome.NO_TESTS),
         ((EXITED,), RunOutcome.CRASHED),
         ((), RunOutcome.INCOMPLETE),

@@ -113,8 +113,9 @@ def _cut_short(result: Result, code: int) -> tuple[RunOutcome, str]:
         return RunOutcome.COLLECTION_ERROR, ""
     if result.broke is not None:
         return RunOutcome.INTERNAL_ERROR, result.broke.failure.message
-    if code == _USAGE and result.source != Voice.LINES:
-        complaint = _complaint(result)
+    complaint = _complaint(result)
+    begun = result.suite is not None
+    if code == _USAGE and complaint and not begun and result.source != Voice.LINES:
         if _CONFTEST in result.stderr.text():  # all that a pytest too old for the plugin says about it
             return RunOutcome.COLLECTION_ERROR, complaint
         return RunOutcome.USAGE_ERROR, complaint
@@ -123,21 +124,23 @@ def _cut_short(result: Result, code: int) -> tuple[RunOutcome, str]:
 
 def _told(result: Result, code: int) -> tuple[RunOutcome, str]:
     """The session came to its end and said so: does everything else agree?"""
+    said = result.finished.exit_status if result.finished else None
+    agreed = code if said in (None, code) else None  # a test can end the process with any status
     stop = result.interrupted.failure if result.interrupted else None
     if stop and stop.type == "KeyboardInterrupt":
         return (
             RunOutcome.INTERRUPTED,
             f"KeyboardInterrupt at {stop.place}" if stop.place else "KeyboardInterrupt",
         )
-    if result.broke is not None or code == _INTERNAL:
+    if result.broke is not None or agreed == _INTERNAL:
         return RunOutcome.INTERNAL_ERROR, result.broke.failure.message if result.broke else _complaint(result)
-    if code == _USAGE:
+    if agreed == _USAGE:
         return RunOutcome.USAGE_ERROR, _complaint(result)
     if stop and stop.type == "Exit":
         return (RunOutcome.INTERRUPTED if code == _STOPPED else RunOutcome.INCOMPLETE), stop.message
     if spoiled := _spoiled(result):
         return spoiled
-    if code == _NOTHING and result.finished and result.finished.exit_status in (None, code):
+    if agreed == _NOTHING:
         return RunOutcome.NO_TESTS, ""
     return _unspoiled(result, code)
 

@@ -183,6 +183,15 @@ def test_an_id_that_is_not_there_is_an_error_that_names_it(server):
     )
 
 
+def test_a_plugin_that_refuses_to_begin_is_an_error_that_says_why(server, home):
+    refuses = "import pytest\ndef pytest_sessionstart(): raise pytest.UsageError('no database')\n"
+    write_project(home / "refuses", {"conftest.py": refuses, "test_a.py": "def test_x(): pass\n"})
+
+    assert server.refusal("execute_tests", project="refuses") == "the run did not begin: no database"
+    said = server.refusal("execute_tests", project="refuses", markers="slow")
+    assert said == "targets, keywords or markers: no database"
+
+
 @pytest.mark.parametrize("project, test", [("segfault", "test_segfault"), ("exit", "test_exit")])
 def test_a_crash_names_its_test_and_what_never_ran(server, project, test):
     result = server.call("execute_tests", project=project)

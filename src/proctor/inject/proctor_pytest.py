@@ -469,7 +469,7 @@ class Reporter(Observer):
         self.collectors = []
         self.collected = 0
         self.known = set()
-        self.started = 0.0
+        self.started = time()
         self.deselected = 0
         self.traced = getattr(config.option, "tbstyle", "auto") != "no"
         self.is_controller = False  # of xdist
@@ -480,10 +480,11 @@ class Reporter(Observer):
         if CHANNEL is not None:
             self.channel.send_files(text, sources)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session):
+        """If another plugin ends it here, there was no session, and the status of the process says why."""
         self.in_session = True
         self.is_controller = self.config.pluginmanager.hasplugin("dsession")
-        self.started = time()
         self._try(self._describe, session)
 
     def _describe(self, session):

@@ -62,7 +62,7 @@ class Session:
         try:
             loaded = self.loading.Loaded(self.options)
         except self.loading.NoSuchTest as error:
-            stop(str(error))
+            return refused(str(error))
         self._tell(loaded)
         if self.options.list:
             return 1 if loaded.errors else 0 if loaded.tests else NOTHING
@@ -102,10 +102,15 @@ class Session:
         return {"id": name, "type": known.kind, "line": known.line - 1, "tested": True}
 
 
-def stop(message):
+def refused(message):
+    """The exit status."""
     sys.stderr.write("proctor: error: %s\n" % message)
     sys.stderr.flush()
-    sys.exit(USAGE)
+    return USAGE
+
+
+def stop(message):
+    sys.exit(refused(message))
 
 
 def parsed(arguments):

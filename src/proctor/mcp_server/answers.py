@@ -54,7 +54,8 @@ def _unusable(result: Result) -> Reply:
     said = result.reason or result.output.text().strip()
     if masking.wanted(result):
         said = masked(said)
-    return Reply(cut(f"targets, keywords or markers: {said}", _REFUSAL), is_error=True)
+    what = "the run did not begin" if result.run.everything else "targets, keywords or markers"
+    return Reply(cut(f"{what}: {said}", _REFUSAL), is_error=True)
 
 
 def part(record: Record, select: str, offset: int, limit: int, budget: int) -> Reply:

@@ -24,7 +24,14 @@ KINDS = [
     early("its conftest raises", "collection_error", "raise RuntimeError('no')"),
     early("its conftest raises no Exception", "crashed", "class Odd(BaseException): pass\nraise Odd('no')"),
     early("its conftest is interrupted", "interrupted", "raise KeyboardInterrupt"),
+    early("its conftest exits with the code for a wrong request", "crashed", "sys.exit(4)"),
     Kind("its module exits with 0", {"test_a.py": "import os\nos._exit(0)"}, "crashed", {}),
+    Kind(
+        "its module exits with the code for a wrong request",
+        {"test_a.py": "import os\nos._exit(4)"},
+        "crashed",
+        {},
+    ),
     early("its conftest is killed", "crashed", "os.kill(os.getpid(), signal.SIGKILL)"),
     early(
         "its plugin raises while collecting",
@@ -43,6 +50,11 @@ KINDS = [
     ),
     plain("its exit handler exits with 0", "passed", "import atexit; atexit.register(os._exit, 0)"),
     plain("its exit handler exits with 1", "incomplete", "import atexit; atexit.register(os._exit, 1)"),
+    plain(
+        "its exit handler exits with the code for a wrong request",
+        "incomplete",
+        "import atexit; atexit.register(os._exit, 4)",
+    ),
     plain(
         "it reads address 0 at its very end",
         "crashed",

@@ -60,6 +60,8 @@ def hangs(name: str, body: str, head: str = "") -> Kind:
 ENDINGS = [
     dies("it exits with 0", "os._exit(0)"),
     dies("it exits with pytest's code for no tests", "os._exit(5)"),
+    dies("it exits with pytest's code for a wrong request", "os._exit(4)"),
+    dies("it exits with pytest's code for its own fault", "os._exit(3)"),
     dies(
         "it reads address 0 with faulthandler off",
         "import faulthandler; faulthandler.disable(); ctypes.string_at(0)",
