@@ -107,6 +107,8 @@ def test_a_keyboard_interrupt_names_the_test_and_the_line(tmp_path):
     [
         ("pytest.exit('stop', returncode=0)", "incomplete"),
         ("pytest.exit('stop', returncode=1)", "incomplete"),
+        ("pytest.exit('stop', returncode=3)", "incomplete"),
+        ("pytest.exit('stop', returncode=4)", "incomplete"),
         ("pytest.exit('stop')", "interrupted"),
     ],
 )

@@ -132,12 +132,14 @@ def _told(result: Result, code: int) -> tuple[RunOutcome, str]:
             RunOutcome.INTERRUPTED,
             f"KeyboardInterrupt at {stop.place}" if stop.place else "KeyboardInterrupt",
         )
-    if result.broke is not None or agreed == _INTERNAL:
-        return RunOutcome.INTERNAL_ERROR, result.broke.failure.message if result.broke else _complaint(result)
+    if result.broke is not None:
+        return RunOutcome.INTERNAL_ERROR, result.broke.failure.message
+    if stop and stop.type == "Exit":  # with any status
+        return (RunOutcome.INTERRUPTED if code == _STOPPED else RunOutcome.INCOMPLETE), stop.message
+    if agreed == _INTERNAL:
+        return RunOutcome.INTERNAL_ERROR, _complaint(result)
     if agreed == _USAGE:
         return RunOutcome.USAGE_ERROR, _complaint(result)
-    if stop and stop.type == "Exit":
-        return (RunOutcome.INTERRUPTED if code == _STOPPED else RunOutcome.INCOMPLETE), stop.message
     if spoiled := _spoiled(result):
         return spoiled
     if agreed == _NOTHING:
