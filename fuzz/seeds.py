@@ -14,6 +14,8 @@ SIZE = b"\x06"  # of pieces; see `targets._split`
 def seeds(name: str) -> Iterator[bytes]:
     if name in _OTHERS:
         yield from (text.encode() for text in _OTHERS[name])
+    elif name in _LIVE:
+        yield from (SIZE + path.read_bytes() for path in sorted(DATA.glob(_LIVE[name])))
     elif name == "control":
         yield from (SIZE + data for data in _vectors())
     elif name == "pytest-text":
@@ -35,6 +37,7 @@ def _vectors() -> Iterator[bytes]:
             yield base64.b64decode(vector["stream_base64"])
 
 
+_LIVE = {"bats": "foreign/bats/reports/*.tap", "go-list": "foreign/go/reports/*.jsonl"}
 _OTHERS = {
     "row": ["t.py::test_a | AssertionError: 1 == 2 | t.py:3", r"t.py::test\|b | a\nb | ", r"\#x | \u2028 | "],
     "settings": [
@@ -42,6 +45,37 @@ _OTHERS = {
         '[[tests]]\nname = "a"\ncommand = "sh -c true"\nduration = "1h 30m"\n[limits]\npartials = 3\n',
     ],
     "expression": ["db and not (slow or net)", "a or b and c"],
+    "libtest-list": ["\6a::b: test\nc: benchmark\n\n1 test, 1 benchmark\n"],
+    "cargo-build": [
+        "\6rustc 1.95.0 (5 2026-04-14)\nhost: x86_64\nsysroot: /rust\n"
+        '{"reason":"compiler-artifact","package_id":"path+file:///p/a#1.0","manifest_path":"/p/Cargo.toml",'
+        '"target":{"kind":["lib"],"name":"a","src_path":"/p/src/lib.rs","doctest":true},'
+        '"filenames":["/t/liba.rlib"],"executable":"/t/a","profile":{"test":true}}\n'
+        '{"reason":"compiler-message","package_id":"path+file:///p/a#1.0","target":{"kind":["lib"],"name":"a",'
+        '"src_path":"/p/src/lib.rs"},"message":{"level":"error","message":"no","rendered":"error: no\\n",'
+        '"code":{"code":"E0425"},"spans":[{"file_name":"src/lib.rs","line_start":3,"is_primary":true}]}}\n'
+        '{"reason":"build-script-executed","package_id":"a 1.0 (x)","out_dir":"/t","env":[["A","1"]],'
+        '"linked_paths":["native=/t"]}\n{"reason":"build-finished","success":false}\n'
+    ],
+    "session": [
+        '{"status":"error","partial":true,"proctor":{"python":"3.11.7","pytest":"9.2.0"}}\n'
+        '{"status":"error","partial":true,"proctor":{"suite":{"root":"/p","environment":{},"cwd":"/p"}}}\n'
+        '{"status":"error","partial":true,"proctor":{"collectors":[{"id":"t.py","outcome":"passed","children":'
+        '[{"id":"t.py::a","type":"Function","line":1,"tested":true},{"id":"t.py::b","type":"Function"}]}],'
+        '"collection_errors":[{"id":"u.py","longrepr":"no","failure":{"message":"no"}}],"deselected":["t.py::c"]}}\n'
+        '{"status":"error","partial":true,"proctor":{"selected":["t.py::a","t.py::b"],"collection_ended":1.79e9}}\n'
+        '{"name":"t.py::a","status":"error","partial":true,"file":"t.py","line":2}\n'
+        '{"name":"t.py::a","status":"pass","proctor":{"keywords":["a",""],"passed_in":[1e-9,2e-9,3e-9]}}\n'
+        '{"name":"t.py::b","status":"fail","proctor":{"keywords":["b"],"phases":[{"when":"setup","outcome":'
+        '"passed","duration":0.0002},{"when":"call","outcome":"failed","duration":0.002,"longrepr":"E  no",'
+        '"crash":{"path":"/p/t.py","lineno":4,"message":"no"},"traceback":[{"path":"t.py","lineno":4,'
+        '"message":"AssertionError"}],"failure":{"type":"AssertionError","message":"no","place":'
+        '{"file":"t.py","line":4}},"stdout":"out","user_properties":[{"k":1}]}]}}\n'
+        '{"status":"error","partial":true,"proctor":{"warnings":[{"category":"W","message":"m","file":"t.py",'
+        '"line":3,"when":"runtest"}],"internal_error":{"message":"x"},"interrupted":{"type":"Exit"}}}\n'
+        '{"status":"fail","partial":false,"proctor":{"finished":{"exit_status":1,"collected":2,"duration":0.3,'
+        '"created":1.79e9}}}\n'
+    ],
     "fault": [
         "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n"
         '  File "/project/test_a.py", line 3 in test_b\n'

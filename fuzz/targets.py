@@ -7,7 +7,7 @@ bytes; what it found stays in `found/`, where the tests try it again.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -17,6 +17,7 @@ import msgspec
 from proctor import config, failure_row
 from proctor import events as e
 from proctor.errors import ConfigError, StreamError, UsageError
+from proctor.launch import KnownTest, Launch, Voice
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
 from proctor.render.agent import agent_text
@@ -24,11 +25,14 @@ from proctor.render.failure_index import failure_index
 from proctor.render.human import report_text
 from proctor.result import Result
 from proctor.runners import matching
-from proctor.wire import formats
+from proctor.wire import document, formats, jsonl
 from proctor.wire.control import Broken, ControlDecoder, FileChunk
 from proctor.wire.fault import FaultReader
-from proctor.wire.ledger import Ledger, Limits
+from proctor.wire.ledger import Finished, Ledger, Limits, Partial
+from proctor.wire.lines import LineReader
 from proctor.wire.pytest_text import TextReader
+from proctor.wire.reported import Labels
+from proctor.wire.session import SessionReader
 
 Target: TypeAlias = Callable[[bytes], None]
 
@@ -78,9 +82,48 @@ def report(form: str, data: bytes) -> None:
         if isinstance(entry.event, e.RunStarted):
             relay = Relay(entry.event, [])
         elif relay is not None:
-            relay.publish(entry.event, entry.at)
+            _publish(relay, [entry.event])
             if isinstance(entry.event, e.RunFinished):
                 _check(relay.result)
+
+
+def live(form: str, data: bytes) -> None:
+    """A process that tells on its stdout what it does, and ends with 0 whatever that was."""
+    size, data = _split(data)
+    known = (KnownTest("a", "a.rs", 3), KnownTest("p::TestA", "a_test.go", 7))
+    reader = LineReader(Launch(("x",), "/project", "x", Voice.LINES, reader=form, known=known))
+    relay = Relay(e.RunStarted("", "x", (), "/project", "", "", source=Voice.LINES), [])
+    for piece in _pieces(data, size):
+        _publish(relay, reader.feed(piece))
+    _publish(relay, reader.close(0, relay.result))
+    _end(relay)
+
+
+def session(data: bytes) -> None:
+    """What the reporter in a framework says, a message each line: understood, or refused in words."""
+    reader = SessionReader("pytest", "", Labels())
+    relay = Relay(e.RunStarted("", "pytest", (), "/project", "", "", source=Voice.CONTROL), [])
+    decoder = ControlDecoder(Ledger(_SMALL))
+    said = b"".join(b"result %d\n%b" % (len(line), line) for line in data.splitlines())
+    for frame in [*decoder.feed(said), *decoder.close()]:
+        try:
+            _publish(relay, reader.read(frame) if isinstance(frame, Partial | Finished) else [])
+        except msgspec.ValidationError as error:
+            _publish(relay, [e.ChannelBroken(str(error))])
+    _end(relay)
+
+
+def _publish(relay: Relay, events: Iterable[e.Event]) -> None:
+    """Whatever was told can be kept, and is still the same when it is read."""
+    for event in events:
+        relay.publish(event, 0.0)
+        kept = jsonl.decode(jsonl.encode(e.Entry(0, 0.0, event), relay.result).rstrip(b"\n"))
+        assert kept is not None and type(kept.event) is type(event), (event, kept)
+
+
+def _end(relay: Relay) -> None:
+    _publish(relay, [e.ProcessExited(0)])
+    _check(relay.close(0.0))
 
 
 def _entries(form: str, data: bytes, size: int) -> list[e.Entry]:
@@ -115,6 +158,7 @@ def _check(result: Result) -> None:
         text.encode()
     for form in formats.WRITERS:
         b"".join(formats.writer(form)(result))
+    msgspec.json.decode(b"".join(document.chunks(result, lambda _: "")))
 
 
 def text(data: bytes) -> None:
@@ -124,10 +168,9 @@ def text(data: bytes) -> None:
     reader = TextReader("pytest")
     relay = Relay(e.RunStarted("", "pytest", (), "", "", "", source="text"), [])
     for at in range(0, len(words), size):
-        relay.publish_all(reader.feed(words[at : at + size]), 0.0)
-    relay.publish_all(reader.close(), 0.0)
-    relay.publish(e.ProcessExited(0), 0.0)
-    _check(relay.close(0.0))
+        _publish(relay, reader.feed(words[at : at + size]))
+    _publish(relay, reader.close())
+    _end(relay)
 
 
 def fault(data: bytes) -> None:
@@ -179,6 +222,8 @@ def _pieces(data: bytes, size: int) -> list[bytes]:
 TARGETS: dict[str, Target] = {
     "control": control,
     **{form: partial(report, form) for form in formats.READ},
+    **{form: partial(live, form) for form in formats.LIVE_READERS},
+    "session": session,
     "pytest-text": text,
     "fault": fault,
     "row": row,

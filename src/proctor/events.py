@@ -5,11 +5,14 @@ Time and order are not part of a fact: they live in the envelope, `Entry`.
 Annotations are values here, not texts, because msgspec has to read them whenever proctor starts.
 """
 
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
 from proctor.outcome import Outcome, RunOutcome
+
+LONGEST = 1e10  # seconds: what took longer, or was later, is a number and no time
+Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=-LONGEST, lt=LONGEST)]
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -60,7 +63,7 @@ class Phase(Fact, frozen=True):
 
     when: str
     outcome: str
-    duration: float = 0.0
+    duration: Seconds = 0.0
     subtest: str | None = None
     status: str | None = None  # what it counts as, where the framework does not go by the outcome
     wasxfail: str | None = None
@@ -175,7 +178,7 @@ class TestStarted(Fact, frozen=True):
 class TestFinished(Fact, frozen=True):
     test: str
     outcome: Outcome
-    seconds: float = 0.0
+    seconds: Seconds = 0.0
     message: str | None = None
     traceback: str | None = None
     place: Place | None = None  # where the test is defined
@@ -232,8 +235,8 @@ class SessionFinished(Fact, frozen=True):
 
     exit_status: int | None  # None: it does not say
     collected: int = 0
-    duration: float = 0.0
-    created: float = 0.0
+    duration: Seconds = 0.0
+    created: Seconds = 0.0
 
 
 class OutputReceived(Fact, frozen=True):
@@ -280,7 +283,7 @@ class SuiteFinished(Fact, frozen=True):
     """What one of several suites came to. A run of a single suite has `RunFinished` for that."""
 
     outcome: RunOutcome
-    seconds: float = 0.0
+    seconds: Seconds = 0.0
     not_run: tuple[str, ...] = ()
     reason: str = ""
 
@@ -289,7 +292,7 @@ class RunFinished(Fact, frozen=True):
     """Always the last entry."""
 
     outcome: RunOutcome
-    seconds: float = 0.0
+    seconds: Seconds = 0.0
     not_run: tuple[str, ...] = ()
     reason: str = ""
 

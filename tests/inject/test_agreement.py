@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import proctor
-from proctor import agent_mode, config, failure_row
+from proctor import agent_mode, config, events, failure_row
 from proctor.errors import ConfigError
 from proctor.process import supervise
 from proctor.runners import pytest_suite
@@ -38,6 +38,7 @@ def test_the_plugin_and_proctor_use_the_same_words():
     environment = supervise._with_channel({})
     assert constants(SHARED)["FD_VARIABLE"] in environment
     assert constants(PLUGIN)["PATH_VARIABLE"] == pytest_suite.PATH_VARIABLE
+    assert constants(PLUGIN)["LONGEST"] == events.LONGEST
     assert f'"{session.KEY}"' in PLUGIN.read_text()
     assert (INJECT / "path" / f"{pytest_suite.PLUGIN}.py").is_file()
     assert str(INJECT / "path") == pytest_suite.PLUGIN_PATH

@@ -70,6 +70,8 @@ def test_a_mark_of_the_order_of_bytes_begins_a_document_too():
         ("inf", 0),
         ("nan", 0),
         ("1e3", 1000),
+        ("9,999,999,999", 9_999_999_999),
+        ("1e10", 0),
     ],
 )
 def test_a_duration_is_a_number_or_none(text, seconds):

@@ -23,6 +23,7 @@ INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this l
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
 CHUNK = 500  # collected tests in one message
 MOST_WORDS = 5000
+LONGEST = 1e10  # seconds
 
 
 @lru_cache(maxsize=None)
@@ -420,7 +421,7 @@ class UnderWay:
         """From here on it is a test with phases of any kind."""
         if self.plain:
             self.plain = self.has_subtests = False
-            self.phases = list(zip(USUAL, self.passed))  # type: list[Any]
+            self.phases = list(zip(USUAL, map(_took, self.passed)))  # type: list[Any]
             self.files, self.status = [], "pass"
 
     def begin(self, when):
@@ -446,7 +447,7 @@ class UnderWay:
 
     def add_plain(self, when, duration):
         self.begin(when)
-        self.phases.append((when, duration))
+        self.phases.append((when, _took(duration)))
 
     def facts(self):
         phases = [
@@ -608,6 +609,7 @@ class Reporter(Observer):
                 and test.plain
                 and facts["outcome"] == "passed"
                 and facts["longrepr"] is None
+                and type(facts["duration"]) is float
                 and not facts["sections"]
                 and not facts["user_properties"]
                 and facts["when"] == USUAL[len(test.passed)]
@@ -682,6 +684,8 @@ class Reporter(Observer):
             return
         if test.plain and len(test.passed) == 3:
             setup, call, teardown = test.passed
+            if not -LONGEST < setup + call + teardown < LONGEST:
+                setup, call, teardown = map(_took, test.passed)
             text = PASSED % (test.name, test.keywords, setup * 1e9, call * 1e9, teardown * 1e9)
             if self.is_controller:
                 self.channel.send(text)
@@ -788,11 +792,20 @@ def _is_plain(facts):
     )
 
 
+def _took(seconds):
+    """A plugin may have put anything there: no test is lost for that."""
+    try:
+        seconds = float(seconds)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return seconds if -LONGEST < seconds < LONGEST else 0.0
+
+
 def _phase_facts(report):
     facts = {
         "when": report.when,
         "outcome": report.outcome,
-        "duration": float(getattr(report, "duration", 0.0)),
+        "duration": _took(getattr(report, "duration", 0.0)),
     }
     if hasattr(report, "wasxfail"):
         facts["wasxfail"] = str(report.wasxfail)

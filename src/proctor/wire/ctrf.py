@@ -94,7 +94,7 @@ class CtrfReader(Document):
         if summary.failed > failed:
             self._gaps.append(f"its summary has {summary.failed} failed, its list {failed}")
         yield e.SuiteStarted(tool.name, "", max(summary.tests, len(results.tests)))
-        duration = max(0.0, (summary.stop - summary.start) / 1000)
+        duration = (summary.stop - summary.start) / 1000
         yield from self._ending(
             e.SessionFinished(None, len(results.tests), duration=duration, created=summary.stop / 1000)
         )
@@ -113,7 +113,7 @@ class CtrfReader(Document):
         return finished(
             name,
             refined(outcome, test.raw_status),
-            max(0.0, test.duration / 1000),
+            test.duration / 1000,
             message=test.message or unclear or ("todo" if test.raw_status == "todo" else ""),
             traceback=test.trace or "",
             place=e.Place(test.file_path, max(0, test.line or 0)) if test.file_path else None,

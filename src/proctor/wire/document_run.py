@@ -13,13 +13,13 @@ from proctor.wire.report import MAX_DOCUMENT, decode
 
 
 class _Summary(msgspec.Struct, frozen=True):
-    duration: float = 0.0
+    duration: e.Seconds = 0.0
 
 
 class _Test(msgspec.Struct):
     node_id: str
     outcome: Outcome
-    duration: float = 0.0
+    duration: e.Seconds = 0.0
     message: str | None = None
     traceback: str | None = None
     place: e.Place | None = None
@@ -46,7 +46,7 @@ class _Suite(msgspec.Struct):
     reason: str = ""
     exit_code: int | None = None
     signal: str | None = None
-    duration: float = 0.0
+    duration: e.Seconds = 0.0
     interpreter: str = ""
     command: tuple[str, ...] = ()
     root: str = ""

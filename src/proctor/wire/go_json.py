@@ -160,7 +160,7 @@ class GoJsonReader(Lines):
         if not self._seen:
             self._gaps.append("there is no event of go in it")
         yield e.SuiteStarted("go", "", len(self._names) + self._broken)
-        duration = max(0.0, self._newest - self._first)
+        duration = self._newest - self._first
         yield from self._ending(
             e.SessionFinished(None, len(self._names), duration=duration, created=self._newest)
         )

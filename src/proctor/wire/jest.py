@@ -91,7 +91,7 @@ class JestReader(Document):
             e.SessionFinished(
                 0 if report.success else 1,
                 found,
-                duration=max(0.0, (end - report.start_time) / 1000),
+                duration=(end - report.start_time) / 1000,
                 created=end / 1000,
             )
         )
@@ -105,7 +105,7 @@ class JestReader(Document):
         return finished(
             name,
             outcome,
-            max(0.0, (test.duration or 0.0) / 1000),
+            (test.duration or 0.0) / 1000,
             message=failure.message if failure else doubt,
             traceback=text,
             place=place,

@@ -11,7 +11,7 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.wire.pytest_session import concluded_session, not_collected
-from proctor.wire.report import Document, decode
+from proctor.wire.report import Document, decode, took
 from proctor.wire.session import concluded
 
 _SKIPPED = re.compile(r"\(.*, [0-9]+, ['\"](?:Skipped: )?(.*)['\"]\)", re.S)
@@ -107,7 +107,9 @@ class JsonReportReader(Document):
             self._gaps.append(f"its summary has {summary.total} tests, its list {len(report.tests)}")
             yield from self._ending(e.SessionFinished(None))
             return
-        end = e.SessionFinished(report.exitcode, summary.collected, report.duration, report.created)
+        end = e.SessionFinished(
+            report.exitcode, summary.collected, took(report.duration), took(report.created)
+        )
         yield from concluded_session(end, bool(broken))
 
 
@@ -147,7 +149,7 @@ def _phase(when: str, stage: _Stage, test: _Test) -> e.Phase:
     return e.Phase(
         when,
         stage.outcome,
-        stage.duration,
+        took(stage.duration),
         wasxfail="" if expected else None,
         longrepr=stage.longrepr,
         crash=stage.crash,

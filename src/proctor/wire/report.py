@@ -10,7 +10,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from math import isfinite
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
@@ -89,7 +88,9 @@ class Report(ABC):
             more = f"; and {len(self._gaps) - _SHOWN} more" if len(self._gaps) > _SHOWN else ""
             yield e.ChannelBroken(f"{self.format}: {'; '.join(self._gaps[:_SHOWN])}{more}")
         else:
-            yield finished
+            times = {"duration": took(finished.duration), "created": took(finished.created)}
+            odd = times["duration"] != finished.duration or times["created"] != finished.created
+            yield msgspec.structs.replace(finished, **times) if odd else finished
 
 
 class Lines(Report):
@@ -232,6 +233,7 @@ def finished(
     properties: dict[str, Any] | None = None,
 ) -> e.TestFinished:
     """The end of a test whose report knows no phases; output makes it one."""
+    seconds = took(seconds)
     phases: tuple[e.Phase, ...] = ()
     if stdout or stderr:
         word = next((str(word) for word, alike in ALIKE.items() if outcome in alike), "failed")
@@ -270,12 +272,16 @@ def refined(outcome: Outcome, word: str | None) -> Outcome:
 
 
 def seconds_of(text: str | None) -> float:
-    """A duration as tools write it (`0.5`, `1,234.5`); what is no number, or a negative one, is none."""
+    """A duration as tools write it (`0.5`, `1,234.5`)."""
     try:
-        value = float((text or "0").replace(",", ""))
+        return took(float((text or "0").replace(",", "")))
     except ValueError:
         return 0.0
-    return value if isfinite(value) and value > 0 else 0.0
+
+
+def took(seconds: float) -> float:
+    """None, if they are negative or without end."""
+    return seconds if 0 < seconds < e.LONGEST else 0.0
 
 
 def count_of(text: str | None) -> int:

@@ -9,7 +9,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.wire.pytest_session import concluded_session, not_collected
-from proctor.wire.report import Lines, decode, text_of
+from proctor.wire.report import Lines, decode, text_of, took
 from proctor.wire.session import concluded
 
 
@@ -99,7 +99,7 @@ def _phase(line: _Line) -> e.Phase:
     return e.Phase(
         when,
         line.outcome,
-        line.duration,
+        took(line.duration),
         subtest=_subtest(line.context) if line.context is not None else None,
         wasxfail=line.wasxfail,
         longrepr=_text(longrepr),

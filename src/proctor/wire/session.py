@@ -50,7 +50,7 @@ class _SessionFacts(msgspec.Struct):
     deselected: tuple[str, ...] = ()
     selected: tuple[str, ...] = ()
     markers: dict[str, tuple[str, ...]] = {}
-    collection_ended: float = 0.0
+    collection_ended: e.Seconds = 0.0
     warnings: list[e.WarningRecorded] = []
     internal_error: _InternalError | None = None
     interrupted: e.Failure | None = None
@@ -60,7 +60,7 @@ class _SessionFacts(msgspec.Struct):
 
 class _TestFacts(msgspec.Struct, frozen=True):
     phases: tuple[e.Phase, ...] = ()
-    passed_in: tuple[float, float, float] | None = None
+    passed_in: tuple[e.Seconds, e.Seconds, e.Seconds] | None = None
     keywords: tuple[str, ...] = ()
 
 
@@ -260,9 +260,9 @@ def _said(phase: e.Phase) -> str:
         text = phase.failure.message
     else:
         text = phase.longrepr
-    if phase.subtest is not None:
-        return f"{phase.subtest}: {text}"
-    return text
+    if phase.subtest is None:
+        return text
+    return f"{phase.subtest}: {text}" if text else phase.subtest
 
 
 def _traceback(phases: tuple[e.Phase, ...], outcome: str) -> str | None:

@@ -91,7 +91,7 @@ class TapJReader(Lines):
                 f"line {self._number}: status {line.status!r} is none of {', '.join(_OUTCOMES)}"
             )
         self._found[line.status] += 1
-        seconds, self._clock = max(0.0, line.time - self._clock), max(line.time, self._clock)
+        seconds, self._clock = line.time - self._clock, max(line.time, self._clock)
         outcome = _OUTCOMES[line.status]
         raised = line.exception or _Exception()
         trace = raised.backtrace if isinstance(raised.backtrace, str) else "\n".join(raised.backtrace)
@@ -125,4 +125,4 @@ class TapJReader(Lines):
         elif self._planned != found + unlisted:
             self._gaps.append(f"{found} of {self._planned} tests were reported")
         seconds = self._final.time if self._final else 0.0
-        yield from self._ending(e.SessionFinished(None, found, duration=max(0.0, seconds)))
+        yield from self._ending(e.SessionFinished(None, found, duration=seconds))

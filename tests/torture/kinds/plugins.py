@@ -50,6 +50,15 @@ KINDS = [
     ),
     plain("its exit handler exits with 0", "passed", "import atexit; atexit.register(os._exit, 0)"),
     plain("its exit handler exits with 1", "incomplete", "import atexit; atexit.register(os._exit, 1)"),
+    *(
+        plain(
+            f"its plugin says that tests took {seconds}",
+            "passed",
+            "@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n"
+            f"    (yield).get_result().duration = {value}",
+        )
+        for seconds, value in (("forever", "1e308"), ("nothing known", "float('nan')"), ("a word", "'x'"))
+    ),
     plain(
         "its exit handler exits with the code for a wrong request",
         "incomplete",
