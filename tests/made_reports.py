@@ -57,6 +57,31 @@ def ctrf(*tests: dict[str, Any], **more: Any) -> bytes:
     ).encode()
 
 
+def tap_j(*lines: dict[str, Any], final: dict[str, Any] | None = None) -> bytes:
+    suite = {"type": "suite", "count": sum(line["type"] == "test" for line in lines)}
+    return objects(suite, *lines, {"type": "final", "time": 2.5, "counts": {}, **(final or {})})
+
+
+def jest(*files: dict[str, Any], **more: Any) -> bytes:
+    total = sum(len(file.get("assertionResults", ())) for file in files)
+    head = {"success": True, "numTotalTests": total, "startTime": 1000, "testResults": files}
+    return json.dumps(head | more).encode()
+
+
+def js(title: str, status: str = "passed", *failures: str, **more: Any) -> dict[str, Any]:
+    return {"title": title, "status": status, "failureMessages": failures, **more}
+
+
+def pytest_log(*lines: dict[str, Any], status: int | None = 0) -> bytes:
+    end = [] if status is None else [{"$report_type": "SessionFinish", "exitstatus": status}]
+    return objects({"$report_type": "SessionStart", "pytest_version": "9"}, *lines, *end)
+
+
+def phase(when: str, outcome: str = "passed", **more: Any) -> dict[str, Any]:
+    facts = {"nodeid": "t.py::a", "when": when, "outcome": outcome, "location": ["t.py", 2, "a"]}
+    return {"$report_type": "TestReport", "duration": 0.25, "keywords": {}, "sections": [], **facts, **more}
+
+
 def junit(*cases: str, suite: str = 'name="s"', inside: str = "") -> bytes:
     return f"<testsuites><testsuite {suite}>{''.join(cases)}{inside}</testsuite></testsuites>".encode()
 
@@ -313,9 +338,195 @@ MADE: dict[str, dict[str, bytes]] = {
         "suites in suites": junit(
             inside='<testsuite name="t" time="2"><testcase name="a"/></testsuite><testsuite name="u"/>'
         ),
+        "counts that do not add up": junit(
+            '<testcase name="a"><failure/></testcase><testcase name="b"/>',
+            suite='name="s" tests="4" failures="2" errors="1"',
+        ),
+        "counts of suites in suites": junit(
+            inside='<testsuite name="t" tests="2" failures="1"><testcase name="a"/><testcase name="b">'
+            "<error/></testcase></testsuite>"
+            '<testsuite name="u" tests="1"><testcase name="c"><failure/></testcase></testsuite>',
+            suite='name="s" tests="4" failures="2" errors="1"',
+        ),
+        "times of suites beside each other": b"".join(
+            (b"<testsuites>", b'<testsuite time="1.5"/>', b'<testsuite time="2"/>', b"</testsuites>")
+        ),
+        "the time of the whole": b'<testsuites time="9"><testsuite time="1.5"/></testsuites>',
+        "a suite that failed": junit("<failure/>", '<error message="no" type="E"/>', "<skipped/>"),
+        "a test that is told again": junit(
+            '<testcase name="a" time="1" file="f.py" line="3"><failure>first</failure>'
+            '<properties><property name="k"/><property value="v"/></properties></testcase>'
+            '<testcase name="a" time="2"><error>\n</error></testcase>',
+            suite='name="pytest"',
+        ),
+        "names of pytest": junit(
+            '<testcase classname="t" name="a"><skipped type="pytest.skip"/></testcase>'
+            '<testcase name=""/><testcase classname="c"/>',
+            '<testcase name="t"><error message="collection failure">E   no</error></testcase>',
+            suite='name="pytest tests" tests="9"',
+        ),
+        "a prefix of names": (b'<x:testsuite xmlns:x="u"><x:testcase name="a"/></x:testsuite>'),
         "not xml": b"<testsuites><testsuite></x>",
         "another root": b"<html/>",
         "cut": b"<testsuites><testsuite name='s'><testcase name='a'>",
+    },
+    "tap-j": {
+        "nothing": b"",
+        "no count": objects({"type": "suite"}, {"type": "test", "label": "a", "status": "pass"}),
+        "noise": b"warming up\n\n" + tap_j({"type": "note", "text": "a note"}),
+        "not json": objects({"type": "suite"}) + b"{once\n",
+        "a status that is none": tap_j({"type": "test", "label": "a", "status": "fine"}),
+        "all kinds": tap_j(
+            {"type": "case", "label": "A", "level": 0},
+            {"type": "test", "label": "a", "status": "pass", "time": 0.5, "file": "a.rb", "line": -1},
+            {"type": "case", "label": "B", "level": 1},
+            {"type": "test", "label": "b", "status": "todo", "time": 0.25, "stdout": "o", "stderr": "e"},
+            {"type": "case", "label": "C", "level": -1},
+            {"type": "test", "label": "c", "status": "error", "time": 1.5}
+            | {
+                "exception": {
+                    "message": "no",
+                    "class": "E",
+                    "file": "a.rb",
+                    "line": -3,
+                    "backtrace": ["x", "y"],
+                }
+            },
+            {
+                "type": "test",
+                "label": "c",
+                "status": "fail",
+                "exception": {"message": "no", "backtrace": "whole"},
+            },
+            {"type": "something new"},
+            final={"counts": {"omit": 0, "error": 1}},
+        ),
+        "omitted ones need not be listed": objects(
+            {"type": "suite", "count": 3},
+            {"type": "test", "label": "a", "status": "omit"},
+            {"type": "tally", "counts": {"omit": 3}},
+        ),
+        "counts that do not add up": tap_j(
+            {"type": "test", "label": "a", "status": "omit"}, final={"counts": {"omit": 0, "todo": 1}}
+        ),
+    },
+    "jest": {
+        "not json": b"once",
+        "nothing": jest(),
+        "all kinds": jest(
+            {"name": "/p/a.js", "endTime": 3500, "status": "failed"}
+            | {
+                "assertionResults": [
+                    js("a", location={"line": -1}, duration=250, ancestorTitles=["of", "this"]),
+                    js("b", "failed", "TypeError: no\n    at f (/p/lib.js:3:4)\n    at /p/a.js:7:1", "more"),
+                    js("c", "failed", "no\n    at x (/p/node_modules/y/z.js:1:2)\n    at file:///p/u.js:9:1"),
+                    js("d", "failed"),
+                    js("e", "failed", "Weird.Error: "),
+                    js("f", "todo"),
+                    js("g", "lost"),
+                    js("g", "pending"),
+                ]
+            },
+            success=False,
+        ),
+        "files that failed": jest(
+            {"name": "/p/a.js", "status": "failed", "message": "  ● suite\n\n   cannot find it\n"},
+            {"name": "/p/b.js", "status": "failed", "message": "● only a mark\n"},
+            {"name": "/p/c.js", "status": "failed", "assertionResults": [js("a"), js("b", "failed", "no")]},
+            numTotalTests=3,
+            numFailedTests=2,
+            wasInterrupted=True,
+        ),
+    },
+    "reportlog": {
+        "nothing": b"",
+        "noise": b"collecting\n\n" + pytest_log(),
+        "not json": pytest_log(status=None) + b"{once\n",
+        "no end": pytest_log(phase("setup"), status=None),
+        "files that cannot be collected, told by each worker": pytest_log(
+            *[{"$report_type": "CollectReport", "nodeid": "t.py", "outcome": "failed", "longrepr": "E  no"}]
+            * 2,
+            {"$report_type": "CollectReport", "nodeid": "u.py", "outcome": "passed"},
+            {
+                "$report_type": "CollectReport",
+                "nodeid": "v.py",
+                "outcome": "failed",
+                "longrepr": ["v.py", 1, "no"],
+            },
+            status=2,
+        ),
+        "attempts": pytest_log(
+            phase("setup"), phase("call", "rerun"), phase("setup"), phase("call"), phase("teardown")
+        ),
+        "output": pytest_log(
+            phase("setup", sections=[["Captured stdout setup", "s"]]),
+            phase("", sections=[["Captured stdout call", "o"], ["Captured stdout call", "p"]])
+            | {"user_properties": [["k", 1]]},
+            phase("teardown", location=["t.py", None, "a"], keywords={"a": 1, "": 1}),
+        ),
+        "a failure and what it says": pytest_log(
+            phase("setup"),
+            phase("call", "failed")
+            | {
+                "longrepr": {
+                    "reprcrash": {"path": "/p/t.py", "lineno": 4, "message": "no"},
+                    "reprtraceback": {
+                        "reprentries": [
+                            {
+                                "data": {
+                                    "lines": ["a", 1],
+                                    "reprfileloc": {"path": "t.py", "lineno": 3, "message": ""},
+                                }
+                            },
+                            {
+                                "data": {
+                                    "lines": None,
+                                    "reprfileloc": {"path": "t.py", "lineno": 4, "message": "E"},
+                                }
+                            },
+                            {"data": None},
+                            "entry",
+                        ]
+                    },
+                }
+            },
+            phase("teardown"),
+            status=1,
+        ),
+        "failures that say little": pytest_log(
+            phase("setup"),
+            phase("call", "failed", longrepr={"reprcrash": {"path": "t.py", "lineno": 4, "message": "no"}}),
+            phase("call", "failed")
+            | {"longrepr": {"reprcrash": {"path": "t", "lineno": 4, "message": "no"}}}
+            | {"longrepr": {"reprtraceback": {"reprentries": [{"data": {"reprfileloc": {"message": 7}}}]}}},
+            phase("call", "failed", longrepr={}),
+            phase("call", "skipped", longrepr=["t.py", 3, "Skipped: why"]),
+            phase("teardown", location=[]),
+            status=1,
+        ),
+        "subtests": pytest_log(
+            phase("setup"),
+            *(
+                phase("call", "failed") | {"$report_type": "SubTestReport", "_subtest.context": context}
+                for context in (
+                    {"msg": "m", "kwargs": {"n": 1}},
+                    {"kwargs": "odd"},
+                    {"msg": None, "kwargs": {}},
+                )
+            ),
+            phase("call"),
+            phase("teardown"),
+            status=1,
+        ),
+        "a warning": pytest_log(
+            {
+                "$report_type": "WarningMessage",
+                "category": "W",
+                "message": "m",
+                "filename": "t.py",
+                "lineno": 3,
+            }
+        ),
     },
     "failures": {
         "nothing": b"x\n",

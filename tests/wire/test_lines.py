@@ -38,7 +38,10 @@ def test_known_tests_that_a_dead_process_never_came_to_are_named():
 
     assert ended(events) == {"p::Test1": "passed", "p::Test2": "crash", "p::Test2/sub": "crash"}
     [selected] = [event for event in events if isinstance(event, e.TestsSelected)]
-    assert selected.tests == ("p::Test3",)
+    assert selected == e.TestsSelected(("p::Test3",), places={"p::Test3": e.Place("a_test.go", 3)})
+    [crash] = [event for event in events if isinstance(event, e.TestFinished) and event.test == "p::Test2"]
+    assert crash.failure is not None
+    assert crash.failure.place == crash.place == e.Place("a_test.go", 2)
 
 
 def test_a_part_of_a_test_is_where_its_test_is():
@@ -46,6 +49,14 @@ def test_a_part_of_a_test_is_where_its_test_is():
     places = {event.test: event.place for event in events if isinstance(event, e.TestStarted)}
 
     assert places["p::Test2/sub"] == e.Place("a_test.go", 2)
+
+
+def test_a_part_is_where_the_innermost_known_test_is():
+    known = tuple(KnownTest(name, "x.t", line) for line, name in enumerate(("a", "a/b"), 1))
+    events = told(*tap("1..2", "ok 1 - a/b/c/d", "ok 2 - a/x", known=known), 0)
+    places = [event.place for event in events if isinstance(event, e.TestFinished)]
+
+    assert places == [e.Place("x.t", 2), e.Place("x.t", 1)]
 
 
 def test_what_we_ended_did_not_crash():
@@ -119,9 +130,9 @@ def test_a_known_kind_of_test_is_told_with_it():
 def test_lines_of_output_one_after_the_other_are_one_piece():
     events = told(*tap("one", "two", "1..1", "three", "ok 1 - a", "four"), 0)
 
-    assert [event.text for event in events if isinstance(event, e.OutputReceived)] == [
-        "one\ntwo\n",
-        "three\nfour\n",
+    assert [event for event in events if isinstance(event, e.OutputReceived)] == [
+        e.OutputReceived("stdout", "one\ntwo\n"),
+        e.OutputReceived("stdout", "three\nfour\n"),
     ]
 
 
@@ -199,11 +210,9 @@ def test_a_report_that_broke_is_told_once():
     launch = Launch(("x",), "/project", "suite", Voice.LINES, reader="junit")
     reader = LineReader(launch)
 
-    (broken,) = reader.feed(b"<a></b>")
-    assert isinstance(broken, e.ChannelBroken)
+    assert reader.feed(b"<testsuites></b>") == [e.ChannelBroken("junit: line 1: mismatched tag")]
     assert reader.feed(b"<c/>") == reader.close(1, SO_FAR) == []
-    (unfinished,) = LineReader(launch).close(0, SO_FAR)
-    assert isinstance(unfinished, e.ChannelBroken)
+    assert LineReader(launch).close(0, SO_FAR) == [e.ChannelBroken("junit: line 1: no element found")]
 
 
 def test_a_list_of_tests_has_their_places_and_is_no_report_of_them():
@@ -221,6 +230,47 @@ def test_a_list_of_tests_has_their_places_and_is_no_report_of_them():
         e.TestsSelected(("p::BenchmarkX",)),
     ]
     assert not ended(events)
+
+
+def test_what_a_build_complains_of_is_seen_from_the_project():
+    at = {"file_name": "src/lib.rs", "line_start": 3, "is_primary": True}
+    about = {
+        "reason": "compiler-message",
+        "target": {"kind": ["lib"], "name": "a", "src_path": "/w/a/src/lib.rs"},
+    }
+    said = [
+        {**about, "message": {"level": level, "message": "no", "rendered": "no\n", "spans": [at]}}
+        for level in ("warning", "error")
+    ]
+    said[0]["message"]["rendered"] = "unused\n"
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in [*said, {"reason": "build-finished"}])
+    launch = Launch(("cargo",), "/w", "build", Voice.BUILD, reader="cargo-build", root="/w", base="/w/a")
+
+    events = told(LineReader(launch), data, 101)
+
+    assert e.WarningRecorded("", "no", "a/src/lib.rs", 3, "build") in events
+    assert e.CollectionFailed("a/src/lib.rs", e.Failure("", "no", e.Place("a/src/lib.rs", 3)), "no") in events
+
+
+def test_a_process_that_told_why_it_has_no_tests_is_not_asked_again():
+    launch = Launch(("go",), "/project", "go", Voice.LINES, reader="go-json")
+    output = {"Action": "output", "Package": "p", "Output": "a.go:3:4: undefined: x\n"}
+    said = [{"Action": "start", "Package": "p"}, output, {"Action": "fail", "Package": "p"}]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in said)
+
+    for cut_short in (b"", b'{"Action": "start", "Package": "q"}\n'):
+        events = told(LineReader(launch), data + cut_short, 1)
+        assert [event.file for event in events if isinstance(event, e.CollectionFailed)] == ["p"]
+
+
+def test_the_parts_of_a_failure_are_seen_from_the_project_too():
+    yaml = ("  ---", "  at:", "    file: /project/a.js", "    line: 7", "  stdout: said", "  ...")
+    events = told(*tap("1..1", "not ok 1 - a", *yaml), 1)
+    (finished,) = [event for event in events if isinstance(event, e.TestFinished)]
+    (phase,) = finished.phases
+
+    assert phase.failure == finished.failure == e.Failure("", "", e.Place("a.js", 7))
+    assert phase.stdout == "said"
 
 
 def test_a_build_has_what_it_made():

@@ -550,6 +550,21 @@ def test_the_format_of_a_report_is_recognised(name):
     assert detect(b"\xef\xbb\xbf\n" + REPORTS[name]) == expected
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_xml_is_recognised_in_wide_characters(encoding):
+    mark = "\ufeff".encode(encoding)
+
+    assert detect(mark + "<testsuites/>".encode(encoding)) == "junit"
+    assert detect(mark + "<html/>".encode(encoding)) is None
+
+
+def test_the_first_line_speaks_before_what_a_document_would_have():
+    lines = b'{"$report_type": "SessionStart"}\n{"exitcode": 0, "summary": {}}\n'
+
+    assert detect(lines) == "reportlog"
+    assert detect(b"".join(lines.splitlines(keepends=True)[::-1])) == "json-report"
+
+
 def test_noise_before_a_report_does_not_hide_it():
     assert detect(b"go: downloading\n" + REPORTS["go/fine.jsonl"]) == "go-json"
     assert detect(b"warming up\n" + REPORTS["perl/fine.tap"]) == "tap"

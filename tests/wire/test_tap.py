@@ -156,6 +156,15 @@ def test_the_place_of_a_failure_is_read_from_node_tap():
         (["a: ~", "b:"], {"a": "", "b": ""}),
         (['a: "unfinished'], {"a": '"unfinished'}),
         (["nonsense", "- 1", "a: x: y"], {"a": "x: y"}),
+        (["a: 1  ", "b:  ", "   x ", "", ""], {"a": "1", "b": "x "}),
+        (["a: |", "    x", "  y"], {"a": "x\ny"}),
+        (["a:", "    x", "  y"], {"a": "  x\ny"}),
+        (["a: |", "b: >-", ""], {"a": "", "b": ""}),
+        (
+            ["a: |", "", "  x", "", "b: '", "c: ''", "d: 'x", "e: x'"],
+            {"a": "\nx", "b": "'", "c": "", "d": "'x", "e": "x'"},
+        ),
+        (['a: "x" # no', 'b: "x"y"'], {"a": '"x" # no', "b": '"x"y"'}),
     ],
 )
 def test_the_yaml_of_test_tools_is_read(lines, expected):
@@ -169,3 +178,21 @@ def test_what_is_written_as_yaml_is_read_back(text):
     lines = diagnostics.write({"a": text, "b": 1.5})
 
     assert diagnostics.read("\n".join(lines)) == {"a": text, "b": "1.5"}
+
+
+@pytest.mark.parametrize(
+    "text, lines",
+    [
+        ("", []),
+        ("été", ['a: "été"']),
+        ("two\nlines", ["a: |", "  two", "  lines"]),
+        ("spaced \nlines ", ["a: |", "  spaced ", "  lines "]),
+        ("X\nX", ["a: |", "  X", "  X"]),
+        ("\ntwo\nlines", [r'a: "\ntwo\nlines"']),
+        ("two\nlines\n", [r'a: "two\nlines\n"']),
+        ("two\r\nlines", [r'a: "two\r\nlines"']),
+        (" two\nlines", [r'a: " two\nlines"']),
+    ],
+)
+def test_lines_are_a_block_where_every_reader_would_give_them_back(text, lines):
+    assert list(diagnostics.write({"a": text})) == lines

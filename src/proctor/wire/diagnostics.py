@@ -34,9 +34,13 @@ def read(text: str) -> dict[str, str]:
 
 def _dedented(lines: list[str], style: str) -> str:
     explicit = re.search("[0-9]", style)
-    depths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+    depths = [_depth(line) for line in lines if line.strip()]
     depth = int(explicit[0]) if explicit else min(depths[:1] if style else depths, default=0)
-    return "\n".join(line[depth:] for line in lines).rstrip("\n")
+    return "\n".join(line[min(depth, _depth(line)) :] for line in lines).rstrip("\n")
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _scalar(value: str) -> str:
