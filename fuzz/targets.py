@@ -76,7 +76,7 @@ def report(form: str, data: bytes) -> None:
     """However the bytes are cut: the same facts, each run judged, nothing green that was not."""
     size, data = _split(data)
     whole, pieces = _entries(form, data, len(data)), _entries(form, data, size)
-    assert [*map(_wordless, whole)] == [*map(_wordless, pieces)], (whole, pieces)
+    assert _comparable(whole) == _comparable(pieces), (whole, pieces)
     relay: Relay | None = None
     for entry in whole:
         if isinstance(entry.event, e.RunStarted):
@@ -138,15 +138,20 @@ def _entries(form: str, data: bytes, size: int) -> list[e.Entry]:
     return found
 
 
-def _wordless(entry: e.Entry) -> object:
-    """An XML parser names a fault by how far it could see."""
-    match entry.event:
-        case e.ChannelBroken():
-            return "broken"
-        case e.RunFinished() as finished:
-            return msgspec.structs.replace(finished, reason="")
-        case event:
-            return event
+def _comparable(entries: list[e.Entry]) -> list[object]:
+    """Output comes in the pieces that were read; an XML parser names a fault by how far it could see."""
+    found: list[object] = []
+    for entry in entries:
+        match entry.event, found[-1] if found else None:
+            case e.ChannelBroken(), _:
+                found.append("broken")
+            case e.RunFinished() as finished, _:
+                found.append(msgspec.structs.replace(finished, reason=""))
+            case e.OutputReceived() as more, e.OutputReceived() as said if more.stream == said.stream:
+                found[-1] = msgspec.structs.replace(said, text=said.text + more.text)
+            case event, _:
+                found.append(event)
+    return found
 
 
 def _check(result: Result) -> None:

@@ -18,6 +18,7 @@ from proctor.wire.report import COLLECTION_ERROR, Report, count_of, finished, mo
 MAX_DEPTH = 100
 MAX_TOKEN = 16 << 20  # bytes of one tag or comment
 MAX_PARTS = 100  # failures and properties of one test
+_BLANK = 4096  # characters of white space that are output after all
 
 OUTCOME = "proctor.outcome"  # the property that has the outcome where an element cannot say it
 COLLECTING = "collection failure"  # pytest's message for a file that it could not import
@@ -56,6 +57,21 @@ class _Complaint:
         return self._message or self.text.text().strip().partition("\n")[0]
 
 
+class _Printed:
+    """The output of a suite, told as it comes; what is only there to look well in the file is none."""
+
+    def __init__(self, stream: str) -> None:
+        self._stream, self._blank, self._begun = stream, "", False
+
+    def add(self, text: str) -> list[e.Event]:
+        text, self._blank = self._blank + text, ""
+        self._begun = self._begun or not text.isspace() or len(text) > _BLANK
+        if self._begun:
+            return [e.OutputReceived(self._stream, text)]
+        self._blank = text
+        return []
+
+
 class _Case:
     def __init__(self, attributes: dict[str, str]) -> None:
         self.attributes = attributes
@@ -90,7 +106,7 @@ class JunitReader(Report):
         self._suites: list[_Suite] = []
         self._case: _Case | None = None
         self._text: Excerpt | None = None  # of the element that is being read
-        self._stream = ""  # stdout or stderr, while that of a suite is being read
+        self._printed: _Printed | None = None  # while the output of a suite is being read
         self._held: e.TestFinished | None = None  # pytest may have more to say about it
         self._writer = ""  # the name of the outermost suite
         self._of_node = False  # the only one that says nothing there
@@ -127,6 +143,7 @@ class JunitReader(Report):
             self._parser.Parse(data, last)
         except expat.ExpatError as error:
             problem = self._fault(f"line {error.lineno}: {expat.ErrorString(error.code)}")
+            self._parser.buffer_text = False  # hands out what it holds
         except (
             LookupError,
             ValueError,
@@ -166,7 +183,7 @@ class JunitReader(Report):
             if parent == "testcase" and self._case is not None:
                 self._text = self._case.output[tag]
             elif self._case is None:
-                self._stream = "stdout" if tag == "system-out" else "stderr"
+                self._printed = _Printed("stdout" if tag == "system-out" else "stderr")
 
     def _finish(self, name: str) -> None:
         self._quiet = 0
@@ -176,14 +193,14 @@ class JunitReader(Report):
         elif tag == "testcase" and self._case is not None:
             self._close_case(self._case)
             self._case = None
-        self._text, self._stream = None, ""
+        self._text = self._printed = None
 
     def _characters(self, text: str) -> None:
         self._quiet = 0
         if self._text is not None:
             self._text.add(text)
-        elif self._stream and text.strip():
-            self._found.append(e.OutputReceived(self._stream, text))
+        elif self._printed is not None:
+            self._found += self._printed.add(text)
 
     def _entity(self, name: str, *facts: object) -> None:
         raise self._at(f"it declares the entity {name!r}; reports with entities are refused")
