@@ -17,11 +17,13 @@ from proctor_streams import (
     written,
 )
 
+from proctor import events as e
+from proctor.errors import StreamError
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
 from proctor.render.agent import agent_text
-from proctor.wire import jsonl
-from proctor.wire.stream_reader import is_stream
+from proctor.wire import jsonl, stream_reader
+from proctor.wire.stream_reader import StreamReader, is_stream
 
 STREAMS = Path(__file__).parent.parent / "data" / "streams"
 
@@ -205,11 +207,20 @@ def test_a_pass_needs_every_number_to_agree(lines, outcome, reason):
     assert reason in result.reason
 
 
-def test_a_full_log_is_found_out_by_itself_and_its_cut_is_incomplete():
+def a_log() -> list[bytes]:
     recorder = Recorder()
     relay = Relay(STARTED, [recorder])
     relay.close(1.0)
-    log = [jsonl.encode(entry, relay.result) for entry in recorder.entries]
+    return [jsonl.encode(entry, relay.result) for entry in recorder.entries]
+
+
+def entries(data: bytes) -> list[e.Entry]:
+    reader = StreamReader()
+    return reader.feed(data) + reader.close()
+
+
+def test_a_full_log_is_found_out_by_itself_and_its_cut_is_incomplete():
+    log = a_log()
 
     (whole,) = read(b"noise\n" + b"".join(log))
     (cut,) = read(b"".join(log[:-1]))
@@ -219,11 +230,42 @@ def test_a_full_log_is_found_out_by_itself_and_its_cut_is_incomplete():
     assert (cut.outcome, cut.reason) == (RunOutcome.INCOMPLETE, "the stream ends without its final line")
 
 
+def test_logs_and_streams_one_after_another_are_runs_each():
+    whole, stream = b"".join(a_log()), written(suite(1), case("a"), final(1))
+
+    outcomes = [result.outcome for result in read(whole + b"between\n" + whole + stream + whole)]
+    assert [outcome is RunOutcome.PASSED for outcome in outcomes] == [False, False, True, False]
+
+
+def test_a_log_without_its_head_is_read_but_no_rest_behind_its_end():
+    log = a_log()
+    tail = b'{"type":"note","seq":7,"at":1.0,"kind":"notice","extra":{"text":"late"}}\n'
+
+    assert len(entries(b"".join(log[1:]))) == len(log) - 1
+    assert entries(b"".join(log) + tail) == entries(b"".join(log))
+    assert len(entries(tail)) == 1
+
+
+def test_what_is_left_out_of_a_log_is_told_in_its_place():
+    log = a_log()
+    before, notice, after = entries(log[0] + b"noise\n" + log[1])
+
+    assert (notice.seq, notice.at) == (before.seq + 1, before.at)
+    assert isinstance(notice.event, e.Noticed) and notice.event.text.startswith("line 2 is left out")
+    assert after.seq == 1
+
+
+def test_a_line_has_an_end(monkeypatch):
+    monkeypatch.setattr(stream_reader, "MAX_LINE", 1 << 20)
+    reader = StreamReader()
+
+    assert reader.feed(b"\n" + b"x" * (1 << 20)) == []
+    with pytest.raises(StreamError, match="line 2 is longer than 1 MiB"):
+        reader.feed(b"x")
+
+
 def test_what_a_newer_full_log_adds_is_told():
-    recorder = Recorder()
-    relay = Relay(STARTED, [recorder])
-    relay.close(1.0)
-    log = [jsonl.encode(entry, relay.result) for entry in recorder.entries]
+    log = a_log()
 
     (result,) = read(b"".join([log[0], b'{"type":"hologram","seq":1,"at":0.5}\n', b"noise\n", *log[1:]]))
 

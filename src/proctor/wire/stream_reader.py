@@ -13,6 +13,7 @@ from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import RunOutcome
 from proctor.wire import jsonl
+from proctor.wire.report import MAX_LINE
 from proctor.wire.stream_fields import PLAIN, Fields, exited, failure_of, finished
 from proctor.wire.words import NOT_RUN, Object, has_zone
 
@@ -24,35 +25,48 @@ class StreamReader:
     """Bytes in pieces of any size; entries out. An entry with `RunStarted` begins a run."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._pieces: list[bytes] = []  # of the line that is not whole yet
+        self._size = 0
         self._number = 0
         self._reading: _Suite | _Log | None = None
         self._begun = False
 
     def feed(self, data: bytes) -> list[e.Entry]:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        return [entry for line in lines for entry in self._line(line)]
+        *ends, rest = data.split(b"\n")
+        found: list[e.Entry] = []
+        for end in ends:
+            self._hold(end)
+            found += self._line()
+        self._hold(rest)
+        return found
 
     def close(self) -> list[e.Entry]:
         """No more will come: what was held back, and a last line that was cut."""
-        found = self._line(self._rest) if self._rest else []
-        self._rest = b""
+        found = self._line() if self._size else []
         if isinstance(self._reading, _Suite):
             found += self._reading.told()
         self._reading = None
         return found
 
-    def _line(self, line: bytes) -> list[e.Entry]:
+    def _hold(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > MAX_LINE:
+            raise StreamError(f"line {self._number + 1} is longer than {MAX_LINE >> 20} MiB")
+
+    def _line(self) -> list[e.Entry]:
+        line = b"".join(self._pieces)
+        self._pieces, self._size = [], 0
         self._number += 1
         if not line.strip():
             return []
         reading = self._reading
         if isinstance(reading, _Log):
-            return self._leave_if_done(reading, reading.line(line, self._number))
+            return self._leave_if_done(reading.line(line, self._number))
         found = _object(line)
         if reading is None and found is not None and self._begins_log(found):
             log = self._reading = _Log()
-            return self._leave_if_done(log, log.line(line, self._number))
+            return self._leave_if_done(log.line(line, self._number))
         if found is not None and found.get("type") == "suite":
             noise = reading.told() if reading is not None else []
             suite = self._reading = _Suite(found, self._number)
@@ -60,7 +74,7 @@ class StreamReader:
             return noise + suite.begin()
         if reading is None:
             return []  # before a suite and after a final line, anything may stand
-        return self._leave_if_done(reading, reading.line(found, line, self._number))
+        return self._leave_if_done(reading.line(found, line, self._number))
 
     def _begins_log(self, found: Object) -> bool:
         """The first line of a full log, or any line of one that has lost its head."""
@@ -69,7 +83,7 @@ class StreamReader:
         self._begun = True
         return True
 
-    def _leave_if_done(self, reading: _Suite | _Log, entries: list[e.Entry]) -> list[e.Entry]:
+    def _leave_if_done(self, entries: list[e.Entry]) -> list[e.Entry]:
         if entries and isinstance(entries[-1].event, e.RunFinished):
             self._reading = None
         return entries
