@@ -19,7 +19,7 @@ COLLECT = "collect"
 CALL = "call"
 
 _HARNESS = (Outcome.CRASH, Outcome.TIMEOUT)
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_QUOTED = re.compile(r"\\.|'(?:[^'\\]++|\\.)*+'|\"(?:[^\"\\]++|\\.)*+\"")  # an escaped quote opens nothing
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _SHAPED = 2000  # characters of a line that make its shape
@@ -108,7 +108,11 @@ def _only_counts(phase: Phase) -> bool:
 def shape(message: str) -> str:
     """The first line of a message without its values: two failures of one kind have the same."""
     first = message.partition("\n")[0][:_SHAPED]
-    return _NUMBER.sub("#", _QUOTED.sub("'*'", first))
+    return _NUMBER.sub("#", _QUOTED.sub(_without_value, first))
+
+
+def _without_value(found: re.Match[str]) -> str:
+    return found[0] if found[0][0] == "\\" else "'*'"
 
 
 def _key(occurrence: Occurrence) -> tuple[str, str, str, Place | None, str]:

@@ -24,6 +24,7 @@ _FRAME = re.compile(r"\s*(?:=== (?:RUN|PAUSE|CONT|NAME) |--- (?:PASS|FAIL|SKIP|B
 _LOGGED = re.compile(r"\s+(\S+\.go):([0-9]{1,9}): (.*)")
 _PANIC = re.compile(r"^(?:panic|fatal error): (.+?)(?: \[recovered.*\])?$", re.M)
 _PANIC_AT = re.compile(r"^\t(\S+_test\.go):([0-9]{1,9})", re.M)
+_LONG = 1000  # characters of a message in which nobody finds two values
 _COMPARED = re.compile(r"(?:.*\bgot:? |.* = )(.+?)[,;] want:? (.+)")  # as Go's own style has it, in one line
 _MEASURED = re.compile(r"(?<![0-9.])([0-9]{1,15}(?:\.[0-9]{1,15})?) ns/op")
 _THROUGHPUT = re.compile(r"(?<![0-9.])([0-9]{1,15}(?:\.[0-9]{1,15})?) MB/s")
@@ -220,5 +221,6 @@ def _failure(test: _Test, output: str) -> e.Failure:
         return e.Failure("", errors.strip())
     lines = [found[3] if (found := _LOGGED.fullmatch(line)) else line for line in errors.splitlines()]
     message = "\n".join(lines).strip()
-    actual, expected = compared.groups() if (compared := _COMPARED.fullmatch(message)) else (None, None)
+    compared = _COMPARED.fullmatch(message) if len(message) < _LONG else None
+    actual, expected = compared.groups() if compared else (None, None)
     return e.Failure("", message, e.Place(logged[1], int(logged[2])), expected, actual)

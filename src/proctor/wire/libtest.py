@@ -37,6 +37,7 @@ _NOT_BUILT = re.compile(r"error: could not compile `(.+?)` ?(?:\((.+?)\))?.*")
 _PANIC = re.compile(r"thread '[^'\n]*'(?: \([0-9]+\))? panicked at ")
 _PANIC_AT = re.compile(r"(\S[^\n]*?):([0-9]{1,9}):[0-9]+:\n")
 _OLD_PANIC_AT = re.compile(r"', ([^\s'][^\n']*?):([0-9]{1,9}):[0-9]+")
+_PATH = 4096  # characters, with its line
 _NOT_AT = re.compile(r" at ([^\n]+?):([0-9]{1,9}):[0-9]+\Z")
 _RETURNED = "Error: "
 _AFTER = re.compile(r"\n(?:stack backtrace:|note: )")
@@ -237,7 +238,7 @@ def _failure(printed: str, message: str) -> tuple[int, e.Failure]:
         if at := _OLD_PANIC_AT.search(rest):
             return found.start(), _panic(message or rest[1 : at.start()], at)
     if message:  # that it did not panic
-        at = _NOT_AT.search(message)
+        at = _NOT_AT.search(message, len(message) - _PATH)
         return len(printed), e.Failure("", message, e.Place(at[1], int(at[2])) if at else None)
     start = 0 if printed.startswith(_RETURNED) else printed.rfind(f"\n{_RETURNED}") + 1
     lines = [line for line in printed[start:].splitlines() if line.strip()]

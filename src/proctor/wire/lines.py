@@ -17,7 +17,8 @@ from proctor.wire.formats import live_reader
 from proctor.wire.relabel import relabelled
 
 _COMPLAINED = 1 << 16  # characters beside the report that may explain why there are no tests
-_PLACE = re.compile(r"([^\s:]+)(?:: line | line |:)([0-9]{1,9})\b")  # as perl, shells and compilers write it
+# As perl, shells and compilers write it.
+_PLACE = re.compile(r"(?<![^\s:])([^\s:]++)(?:: line | line |:)([0-9]{1,9})\b")
 
 
 class LineReader:

@@ -25,13 +25,15 @@ _OUTCOMES = {
     "xpass": Outcome.XPASSED,
 }
 
-# While the tests run. An id ends where its brackets do: what is in them may look like anything.
-_ID = r"\S.*?::[^\[]*?(?:\[.*?\])?"
+# While the tests run. An id ends where its brackets do: what is in them may look like anything. Its file ends
+# at the first colons: a line may have very many.
+_FILE = r"(?>\S.*?::)"
+_ID = rf"{_FILE}[^\[]*?(?:\[.*?\])?"
 _WORD = rf"({'|'.join(_OUTCOMES)})(?: \((.*)\))?(?: +\[ *[0-9]+(?:%|/[0-9]+)\])?"
 _RESULT = re.compile(rf"({_ID}) {_WORD}")
 _LATE_RESULT = re.compile(_WORD)  # with -s or live logs, what the test wrote stands between id and word
 _WORKER_RESULT = re.compile(rf"\[(gw[0-9]+)\] (?:\[ *[0-9]+%\] )?({'|'.join(_OUTCOMES)}) ({_ID}) ?")
-_UNDER_WAY = re.compile(r"(\S.*?::[^\[\s]+(?:\[.*\](?= $)|\[.*?\])?) ")
+_UNDER_WAY = re.compile(rf"({_FILE}[^\[\s]++(?:\[.*\](?= $)|\[.*?\])?) ")
 _COLLECTED = re.compile(r"(?:collecting \.\.\. )?collected ([0-9]{1,9}) items?((?: / [0-9]{1,9} [a-z]+)*)")
 _SCHEDULED = re.compile(r"gw[0-9]+ \[([0-9]{1,9})\](?: / gw[0-9]+ \[[0-9]+\])*")
 
@@ -47,6 +49,7 @@ _COLLECTING = "ERROR collecting "
 # At any time.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ROOT = re.compile(r"rootdir: (.+?)(?:, (?:inifile|configfile|testpaths): .*)?")
+_ENDS = 1 << 14  # characters of a long line at either end that are looked at
 _INTERNAL = "INTERNALERROR> "
 
 # In an explanation.
@@ -80,7 +83,8 @@ class TextReader:
         self._tally: Counter[str] | None = None
 
     def feed(self, text: str) -> list[e.Event]:
-        *lines, self._rest = (self._rest + text).split("\n")
+        *lines, rest = (self._rest + text).split("\n")
+        self._rest = rest if len(rest) < 4 * _ENDS else rest[:_ENDS] + rest[-_ENDS:]
         return [event for line in lines for event in self._line(_plain(line))]
 
     def close(self) -> list[e.Event]:
