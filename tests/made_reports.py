@@ -464,6 +464,9 @@ MADE: dict[str, dict[str, bytes]] = {
             | {"user_properties": [["k", 1]]},
             phase("teardown", location=["t.py", None, "a"], keywords={"a": 1, "": 1}),
         ),
+        "a line that can be none": pytest_log(
+            *(phase(when, location=["t.py", 10**20, "a"]) for when in ("setup", "call", "teardown"))
+        ),
         "a failure and what it says": pytest_log(
             phase("setup"),
             phase("call", "failed")

@@ -15,6 +15,10 @@ LONGEST = 1e10  # seconds: what took longer, or was later, is a number and no ti
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=-LONGEST, lt=LONGEST)]
 
 
+MOST_LINES = 1_000_000_000
+Line: TypeAlias = Annotated[int, msgspec.Meta(gt=-MOST_LINES, lt=MOST_LINES)]
+
+
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Frozen, so it cannot be part of a cycle: the collector need not look at the many there are."""
 
@@ -23,7 +27,7 @@ class Place(Fact, frozen=True):
     """A line of a file; the file is relative to the project where it can be, the line counts from 1."""
 
     file: str
-    line: int = 0
+    line: Line = 0
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file
@@ -54,7 +58,7 @@ class CrashSite(Fact, frozen=True):
     """A place as pytest names it, in its own words: the path is not made relative."""
 
     path: str
-    lineno: int
+    lineno: Line
     message: str
 
 
@@ -100,7 +104,7 @@ class Child(Fact, frozen=True):
 
     id: str
     type: str
-    line: int | None = None
+    line: Line | None = None
     tested: bool = False  # has a line at all, even an unknown one: it is a test
 
 
@@ -212,7 +216,7 @@ class WarningRecorded(Fact, frozen=True):
     category: str
     message: str
     file: str
-    line: int
+    line: Line
     when: str = ""
     test: str = ""
 

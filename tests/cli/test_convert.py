@@ -12,6 +12,9 @@ import pytest
 from proctor_testing import GUARD, clean_environment, command, proctor, project_python
 from report_testing import FOREIGN, REPORTS
 
+from proctor.cli.convert import main
+from proctor.wire import formats
+
 TARGETS = ("json", "stream", "events", "junit", "ctrf", "tap")
 
 
@@ -153,6 +156,18 @@ def test_an_output_that_cannot_be_written_is_never_a_success(target):
 
     assert ran.code == 4
     assert ran.err == "proctor: /dev/full: No space left on device [usage]\n"
+
+
+def test_a_writer_that_fails_is_never_a_success(tmp_path, monkeypatch):
+    def fails(result):
+        yield b"half"
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(formats, "writer", lambda name: fails)
+    (tmp_path / "fine.tap").write_text("1..1\nok 1 - a\n")
+
+    with pytest.raises(ZeroDivisionError):
+        main([str(tmp_path / "fine.tap"), "--to", "junit", "-o", str(tmp_path / "out.xml")])
 
 
 def test_only_the_formats_in_use_are_imported():

@@ -61,7 +61,7 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
     while report.form == "auto":  # a wrong wish must not cost a file, so it is opened when that is known
         first += next(batches)
     results: list[Result] = []
-    faults: list[OSError] = []
+    faults: list[Exception] = []
     with _output(output) as file:
         replay = Replay(lambda: [_Kept(_writer(target, file), faults)], results.append)
         replay.take(first)
@@ -87,13 +87,13 @@ def _entries(report: AnyReport, source: IO[bytes]) -> Iterator[list[Entry]]:
 class _Kept:
     """A reader whose fault is kept: the file is all that is asked for."""
 
-    def __init__(self, sink: Sink, faults: list[OSError]) -> None:
+    def __init__(self, sink: Sink, faults: list[Exception]) -> None:
         self._sink, self._faults = sink, faults
 
     def handle(self, entry: Entry, so_far: Result) -> None:
         try:
             self._sink.handle(entry, so_far)
-        except OSError as error:
+        except Exception as error:
             self._faults.append(error)
             raise
 

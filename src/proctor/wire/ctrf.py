@@ -13,7 +13,16 @@ from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.result import Result
 from proctor.wire import tell
-from proctor.wire.report import COLLECTION_ERROR, Document, decode, finished, literal, plain, refined
+from proctor.wire.report import (
+    COLLECTION_ERROR,
+    Document,
+    decode,
+    finished,
+    literal,
+    place_of,
+    plain,
+    refined,
+)
 
 # 0.0: the version of CTRF's schema that we write.
 SPEC_VERSION = "0.0.0"
@@ -116,7 +125,7 @@ class CtrfReader(Document):
             test.duration / 1000,
             message=test.message or unclear or ("todo" if test.raw_status == "todo" else ""),
             traceback=test.trace or "",
-            place=e.Place(test.file_path, max(0, test.line or 0)) if test.file_path else None,
+            place=place_of(test.file_path, test.line or 0) if test.file_path else None,
             stdout=_joined(test.stdout),
             stderr=_joined(test.stderr),
             properties=properties,

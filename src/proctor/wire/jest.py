@@ -12,7 +12,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.wire.report import Document, decode, finished
+from proctor.wire.report import Document, decode, finished, place_of
 
 _OUTCOMES = {
     "passed": Outcome.PASSED,
@@ -98,7 +98,7 @@ class JestReader(Document):
 
     def _test(self, file: _File, test: _Test) -> e.TestFinished:
         name = self._names.unique(f"{file.name}::{' > '.join([*test.ancestor_titles, test.title])}")
-        place = e.Place(file.name, max(0, test.location.line) if test.location else 0)
+        place = place_of(file.name, test.location.line if test.location else 0)
         text = "\n".join(test.failure_messages or [])
         outcome, doubt = self._outcome(test)
         failure = _failure(text, file.name) if outcome is Outcome.FAILED else None

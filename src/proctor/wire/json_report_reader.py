@@ -11,7 +11,7 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.wire.pytest_session import concluded_session, not_collected
-from proctor.wire.report import Document, decode, took
+from proctor.wire.report import Document, decode, place_of, took
 from proctor.wire.session import concluded
 
 _SKIPPED = re.compile(r"\(.*, [0-9]+, ['\"](?:Skipped: )?(.*)['\"]\)", re.S)
@@ -127,7 +127,7 @@ def _finished(test: _Test, name: str) -> e.TestFinished:
     stages = (("setup", test.setup), ("call", test.call), ("teardown", test.teardown))
     phases = tuple(_phase(when, stage, test) for when, stage in stages if stage is not None)
     file = test.nodeid.partition("::")[0]
-    place = e.Place(file, test.lineno + 1) if test.lineno is not None else e.Place(file)
+    place = place_of(file, test.lineno + 1 if test.lineno is not None else 0)
     if phases:
         event = concluded(name, phases, place, test.keywords)
         if event.outcome is Outcome.ERROR and event.message is None:
@@ -144,7 +144,7 @@ def _phase(when: str, stage: _Stage, test: _Test) -> e.Phase:
     failure = None
     if stage.outcome == "failed" and stage.crash is not None:
         kind = stage.traceback[-1].message if stage.traceback else ""
-        place = e.Place(stage.crash.path, max(0, stage.crash.lineno))
+        place = place_of(stage.crash.path, stage.crash.lineno)
         failure = e.Failure(kind, stage.crash.message, place)
     return e.Phase(
         when,

@@ -279,6 +279,11 @@ def seconds_of(text: str | None) -> float:
         return 0.0
 
 
+def place_of(file: str, line: int) -> e.Place:
+    """Without a line that can be none."""
+    return e.Place(file, line) if 0 < line < e.MOST_LINES else e.Place(file)
+
+
 def took(seconds: float) -> float:
     """None, if they are negative or without end."""
     return seconds if 0 < seconds < e.LONGEST else 0.0

@@ -9,7 +9,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.wire.pytest_session import concluded_session, not_collected
-from proctor.wire.report import Lines, decode, text_of, took
+from proctor.wire.report import Lines, decode, place_of, text_of, took
 from proctor.wire.session import concluded
 
 
@@ -126,7 +126,7 @@ def _subtest(context: dict[str, Any]) -> str:
 def _place(line: _Line) -> e.Place | None:
     match line.location:
         case [str(file), int(number), *_]:
-            return e.Place(file, number + 1)
+            return place_of(file, number + 1)
         case [str(file), *_]:
             return e.Place(file)
     return None
@@ -145,7 +145,7 @@ def _failure(longrepr: Any, crash: e.CrashSite | None) -> e.Failure | None:
     entries = _entries(longrepr)
     where = entries[-1].get("reprfileloc") if entries else None
     kind = where.get("message") if isinstance(where, dict) else ""
-    return e.Failure(kind if isinstance(kind, str) else "", crash.message, e.Place(crash.path, crash.lineno))
+    return e.Failure(kind if isinstance(kind, str) else "", crash.message, place_of(crash.path, crash.lineno))
 
 
 def _entries(longrepr: Any) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.wire.report import Lines, decode, finished, text_of
+from proctor.wire.report import Lines, decode, finished, place_of, text_of
 
 _OUTCOMES = {
     "pass": Outcome.PASSED,
@@ -95,7 +95,7 @@ class TapJReader(Lines):
         outcome = _OUTCOMES[line.status]
         raised = line.exception or _Exception()
         trace = raised.backtrace if isinstance(raised.backtrace, str) else "\n".join(raised.backtrace)
-        at = e.Place(raised.file, max(0, raised.line)) if raised.file else None
+        at = place_of(raised.file, raised.line) if raised.file else None
         bad = outcome in (Outcome.FAILED, Outcome.ERROR)
         return finished(
             self._names.unique("::".join([*self._cases, line.label])),
@@ -103,7 +103,7 @@ class TapJReader(Lines):
             round(seconds, 9),
             message=raised.message or (line.status if line.status == "todo" else ""),
             traceback=trace,
-            place=e.Place(line.file, max(0, line.line)) if line.file else None,
+            place=place_of(line.file, line.line) if line.file else None,
             failure=e.Failure(raised.kind, raised.message, at) if bad else None,
             stdout=line.stdout,
             stderr=line.stderr,
