@@ -114,7 +114,7 @@ def session(data: bytes) -> None:
 
 
 def _publish(relay: Relay, events: Iterable[e.Event]) -> None:
-    """Whatever was told can be kept, and is still the same when it is read."""
+    """Whatever was told can be kept, and read again."""
     for event in events:
         relay.publish(event, 0.0)
         kept = jsonl.decode(jsonl.encode(e.Entry(0, 0.0, event), relay.result).rstrip(b"\n"))

@@ -13,9 +13,7 @@ from proctor.outcome import Outcome, RunOutcome
 
 LONGEST = 1e10  # seconds: what took longer, or was later, is a number and no time
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=-LONGEST, lt=LONGEST)]
-
-
-MOST_LINES = 1_000_000_000
+MOST_LINES = 1_000_000_000  # of a file
 Line: TypeAlias = Annotated[int, msgspec.Meta(gt=-MOST_LINES, lt=MOST_LINES)]
 
 
