@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from proctor import events as e
+from proctor.archive.store import new_run_id
 from proctor.errors import LaunchError, UsageError
 from proctor.launch import Artifact, Launch, Voice
 from proctor.listener import Listener
@@ -29,19 +30,12 @@ from proctor.runners.plan import Suite, Then, suites
 from proctor.running import Keeping, ResultLine, Running, Shelf
 from proctor.spec import RunSpec
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz012345"  # 32 of them: every byte is as good as any other
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
 
 
 class Answer(msgspec.Struct, frozen=True):
     result: Result
     directory: Path  # of the run's files; gone after the run if it is not kept
-
-
-def new_run_id() -> str:
-    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    letters = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(6))
-    return f"{now}-{letters}"
 
 
 def execute(
@@ -59,7 +53,7 @@ def execute(
     `finish` gets the answer while the run's files are still there, kept or not.
     """
     keeping = keeping or Keeping()
-    run_id = new_run_id()
+    run_id = new_run_id(datetime.now(UTC))
     since = time.monotonic()
     with Shelf(Path(spec.root), run_id, environ, keeping) as shelf:
         with ExitStack() as living:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proctor import events as e
 from proctor.archive import replay, store
@@ -32,6 +35,23 @@ def record(root: Path, number: int, *outcomes: tuple[str, Outcome], everything: 
     recording.finish(result)
     recording.close()
     return directory.path
+
+
+@given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)), st.integers(31, 2_000_000))
+def test_runs_sort_by_when_they_began_also_within_a_second(began, microseconds):
+    first, later = (store.new_run_id(when) for when in (began, began + timedelta(microseconds=microseconds)))
+
+    assert first < later
+    assert len(first) == len("20260101-000000-abcdef")
+
+
+def test_runs_that_begin_at_once_have_names_of_their_own(tmp_path):
+    now = datetime(2026, 1, 1)
+
+    assert len({store.new_run_id(now) for _ in range(20)}) > 1
+    directory = store.open_run(tmp_path, store.new_run_id(now), {})
+    assert directory is not None
+    assert list(store.list_runs(tmp_path, {})) == [directory.path]
 
 
 def test_a_run_is_kept_in_the_project_and_git_does_not_see_it(tmp_path):

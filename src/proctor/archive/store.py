@@ -7,10 +7,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from proctor.archive.inside import read_inside, remove
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 FOLDER = ".proctor"
 RUN_FILE, RESULT_FILE, OUTPUT_FILE, EVENTS_FILE, RESULTS_FILE = (
@@ -23,6 +27,7 @@ RUN_FILE, RESULT_FILE, OUTPUT_FILE, EVENTS_FILE, RESULTS_FILE = (
 FILES_FOLDER = "files"
 _LOCK = "lock"
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{6}\Z")  # nothing else in there is ours to remove
+_DIGITS = "012345abcdefghijklmnopqrstuvwxyz"  # 32 of them, in the order in which names sort
 _LOOKED_INTO = 20_000  # directories, when projects with runs are looked for
 _NO_PROJECTS = frozenset({"node_modules", "__pycache__", "site-packages"})
 _AT_ONCE = 5  # old runs removed by one new run, so that no run pays for all
@@ -122,6 +127,13 @@ def _kept_elsewhere(root: Path, environ: Mapping[str, str]) -> list[Path]:
         return []
     below = _escaped(root / "x")[:-1]
     return [Path(name.replace("%2F", "/").replace("%25", "%")) for name in names if name.startswith(below)]
+
+
+def new_run_id(now: datetime) -> str:
+    """The second, its 32768th part, and three characters of chance: names of runs sort by when they began."""
+    part = now.microsecond * len(_DIGITS) ** 3 // 1_000_000
+    numbers = (part >> 10, part >> 5, part, *os.urandom(3))
+    return now.strftime("%Y%m%d-%H%M%S-") + "".join(_DIGITS[number % len(_DIGITS)] for number in numbers)
 
 
 def open_run(
