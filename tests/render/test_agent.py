@@ -247,3 +247,13 @@ def test_equal_words_with_other_values_behind_them_are_not_merged():
 
     assert "[0] assert == fails at ['a']: 0 != 9" in text
     assert "[1] assert == fails at ['a']: 1 != 9" in text
+
+
+def test_an_explanation_that_names_twice_what_its_next_line_explains_does_not_double():
+    lines = [f"  + where <{n}> = <{n + 1}><{n + 1}>" for n in range(60)]
+    message = "\n".join(["AssertionError: assert False", "  + where False = <0>", *lines])
+
+    text = agent_text(run_of(failed("t.py::test_x", message)))
+
+    assert text.startswith("1 failed\nt.py::test_x assert False where False = <60><60><59><58>")
+    assert text.endswith("<2><1>\n")

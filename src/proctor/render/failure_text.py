@@ -104,7 +104,7 @@ def _assertion(failure: Failure, lines: list[str], wording: Wording) -> tuple[st
     if failure.difference and ("..." in first or len(first) > wording.width):
         head, *rest = (wording.clean(line) for line in failure.difference)
         return f"assert == fails{' ' if head.startswith('at ') else ': '}{head}", rest
-    wheres = [_WHERE.sub("", line).strip() for line in lines[1:] if _WHERE.match(line)]
+    wheres = [line[found.end() :].strip() for line in lines[1:] if (found := _WHERE.match(line))]
     if _BARE.fullmatch(first) and wheres:
         return f"{first} where {_joined(wheres)}", []
     if "..." in first:
@@ -113,12 +113,15 @@ def _assertion(failure: Failure, lines: list[str], wording: Wording) -> tuple[st
 
 
 def _joined(wheres: list[str]) -> str:
-    """`False = <method startswith>('x')` and `<method startswith> = 'abc'.startswith` say one thing."""
+    """`False = <method startswith>('x')` and `<method startswith> = 'abc'.startswith` say one thing.
+
+    Each is put in once: a text that names twice what its next line explains would double with each.
+    """
     told = wheres[0]
     for where in wheres[1:]:
         name, equals, value = where.partition(" = ")
         if equals and name.startswith("<") and name in told:
-            told = told.replace(name, value)
+            told = told.replace(name, value, 1)
     return told
 
 

@@ -7,10 +7,12 @@ import json
 from time import process_time
 
 import pytest
+from render_testing import failed, run_of
 
 from proctor import events as e
 from proctor.fold import begin
 from proctor.launch import Launch, Voice
+from proctor.render.agent import agent_text
 from proctor.wire.lines import LineReader
 from proctor.wire.pytest_text import TextReader
 
@@ -74,3 +76,10 @@ def test_a_line_of_a_test_in_rust():
 
     assert failed.failure is not None
     assert failed.failure.place is None
+
+
+@pytest.mark.parametrize("line", filled(" ", "\t ", "a "))
+def test_a_line_of_an_explanation(line):
+    message = f"AssertionError: assert False\n  + where False = f({line})"
+
+    assert "::test_x assert False where False = f(" in agent_text(run_of(failed("t.py::test_x", message)))
