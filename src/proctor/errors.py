@@ -46,6 +46,15 @@ class ChannelError(ProctorError):
     exit_code = 2
 
 
+class OutputError(ProctorError):
+    """What proctor has to say could not be written, or not whole."""
+
+    slug = "output"
+
+    def __init__(self, where: str, error: OSError) -> None:
+        super().__init__(f"{where} could not be written: {error.strerror}")
+
+
 class StreamError(ProctorError):
     """Bytes that should be a stream of ours are not."""
 

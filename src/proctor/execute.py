@@ -24,7 +24,7 @@ from proctor.process.deadline import Ending
 from proctor.process.stop import Stop
 from proctor.process.supervise import Chunk, Supervised
 from proctor.process.watch import Watch
-from proctor.relay import Sink
+from proctor.relay import Fault, Sink
 from proctor.result import Result
 from proctor.runners.plan import Suite, Then, suites
 from proctor.running import Keeping, ResultLine, Running, Shelf
@@ -36,6 +36,7 @@ TICK = 0.2  # seconds between two looks at the clock while nothing happens
 class Answer(msgspec.Struct, frozen=True):
     result: Result
     directory: Path  # of the run's files; gone after the run if it is not kept
+    faults: Sequence[Fault] = ()  # readers that could not go on
 
 
 def execute(
@@ -72,7 +73,7 @@ def execute(
             crew.perform(begun)
         result = run.close()
         shelf.finish(result)
-        answer = Answer(result, shelf.files)
+        answer = Answer(result, shelf.files, run.faults)
         if finish is not None:
             finish(answer)
         return answer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from proctor.events import Entry, Event, Noticed, RunStarted, TestFinished
 from proctor.fold import begin, closing_events, fold, fold_parts, suite_closing_events
@@ -29,9 +29,13 @@ class PartsSink(Sink, Protocol):
         ...
 
 
+Fault: TypeAlias = tuple[Sink, Exception]  # a reader, and why it stopped
+
+
 class Relay:
-    def __init__(self, started: RunStarted, sinks: Iterable[Sink]) -> None:
+    def __init__(self, started: RunStarted, sinks: Iterable[Sink], faults: list[Fault] | None = None) -> None:
         self.result = begin(started)
+        self.faults: list[Fault] = [] if faults is None else faults
         self._sinks = list(sinks)
         self._seq = 0
         self.publish(started, 0.0)
@@ -88,4 +92,5 @@ class Relay:
 
     def _drop(self, sink: Sink, error: Exception, at: float) -> None:
         self._sinks = [other for other in self._sinks if other is not sink]
+        self.faults.append((sink, error))
         self.publish(Noticed(f"{type(sink).__name__} stopped: {type(error).__name__}: {error}"), at)

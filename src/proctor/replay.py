@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from proctor import events as e
 from proctor.fold import closing_events
 from proctor.outcome import RunOutcome
-from proctor.relay import Relay, Sink
+from proctor.relay import Fault, Relay, Sink
 from proctor.result import Result
 
 _UNKNOWN = e.RunStarted("", "", (), "", "", "")
@@ -21,6 +21,7 @@ class Replay:
         self._relay: Relay | None = None
         self._at = 0.0
         self.gaps: list[str] = []  # why runs were cut short
+        self.faults: list[Fault] = []
 
     def take(self, entries: Iterable[e.Entry]) -> None:
         for entry in entries:
@@ -35,6 +36,11 @@ class Replay:
         """No run is open."""
         return self._relay is None
 
+    def check(self) -> None:
+        """Raise what made a reader stop: for who tells a run again, being read is all there is to it."""
+        for _, error in self.faults:
+            raise error
+
     def close(self) -> None:
         """No more will come: a run without an end is incomplete, whatever it looked like."""
         if self._relay is not None:
@@ -45,10 +51,10 @@ class Replay:
         if isinstance(event, e.RunStarted):
             if self._relay is not None:
                 self._cut(self._relay, "another suite begins before the final line of this one")
-            self._relay = Relay(event, self._readers())
+            self._relay = Relay(event, self._readers(), self.faults)
             return
         if self._relay is None:
-            self._relay = Relay(_UNKNOWN, self._readers())
+            self._relay = Relay(_UNKNOWN, self._readers(), self.faults)
         self._relay.publish(event, at)
         if isinstance(event, e.RunFinished):
             self._end(self._relay)

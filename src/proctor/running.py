@@ -17,7 +17,7 @@ from proctor.archive.recording import OUTPUT_LIMIT, Recording
 from proctor.errors import LaunchError
 from proctor.outcome import RunOutcome
 from proctor.process.attachments import FileStore
-from proctor.relay import Relay, Sink
+from proctor.relay import Fault, Relay, Sink
 from proctor.result import Result
 from proctor.wire.reported import Labels
 
@@ -188,6 +188,11 @@ class Running:
     def result(self) -> Result:
         """So far."""
         return self._relay.result
+
+    @property
+    def faults(self) -> list[Fault]:
+        """Readers that could not go on."""
+        return self._relay.faults
 
     @property
     def stopped(self) -> bool:

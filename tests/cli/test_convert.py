@@ -154,8 +154,8 @@ def test_a_wrong_request_leaves_the_output_alone(tmp_path):
 def test_an_output_that_cannot_be_written_is_never_a_success(target):
     ran = convert("go/all.jsonl", target, "-o", "/dev/full")
 
-    assert ran.code == 4
-    assert ran.err == "proctor: /dev/full: No space left on device [usage]\n"
+    assert ran.code == 3
+    assert ran.err == "proctor: /dev/full could not be written: No space left on device [output]\n"
 
 
 def test_a_writer_that_fails_is_never_a_success(tmp_path, monkeypatch):

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 from typing import IO
 
-from proctor.cli import readers
+from proctor.cli import readers, stdout
 from proctor.cli.parser import Parser
 from proctor.cli.readers import AtTheEnd, Events, Stream
-from proctor.errors import UsageError
+from proctor.errors import OutputError, UsageError
 from proctor.events import Entry
 from proctor.relay import Sink
 from proctor.replay import Replay
@@ -35,6 +35,8 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
+        if stdout.is_full(error):
+            raise OutputError(parsed.output or "stdout", error) from None
         raise UsageError(f"{error.filename or parsed.output or 'stdout'}: {error.strerror}") from None
 
 
@@ -61,15 +63,13 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
     while report.form == "auto":  # a wrong wish must not cost a file, so it is opened when that is known
         first += next(batches)
     results: list[Result] = []
-    faults: list[Exception] = []
     with _output(output) as file:
-        replay = Replay(lambda: [_Kept(_writer(target, file), faults)], results.append)
+        replay = Replay(lambda: [_writer(target, file)], results.append)
         replay.take(first)
         for batch in batches:
             replay.take(batch)
         replay.close()
-        if faults:
-            raise faults[0]
+        replay.check()
     if len(results) > 1 and target in _SINGLE:
         raise UsageError(f"{name} has {len(results)} runs, and {target} holds one; stream or events would do")
     gap = "; ".join([*replay.gaps, *([report.gap] if report.gap else [])])
@@ -82,23 +82,6 @@ def _entries(report: AnyReport, source: IO[bytes]) -> Iterator[list[Entry]]:
     while piece := source.read(_PIECE):
         yield report.feed(piece)
     yield report.close()
-
-
-class _Kept:
-    """A reader whose fault is kept: the file is all that is asked for."""
-
-    def __init__(self, sink: Sink, faults: list[Exception]) -> None:
-        self._sink, self._faults = sink, faults
-
-    def handle(self, entry: Entry, so_far: Result) -> None:
-        try:
-            self._sink.handle(entry, so_far)
-        except Exception as error:
-            self._faults.append(error)
-            raise
-
-    def tick(self, now: float, so_far: Result) -> None:
-        """There is nobody who waits for a line."""
 
 
 def _writer(target: str, file: IO[bytes]) -> Sink:

@@ -41,7 +41,18 @@ def entry() -> NoReturn:
 
 
 def main(argv: list[str] | None = None) -> int:
-    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        code = _call(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("proctor: interrupted", file=sys.stderr)
+        return 2
+    except Exception as error:  # noqa: BLE001  where a verb ends
+        return _explained(error)
+
+
+def _call(arguments: list[str]) -> int:
     verb = arguments[0] if arguments else "--help"
     if verb in ("-h", "--help"):
         print(_help())
@@ -52,41 +63,31 @@ def main(argv: list[str] | None = None) -> int:
     if verb not in VERBS:
         print(f"proctor: no verb {verb!r}; known: {', '.join(VERBS)} [usage]", file=sys.stderr)
         return 4
-    return _call(verb, arguments[1:])
-
-
-def _call(verb: str, arguments: list[str]) -> int:
     from importlib import import_module
 
-    from proctor.errors import ProctorError
+    code: int = import_module(f"proctor.cli.{verb}").main(arguments[1:])
+    return code
 
-    try:
-        exit_code: int = import_module(f"proctor.cli.{verb}").main(arguments)
-        sys.stdout.flush()
-        return exit_code
-    except ProctorError as error:
+
+def _explained(error: Exception) -> int:
+    """The exit code of an error, which is told in a line unless nobody is left to read it."""
+    from proctor.cli import stdout
+    from proctor.errors import OutputError, ProctorError
+
+    if isinstance(error, BrokenPipeError):
+        stdout.forget()
+        return 2
+    if isinstance(error, OSError) and stdout.is_full(error):
+        stdout.forget()
+        error = OutputError("stdout", error)
+    if isinstance(error, ProctorError):
         print(f"proctor: {error} [{error.slug}]", file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:
-        _forget_stdout()
-        return 2
-    except KeyboardInterrupt:
-        print("proctor: interrupted", file=sys.stderr)
-        return 2
-    except Exception as error:  # noqa: BLE001  where a verb ends: whatever it is, it is ours
-        import traceback
+    import traceback
 
-        traceback.print_exc()
-        print(
-            f"proctor: this is a fault of proctor: {type(error).__name__}: {error} [internal]",
-            file=sys.stderr,
-        )
-        return 3
-
-
-def _forget_stdout() -> None:
-    """Whoever read us has gone; Python must not complain about it once more at its exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    traceback.print_exc()
+    print(f"proctor: this is a fault of proctor: {type(error).__name__}: {error} [internal]", file=sys.stderr)
+    return 3
 
 
 def _help() -> str:

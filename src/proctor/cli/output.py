@@ -3,62 +3,78 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from typing import IO, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import IO, NamedTuple, TypeVar
 
 from proctor.agent_mode import agent_mode
 from proctor.archive.recording import loader, whole_output
+from proctor.cli import stdout
 from proctor.cli.readers import Events, Stream, on_terminal, speaker, text_reader, wants_colours
 from proctor.cli.telling import Telling
-from proctor.errors import UsageError
+from proctor.errors import OutputError, UsageError
 from proctor.execute import Answer
 from proctor.relay import Sink
 from proctor.result import Result
 from proctor.wire import document
 
 FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github", "junit", "ctrf", "tap")
+_STDOUT = "stdout"
+_Given = TypeVar("_Given")
 _TEXTS = ("human", "agent")  # something may follow them; the others are read to their last byte
 
 
 class Outputs:
-    """All that was asked for: what follows the run live, and what is written when it is over."""
+    """All that was asked for: what follows the run live, and what is written when it is over.
+
+    One that cannot be written costs neither the run nor the others.
+    """
 
     def __init__(self, environ: Mapping[str, str], telling: Telling) -> None:
         self._environ, self._telling = environ, telling
-        self.sinks: list[Sink] = []
+        self._live: list[tuple[str, Sink]] = []
         self.result_lines: list[Callable[[bytes], None]] = []
         self._last: list[Callable[[Answer], None]] = []
-        self._close: list[Callable[[], None]] = []
+        self._close: list[tuple[str, Callable[[], None]]] = []
+        self._faults: dict[str, Exception] = {}
 
-    def add(self, form: str, file: IO[bytes]) -> None:
+    @property
+    def sinks(self) -> list[Sink]:
+        return [sink for _, sink in self._live]
+
+    def add(self, name: str, form: str, file: IO[bytes]) -> None:
         if form == "events":
-            self.sinks.append(Events(file))
+            self._live.append((name, Events(file)))
         elif form == "stream":
             from proctor.wire.stream import StrictStream
 
-            self.sinks.append(Stream(file, StrictStream()))
+            self._live.append((name, Stream(file, StrictStream())))
         elif form == "github":
-            self.sinks.append(text_reader(form, speaker(file), self._environ))
+            self._live.append((name, text_reader(form, speaker(file), self._environ)))
         elif form == "results":
-            self.result_lines.append(lambda line: _line(file, line))
-        elif form == "json":
-            self._last.append(lambda answer: _document(answer, file))
-        elif form in ("junit", "ctrf", "tap"):
+            self.result_lines.append(self._kept(name, lambda line: _write(file, [line])))
+        else:
+            self._last.append(self._kept(name, self._writer(form, file)))
+
+    def _writer(self, form: str, file: IO[bytes]) -> Callable[[Answer], None]:
+        """Of a form that is written when the run is over."""
+        if form == "json":
+            return lambda answer: _write(file, _document(answer))
+        if form in ("junit", "ctrf", "tap"):
             from proctor.wire import formats
 
             write = formats.writer(form)
-            self._last.append(lambda answer: file.writelines(write(answer.result)))
-        elif form == "agent":
-            self._last.append(lambda answer: speaker(file)(self._telling.text(answer.result)))
-        else:
-            from proctor.render.human import report_text
+            return lambda answer: _write(file, write(answer.result))
+        if form == "agent":
+            return lambda answer: speaker(file)(self._telling.text(answer.result))
+        from proctor.render.human import report_text
 
-            self._last.append(lambda answer: speaker(file)(report_text(answer.result)))
+        return lambda answer: speaker(file)(report_text(answer.result))
 
     def add_file(self, form: str, path: str) -> None:
         file = open(path, "wb")  # noqa: SIM115  open until the run is over
-        self.add(form, file)
-        self._close.append(file.close)
+        name = f"-o {form}={path}"
+        self.add(name, form, file)
+        self._close.append((name, file.close))
 
     def add_terminal(self) -> None:
         """A person's view: live on a terminal, plain lines elsewhere."""
@@ -68,23 +84,57 @@ class Outputs:
             from proctor.render.live import LiveTerminal
 
             live = LiveTerminal(Console())
-            self.sinks.append(live)
-            self._close.append(live.close)
+            self._live.append((_STDOUT, live))
+            self._close.append((_STDOUT, live.close))
         else:
             say = speaker(sys.stdout.buffer, wants_colours(self._environ))
-            self.sinks.append(text_reader("human", say, self._environ))
+            self._live.append((_STDOUT, text_reader("human", say, self._environ)))
 
     def add_failure_index(self, summary: Summary) -> None:
         """The last thing on stdout."""
-        self._last.append(lambda answer: _failure_index(answer.result, summary))
+        self._last.append(self._kept(_STDOUT, lambda answer: _failure_index(answer.result, summary)))
+
+    def _kept(self, name: str, write: Callable[[_Given], None]) -> Callable[[_Given], None]:
+        """The same, until it fails: what comes after a gap is of no use."""
+
+        def written(given: _Given) -> None:
+            if name not in self._faults:
+                try:
+                    write(given)
+                except Exception as error:  # noqa: BLE001  told when the run is over
+                    self._faults[name] = error
+
+        return written
 
     def finish(self, answer: Answer) -> None:
+        names = {id(sink): name for name, sink in self._live}
+        for sink, error in answer.faults:
+            if id(sink) in names:
+                self._faults[names[id(sink)]] = error
         for write in self._last:
             write(answer)
 
     def close(self) -> None:
-        for close in self._close:
-            close()
+        for name, close in self._close:
+            try:
+                close()
+            except Exception as error:  # noqa: BLE001
+                self._faults.setdefault(name, error)
+
+    def conclude(self, exit_code: int) -> int:
+        """The run's exit code, unless that is 0 and a report that was asked for is not there."""
+        lost = 0
+        if _STDOUT in self._faults:
+            stdout.forget()
+        for name, error in self._faults.items():
+            if name == _STDOUT and isinstance(error, BrokenPipeError):
+                continue  # whoever read it had enough
+            if not isinstance(error, OSError):
+                raise error
+            fault = OutputError(name, error)
+            print(f"proctor: {fault} [{fault.slug}]", file=sys.stderr)
+            lost = fault.exit_code
+        return exit_code or lost
 
 
 class Summary(NamedTuple):
@@ -113,7 +163,7 @@ def build(
     if form == "human":
         outputs.add_terminal()
     else:
-        outputs.add(form, sys.stdout.buffer)
+        outputs.add(_STDOUT, form, sys.stdout.buffer)
     if summary.asked == "on" or (form == "human" and _agent_reads(summary, environ)):
         outputs.add_failure_index(summary)  # the text for agents has such lines already
     return outputs
@@ -130,8 +180,8 @@ def chosen(form: str, environ: Mapping[str, str]) -> str:
     return "agent" if agent_mode(environ, sys.stdout.isatty()).on else "human"
 
 
-def _line(file: IO[bytes], line: bytes) -> None:
-    file.write(line)
+def _write(file: IO[bytes], chunks: Iterable[bytes]) -> None:
+    file.writelines(chunks)
     file.flush()
 
 
@@ -148,8 +198,6 @@ def _failure_index(result: Result, summary: Summary) -> None:
     speaker(sys.stdout.buffer)(text)
 
 
-def _document(answer: Answer, file: IO[bytes]) -> None:
+def _document(answer: Answer) -> Iterator[bytes]:
     directory = answer.directory
-    for chunk in document.chunks(answer.result, loader(directory), whole_output(directory, answer.result)):
-        file.write(chunk)
-    file.flush()
+    return document.chunks(answer.result, loader(directory), whole_output(directory, answer.result))

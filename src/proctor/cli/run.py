@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
             )
     finally:
         outputs.close()
-    return answer.result.exit_code
+    return outputs.conclude(answer.result.exit_code)
 
 
 def _parser() -> options.Parser:

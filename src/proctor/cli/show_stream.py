@@ -129,8 +129,10 @@ def show(
             replay.take(entries)
             if not piece or not plain:
                 replay.tick(clock.now())
+            replay.check()
         replay.take(reader.close())
         replay.close()
+        replay.check()
         if indexed:
             from proctor.render.failure_index import failure_index
 

@@ -1,0 +1,141 @@
+"""An output that cannot be written costs neither the run nor the other outputs, and is never a success."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from proctor_testing import GUARD, Ran, clean_environment, command, project_python, run_suite, write_project
+from render_testing import passed, run_of
+
+from proctor.cli.output import FORMATS, Outputs
+from proctor.cli.telling import Telling
+from proctor.execute import Answer
+from proctor.outcome import RunOutcome
+from proctor.wire import formats
+
+FULL = Path("/dev/full")
+NO_ROOM = "could not be written: No space left on device [output]\n"
+
+pytestmark = pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+
+
+@pytest.fixture
+def root(tmp_path):
+    reports = "def test_x(proctor_report): proctor_report(status='pass', name='y')\n"
+    return write_project(tmp_path, {"test_a.py": reports})
+
+
+def into(file: int | Path, root: Path, *arguments: str) -> Ran:
+    """stdout goes there."""
+    with open(file, "wb") as stdout:
+        done = subprocess.run(
+            command(*arguments),
+            cwd=root,
+            env=clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=GUARD,
+            check=False,
+        )
+    return Ran(done.returncode, "", done.stderr.decode())
+
+
+def unread() -> int:
+    """A pipe whose reader has gone."""
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+@pytest.mark.parametrize("form", FORMATS[1:])
+def test_a_file_that_cannot_be_written_costs_nothing_else(root, form):
+    ran = run_suite(root, "--format", "agent", "-o", f"{form}={FULL}", "-o", "json=whole.json")
+
+    assert ran.out.startswith("2 passed")
+    assert ran.err == f"proctor: -o {form}={FULL} {NO_ROOM}"
+    assert ran.code == 3
+    assert json.loads((root / "whole.json").read_text())["outcome"] == "passed"
+
+
+@pytest.mark.parametrize("form", FORMATS[1:])
+def test_a_full_stdout_is_no_success_and_a_reader_who_left_is_no_failure(root, form):
+    chosen = ("run", "--python", project_python(), "--format", form)
+
+    assert into(FULL, root, *chosen) == Ran(3, "", f"proctor: stdout {NO_ROOM}")
+    assert into(unread(), root, *chosen) == Ran(0, "", "")
+
+
+def test_a_run_that_failed_stays_one(tmp_path):
+    write_project(tmp_path, {"test_a.py": "def test_x(): assert 0\n"})
+
+    ran = run_suite(tmp_path, "-o", f"junit={FULL}")
+
+    assert ran.code == 1
+    assert ran.err == f"proctor: -o junit={FULL} {NO_ROOM}"
+    for form in FORMATS[1:]:
+        ran = into(FULL, tmp_path, "run", "--python", project_python(), "--format", form)
+        assert ran == Ran(1, "", f"proctor: stdout {NO_ROOM}")
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "--help",
+        "runs",
+        "doctor",
+        "discover",
+        "show",
+        "show --format json",
+        "show last --test test_a.py::test_x",
+        "show log --format stream",
+        "show log --format human",
+        "convert log --to junit",
+    ],
+)
+def test_every_verb_says_so(root, verb):
+    run_suite(root, "-o", "events=log")
+
+    assert into(FULL, root, *verb.split()) == Ran(3, "", f"proctor: stdout {NO_ROOM}")
+
+
+def test_following_ends_with_its_reader(root):
+    run_suite(root, "-o", "events=log")
+    grows, write = os.pipe()
+    with open(grows, "rb") as stdin, open(write, "wb", buffering=0) as log, open(unread(), "wb") as stdout:
+        log.write((root / "log").read_bytes().splitlines(keepends=True)[0])
+        shown = subprocess.run(
+            command("show", "-", "--follow", "--format", "events"),
+            cwd=root,
+            env=clean_environment(),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=GUARD,
+            check=False,
+        )
+
+    assert (shown.returncode, shown.stderr) == (2, b"")
+
+
+def test_a_writer_that_fails_costs_no_other(tmp_path, monkeypatch):
+    def fails(result):
+        yield b"half"
+        raise ZeroDivisionError
+
+    outputs = Outputs({}, Telling())
+    with monkeypatch.context() as patched:
+        patched.setattr(formats, "writer", lambda name: fails)
+        outputs.add_file("junit", str(tmp_path / "half"))
+    outputs.add_file("tap", str(tmp_path / "whole"))
+
+    outputs.finish(Answer(run_of(*passed("a"), outcome=RunOutcome.PASSED), tmp_path))
+    outputs.close()
+
+    assert "ok 1 - a" in (tmp_path / "whole").read_text()
+    with pytest.raises(ZeroDivisionError):
+        outputs.conclude(0)
