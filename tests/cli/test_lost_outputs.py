@@ -8,7 +8,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from proctor_testing import GUARD, Ran, clean_environment, command, project_python, run_suite, write_project
+from proctor_testing import (
+    GUARD,
+    Ran,
+    clean_environment,
+    command,
+    proctor,
+    project_python,
+    run_suite,
+    write_project,
+)
 from render_testing import passed, run_of
 
 from proctor.cli.output import FORMATS, Outputs
@@ -80,6 +89,20 @@ def test_a_run_that_failed_stays_one(tmp_path):
     for form in FORMATS[1:]:
         ran = into(FULL, tmp_path, "run", "--python", project_python(), "--format", form)
         assert ran == Ran(1, "", f"proctor: stdout {NO_ROOM}")
+
+
+def test_a_summary_for_github_that_cannot_be_written_is_named(root):
+    ran = run_suite(root, "--format", "github", GITHUB_STEP_SUMMARY=str(root / "none" / "summary"))
+
+    assert ran.code == 3
+    assert (
+        ran.err == f"proctor: {root}/none/summary could not be written: No such file or directory [output]\n"
+    )
+    assert "2 passed" in ran.out
+    shown = proctor(
+        "show", "--format", "github", cwd=root, environ=clean_environment(GITHUB_STEP_SUMMARY="/")
+    )
+    assert (shown.code, shown.err) == (3, "proctor: / could not be written: Is a directory [output]\n")
 
 
 @pytest.mark.parametrize(

@@ -129,9 +129,9 @@ class Outputs:
         for name, error in self._faults.items():
             if name == _STDOUT and isinstance(error, BrokenPipeError):
                 continue  # whoever read it had enough
-            if not isinstance(error, OSError):
-                raise error
-            fault = OutputError(name, error)
+            fault = OutputError(name, error) if isinstance(error, OSError) else error
+            if not isinstance(fault, OutputError):
+                raise fault
             print(f"proctor: {fault} [{fault.slug}]", file=sys.stderr)
             lost = fault.exit_code
         return exit_code or lost

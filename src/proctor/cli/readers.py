@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING
 
+from proctor.errors import OutputError
 from proctor.events import Entry, RunFinished
 from proctor.relay import Sink
 from proctor.render.say import Say, coloured, plain
@@ -127,9 +128,12 @@ def _tell_github(result: Result, say: Say, environ: Mapping[str, str]) -> None:
 
     github(result, say, _prefix(result, environ), token_hex(16))
     if path := environ.get("GITHUB_STEP_SUMMARY"):
-        with open(path, "ab") as file:
-            text = step_summary(result, SUMMARY - file.tell())
-            file.write(text.encode("utf-8", "backslashreplace"))
+        try:
+            with open(path, "ab") as file:
+                text = step_summary(result, SUMMARY - file.tell())
+                file.write(text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise OutputError(path, error) from None
 
 
 def _prefix(result: Result, environ: Mapping[str, str]) -> str:
