@@ -162,3 +162,36 @@ def test_a_writer_that_fails_costs_no_other(tmp_path, monkeypatch):
     assert "ok 1 - a" in (tmp_path / "whole").read_text()
     with pytest.raises(ZeroDivisionError):
         outputs.conclude(0)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("asked", ["run", "run --format json", "runs", "--version", "show --format stream"])
+def test_what_was_closed_before_it_began_costs_nothing(root, closed, asked):
+    run_suite(root)
+    verb, *more = asked.split()
+    python = ("--python", project_python()) if verb == "run" else ()
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *command(verb, *python, *more)]
+
+    ran = subprocess.run(
+        shell, cwd=root, env=clean_environment(), capture_output=True, timeout=GUARD, check=False
+    )
+
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert bool(ran.stdout) == (">&-" not in closed.split())
+    for log in root.glob(".proctor/runs/*/events.jsonl"):  # nothing else was written to what had its number
+        assert all(json.loads(line) for line in log.read_bytes().splitlines())
+
+
+@pytest.mark.parametrize("asked", ["nothing", "run --nothing", "show nothing"])
+def test_a_mistake_that_cannot_be_told_is_still_one(root, asked):
+    with open(FULL, "wb") as stderr:
+        ran = subprocess.run(
+            command(*asked.split()),
+            cwd=root,
+            env=clean_environment(),
+            stderr=stderr,
+            timeout=GUARD,
+            check=False,
+        )
+
+    assert ran.returncode == 4

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import IO
 
-from proctor.cli import readers, stdout
+from proctor.cli import readers, streams
 from proctor.cli.parser import Parser
 from proctor.cli.readers import AtTheEnd, Events, Stream
 from proctor.errors import OutputError, UsageError
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
-        if stdout.is_full(error):
+        if streams.is_full(error):
             raise OutputError(parsed.output or "stdout", error) from None
         raise UsageError(f"{error.filename or parsed.output or 'stdout'}: {error.strerror}") from None
 

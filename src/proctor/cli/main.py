@@ -31,6 +31,10 @@ VERBS = {
 def entry() -> NoReturn:
     """The process that is nothing but proctor: it need not tidy up what ends with it."""
     gc.set_threshold(50_000)  # next to nothing that we make is garbage before the end
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from proctor.cli import streams
+
+        streams.open_missing()
     code = main()
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -46,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        print("proctor: interrupted", file=sys.stderr)
+        _say("proctor: interrupted")
         return 2
     except Exception as error:  # noqa: BLE001  where a verb ends
         return _explained(error)
@@ -61,7 +65,7 @@ def _call(arguments: list[str]) -> int:
         print(f"proctor {__version__}")
         return 0
     if verb not in VERBS:
-        print(f"proctor: no verb {verb!r}; known: {', '.join(VERBS)} [usage]", file=sys.stderr)
+        _say(f"proctor: no verb {verb!r}; known: {', '.join(VERBS)} [usage]")
         return 4
     from importlib import import_module
 
@@ -71,23 +75,29 @@ def _call(arguments: list[str]) -> int:
 
 def _explained(error: Exception) -> int:
     """The exit code of an error, which is told in a line unless nobody is left to read it."""
-    from proctor.cli import stdout
+    from proctor.cli import streams
     from proctor.errors import OutputError, ProctorError
 
     if isinstance(error, BrokenPipeError):
-        stdout.forget()
+        streams.forget_stdout()
         return 2
-    if isinstance(error, OSError) and stdout.is_full(error):
-        stdout.forget()
+    if isinstance(error, OSError) and streams.is_full(error):
+        streams.forget_stdout()
         error = OutputError("stdout", error)
     if isinstance(error, ProctorError):
-        print(f"proctor: {error} [{error.slug}]", file=sys.stderr)
+        _say(f"proctor: {error} [{error.slug}]")
         return error.exit_code
-    import traceback
+    from traceback import format_exc
 
-    traceback.print_exc()
-    print(f"proctor: this is a fault of proctor: {type(error).__name__}: {error} [internal]", file=sys.stderr)
+    _say(f"{format_exc()}proctor: this is a fault of proctor: {type(error).__name__}: {error} [internal]")
     return 3
+
+
+def _say(line: str) -> None:
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        pass  # the exit code must do
 
 
 def _help() -> str:

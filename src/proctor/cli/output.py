@@ -8,7 +8,7 @@ from typing import IO, NamedTuple, TypeVar
 
 from proctor.agent_mode import agent_mode
 from proctor.archive.recording import loader, whole_output
-from proctor.cli import stdout
+from proctor.cli import streams
 from proctor.cli.readers import Events, Stream, on_terminal, speaker, text_reader, wants_colours
 from proctor.cli.telling import Telling
 from proctor.errors import OutputError, UsageError
@@ -125,7 +125,7 @@ class Outputs:
         """The run's exit code, unless that is 0 and a report that was asked for is not there."""
         lost = 0
         if _STDOUT in self._faults:
-            stdout.forget()
+            streams.forget_stdout()
         for name, error in self._faults.items():
             if name == _STDOUT and isinstance(error, BrokenPipeError):
                 continue  # whoever read it had enough
