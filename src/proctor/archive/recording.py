@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
-
 from proctor.archive.inside import open_inside, remove
 from proctor.archive.store import (
     EVENTS_FILE,
@@ -23,6 +21,7 @@ from proctor.events import Entry, OutputReceived, RunFinished, TestFinished
 from proctor.launch import Voice
 from proctor.result import KEPT, Result
 from proctor.wire import document, jsonl
+from proctor.wire.literal import encode
 
 OUTPUT_LIMIT = 16 << 30  # bytes of one output kept on disk: more is a run away, not a run
 
@@ -98,7 +97,7 @@ class Recording:
         head = RunHead(run.run_id, run.runner, run.started, run.command, run.everything, run.collect_only)
         if result.outcome != "running":
             head.outcome, head.summary = str(result.outcome), result.summary()
-        _replace(self.directory.path / RUN_FILE, lambda file: _write_all(file, msgspec.json.encode(head)))
+        _replace(self.directory.path / RUN_FILE, lambda file: _write_all(file, encode(head)))
 
     def finish(self, result: Result) -> None:
         """Write the document."""

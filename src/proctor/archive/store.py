@@ -43,7 +43,7 @@ class RunHead(msgspec.Struct, omit_defaults=True):
     everything: bool = True
     collect_only: bool = False
     outcome: str = "running"
-    summary: dict[str, float] = {}
+    summary: dict[str, int | float] = {}
 
 
 class RunDirectory:

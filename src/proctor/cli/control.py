@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from typing import IO
 
-import msgspec
-
 from proctor import config
 from proctor.cli import options
 from proctor.errors import UsageError
 from proctor.render.control_check import check_text
 from proctor.wire.control_check import Checked, ControlCheck
+from proctor.wire.literal import encode_line
 
 _PIECE = 1 << 18  # bytes
 
@@ -27,7 +26,7 @@ def main(arguments: list[str]) -> int:
     limits = config.load(options.project(parsed.directory)).limits
     checked = _check(parsed.file, ControlCheck(limits))
     if parsed.format == "json":
-        sys.stdout.buffer.write(msgspec.json.encode(checked.document()) + b"\n")
+        sys.stdout.buffer.write(encode_line(checked.document()))
     else:
         sys.stdout.buffer.write(check_text(checked).encode())
     return 0 if checked.error is None else 1

@@ -6,8 +6,6 @@ import argparse
 import os
 import sys
 
-import msgspec
-
 from proctor import config
 from proctor.cli import options
 from proctor.errors import UsageError
@@ -19,6 +17,7 @@ from proctor.render.test_tree import test_tree
 from proctor.result import Result
 from proctor.running import Keeping
 from proctor.wire.discovery import discovery
+from proctor.wire.literal import encode_line
 
 _USUAL = 1000  # tests shown unless more are asked for
 
@@ -53,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 def _show(parsed: argparse.Namespace, result: Result) -> None:
     page = discovery(result, parsed.offset, parsed.limit)
     if parsed.format == "json":
-        sys.stdout.buffer.write(msgspec.json.encode(page) + b"\n")
+        sys.stdout.buffer.write(encode_line(page))
         return
     sys.stdout.write(test_tree(page.tests))
     if result.exit_code:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 
@@ -35,6 +36,8 @@ def entry() -> NoReturn:
         from proctor.cli import streams
 
         streams.open_missing()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # as in all formats, anywhere
     code = main()
     for stream in (sys.stdout, sys.stderr):
         try:

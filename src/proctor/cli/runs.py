@@ -9,6 +9,7 @@ import msgspec
 
 from proctor.archive.store import RunHead, list_runs, read_head
 from proctor.cli import options
+from proctor.wire.literal import encode_line
 
 
 def main(arguments: list[str]) -> int:
@@ -26,7 +27,7 @@ def main(arguments: list[str]) -> int:
         shown += 1
         if parsed.format == "json":
             record = msgspec.to_builtins(head) | {"outcome": head.outcome, "path": str(path)}
-            sys.stdout.buffer.write(msgspec.json.encode(record) + b"\n")
+            sys.stdout.buffer.write(encode_line(record))
         else:
             print(_line(head))
     if not shown and parsed.format == "human":

@@ -9,8 +9,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import msgspec
-
 from proctor import config
 from proctor.agent_mode import agent_mode
 from proctor.archive.inside import open_inside
@@ -28,6 +26,7 @@ from proctor.render.neutral import neutral_block
 from proctor.wire import document
 from proctor.wire.any_report import AnyReport
 from proctor.wire.document_reader import KeptTest
+from proctor.wire.literal import encode_line
 
 # 1: first published form.
 SCHEMA = "proctor.test/1"
@@ -140,7 +139,7 @@ def _show_test(run: KeptRun, test: KeptTest, form: str) -> None:
         "test": test,
         "results_below": below,
     }
-    sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+    sys.stdout.buffer.write(encode_line(answer))
 
 
 def _show_file(run: KeptRun, test: KeptTest, name: str) -> None:

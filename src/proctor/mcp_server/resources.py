@@ -13,6 +13,7 @@ from proctor.mcp_server import records
 from proctor.mcp_server.one_test import captured
 from proctor.mcp_server.tools import Tools
 from proctor.render.secrets import masked
+from proctor.wire.literal import encode
 
 LISTED = 10  # runs
 JSON, TEXT = "application/json", "text/plain"
@@ -50,10 +51,10 @@ def read(tools: Tools, uri: str) -> Resource:
         text = loader(record.directory)(OUTPUT_FILE)
         return Resource(TEXT, masked(text) if record.mask else text)
     if part == RESULT_FILE:
-        return Resource(JSON, msgspec.json.encode(record.document).decode())
+        return Resource(JSON, encode(record.document).decode())
     tests = record.document["tests"]
     if int(number) >= len(tests):
         raise UsageError(f"run {record.run_id} has {len(tests)} tests; {number} is none of them")
     test = tests[int(number)]
     whole = {"run_id": record.run_id, "test": test, "captured": captured(record, test["node_id"])}
-    return Resource(JSON, msgspec.json.encode(whole).decode())
+    return Resource(JSON, encode(whole).decode())

@@ -24,6 +24,7 @@ from proctor.mcp_server.places import Places
 from proctor.mcp_server.runs import Progress, Runs
 from proctor.mcp_server.schemas import TOOLS, input_schema
 from proctor.mcp_server.tools import Tools
+from proctor.wire.literal import carried, literal
 
 END_SECONDS = 0.8  # for runs to end and write their last words when the server has to go
 INSTRUCTIONS = """\
@@ -86,8 +87,8 @@ def build(tools: Tools) -> Server[Any]:
         progress = Progress(context.session.report_progress)
         reply = await tools.call(params.name, params.arguments or {}, progress)
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=reply.text)],
-            structured_content=reply.document,
+            content=[types.TextContent(type="text", text=literal(reply.text))],
+            structured_content=carried(reply.document),
             is_error=reply.is_error,
         )
 
@@ -113,7 +114,7 @@ def build(tools: Tools) -> Server[Any]:
         try:
             found = await asyncio.to_thread(resources.read, tools, str(params.uri))
         except ProctorError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+            raise MCPError(types.INVALID_PARAMS, literal(str(error))) from None
         contents = types.TextResourceContents(uri=params.uri, mime_type=found.media_type, text=found.text)
         return types.ReadResourceResult(contents=[contents])
 

@@ -11,6 +11,7 @@ from proctor.runners import matching
 from proctor.runners.finding import executable, on_path
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec, TestProgram
+from proctor.wire.literal import literal
 
 DURATION_VARIABLE = "PROCTOR_DURATION"  # what a test reads to know how long it may take
 _NOT_OURS = (".py", ".t", ".bats")  # that run by themselves too, and are tests of another kind
@@ -83,7 +84,8 @@ def _path(target: str, root: Path) -> Path:
 def _program(path: Path, root: Path) -> TestProgram:
     path = path.absolute()
     inside = path.is_relative_to(root)
-    return TestProgram(f"/{path.relative_to(root).as_posix()}" if inside else str(path), (str(path),))
+    name = f"/{path.relative_to(root).as_posix()}" if inside else str(path)
+    return TestProgram(literal(name), (str(path),))
 
 
 def _executables(directory: Path) -> Iterator[Path]:

@@ -15,6 +15,7 @@ from proctor.runners import matching
 from proctor.runners.finding import executable, on_path
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
+from proctor.wire.literal import literal
 
 _BATS, _PERL = ".bats", ".t"
 _USUAL = ("*.bats", "test/**/*.bats", "tests/**/*.bats", "t/**/*.bats", "t/**/*.t")
@@ -51,7 +52,8 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     launches: list[Launch] = []
     deselected: list[str] = []
     for file, wanted in _files(spec.selection.targets, root).items():
-        known = _known(root / file, file) if file.endswith(_BATS) else [KnownTest(file, file, 0)]
+        name = literal(file)
+        known = _known(root / file, name) if file.endswith(_BATS) else [KnownTest(name, name, 0)]
         names = _meant(file, wanted, known)
         chosen = [test for test in known if _is_chosen(test, names, spec.selection.keywords)]
         deselected += [test.name for test in known if test not in chosen]
@@ -154,12 +156,12 @@ def _launch(
     return Launch(
         () if spec.collect_only else argv,
         spec.root,
-        file,
+        literal(file),
         Voice.LINES,
         _perl_library(Path(spec.root), environ) if file.endswith(_PERL) else {},
         spec.memory,
         reader=reader,
-        prefix=f"{file}::",
+        prefix=f"{literal(file)}::",
         known=tests,
     )
 

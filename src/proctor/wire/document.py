@@ -17,11 +17,11 @@ from proctor.outcome import Outcome
 from proctor.result import Result, SuiteRecord
 from proctor.wire import json_report
 from proctor.wire.json_report import Load
+from proctor.wire.literal import encode
 
 # 1: first published form.
 SCHEMA = "proctor.result/1"
 
-_encoder = msgspec.json.Encoder()
 _BATCH = 200  # list items encoded at a time
 
 
@@ -38,7 +38,7 @@ def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]
     yield b',"tests":'
     yield from _list(json_report.tests(result, load))
     if result.warnings:
-        yield b',"warnings":' + _encoder.encode(json_report.warnings(result))
+        yield b',"warnings":' + encode(json_report.warnings(result))
     yield b"}"
     tail = {
         "collection_errors": list(_collection_errors(result)),
@@ -47,7 +47,7 @@ def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]
         "text_output": result.output.text(output_path),
         "stderr": result.stderr.text(output_path),
     }
-    yield b"," + _encoder.encode(tail)[1:] + b"\n"
+    yield b"," + encode(tail)[1:] + b"\n"
 
 
 def _tests(result: Result, load: Load) -> Iterator[TestEntry]:
@@ -82,7 +82,7 @@ def _suite(suite: SuiteRecord) -> dict[str, Any]:
 
 
 def _opened(facts: dict[str, Any]) -> bytes:
-    return _encoder.encode(facts)[:-1]
+    return encode(facts)[:-1]
 
 
 def _list(items: Iterable[Any]) -> Iterator[bytes]:
@@ -93,10 +93,10 @@ def _list(items: Iterable[Any]) -> Iterator[bytes]:
     for item in items:
         batch.append(item)
         if len(batch) == _BATCH:
-            yield (b"" if first else b",") + _encoder.encode(batch)[1:-1]
+            yield (b"" if first else b",") + encode(batch)[1:-1]
             batch, first = [], False
     if batch:
-        yield (b"" if first else b",") + _encoder.encode(batch)[1:-1]
+        yield (b"" if first else b",") + encode(batch)[1:-1]
     yield b"]"
 
 

@@ -13,12 +13,25 @@ def literal(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def encode_line(line: Any) -> bytes:
-    """One value as JSON with its LF."""
+def carried(value: Any) -> Any:
+    """The value itself, if JSON can carry it."""
     try:
-        return _encoder.encode(line) + b"\n"
+        _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_literal_in(msgspec.to_builtins(line))) + b"\n"
+        return _literal_in(msgspec.to_builtins(value))
+    return value
+
+
+def encode(value: Any) -> bytes:
+    """As JSON."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return _encoder.encode(_literal_in(msgspec.to_builtins(value)))
+
+
+def encode_line(value: Any) -> bytes:
+    return encode(value) + b"\n"
 
 
 def _literal_in(value: Any) -> Any:
