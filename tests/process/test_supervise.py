@@ -110,15 +110,18 @@ def test_signals_are_as_a_fresh_program_expects_them(tag, stop):
     code = (
         "import signal as s;"
         "odd = [n for n in s.valid_signals() if s.getsignal(n) not in (s.SIG_DFL, s.default_int_handler)];"
-        "print([*map(int, odd)], s.pthread_sigmask(s.SIG_BLOCK, ()))"
+        "print([*map(int, odd)], s.pthread_sigmask(s.SIG_BLOCK, ())); raise SystemExit(7)"
     )
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    handler = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        _, streams = run(python(code), tag, stop)
+        status, streams = run(python(code), tag, stop)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGCHLD, handler)
 
     ignored_by_every_python = [int(signal.SIGPIPE), int(signal.SIGXFSZ)]
+    assert status == 7
     assert streams["stdout"].decode() == f"{ignored_by_every_python} set()\n"
 
 

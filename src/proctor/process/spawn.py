@@ -21,7 +21,14 @@ class Spawned:
             *((os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in enumerate(descriptors, 1)),
         ]
         self.returncode: int | None = None
-        self.pid = os.posix_spawn(argv[0], list(argv), environ, file_actions=actions, setsid=True)
+        self.pid = os.posix_spawn(
+            argv[0],
+            list(argv),
+            environ,
+            file_actions=actions,
+            setsid=True,
+            setsigdef=[signal.SIGCHLD],  # ignored, as some parents have it, it hides how children end
+        )
 
     def send_signal(self, number: int) -> None:
         if self._poll() is None:
