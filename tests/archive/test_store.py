@@ -24,11 +24,19 @@ def started(number: int, everything: bool = True, root: str = "/p") -> e.RunStar
     return e.RunStarted(run_id, "pytest", ("python",), root, "python", "2026-01-01T00:00:00Z", everything)
 
 
-def record(root: Path, number: int, *outcomes: tuple[str, Outcome], everything: bool = True) -> Path:
+def record(
+    root: Path,
+    number: int,
+    *outcomes: tuple[str, Outcome],
+    everything: bool = True,
+    selected: tuple[str, ...] = (),
+) -> Path:
     directory = store.open_run(root, started(number).run_id, {})
     assert directory is not None
     recording = Recording(directory)
     relay = Relay(started(number, everything, str(root)), [recording])
+    if selected:
+        relay.publish(e.TestsSelected(selected), 0.0)
     for test, outcome in outcomes:
         relay.publish(e.TestFinished(test, outcome), 0.0)
     result = relay.close(1.0)
@@ -192,7 +200,7 @@ def test_a_damaged_run_is_passed_over(tmp_path, content):
     (path / "result.json").write_bytes(content)
 
     assert store.read_head(path) is None
-    assert last_failed(tmp_path, {}) == []
+    assert last_failed(tmp_path, {}) == ([], 0)
 
 
 def test_what_failed_last_is_what_no_later_run_has_mended(tmp_path):
@@ -201,7 +209,18 @@ def test_what_failed_last_is_what_no_later_run_has_mended(tmp_path):
     record(tmp_path, 3, ("t.py::a", Outcome.PASSED), everything=False)
     record(tmp_path, 4, ("t.py::c", Outcome.CRASH), everything=False)
 
-    assert sorted(last_failed(tmp_path, {})) == ["t.py::b", "t.py::c"]
+    failed, missed = last_failed(tmp_path, {})
+    assert sorted(failed) == ["t.py::b", "t.py::c"]
+    assert missed == 0
+
+
+def test_a_run_that_broke_off_hides_no_earlier_failure(tmp_path):
+    record(tmp_path, 1, ("t.py::a", Outcome.PASSED), ("t.py::b", Outcome.FAILED), ("t.py::c", Outcome.PASSED))
+    record(tmp_path, 2, ("t.py::a", Outcome.CRASH), selected=("t.py::a", "t.py::b", "t.py::c", "t.py::d"))
+    assert last_failed(tmp_path, {}) == (["t.py::a", "t.py::b"], 2)
+
+    record(tmp_path, 3, ("t.py::c", Outcome.PASSED), everything=False)
+    assert last_failed(tmp_path, {}) == (["t.py::a", "t.py::b"], 1)
 
 
 def test_a_long_text_is_loaded_with_its_middle_left_out(tmp_path):

@@ -194,6 +194,20 @@ def test_last_failed_runs_what_failed_and_everything_when_nothing_did(tmp_path):
     assert again.out == "2 passed\n"
 
 
+def test_last_failed_says_what_nobody_has_come_to(tmp_path):
+    root = write_project(
+        tmp_path, {"test_a.py": "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\n"}
+    )
+    write_project(root, {"test_c.py": "def test_c(): pass\ndef test_d(): pass\n"})
+
+    assert run_suite(root).code == 2
+    again = run_suite(root, "--last-failed", "--format", "agent")
+
+    assert again.err == "proctor: 2 tests that an earlier run did not come to are not run now either\n"
+    assert "test_b" in again.out
+    assert "test_c" not in again.out
+
+
 def test_last_failed_from_a_directory_below_pytests_root(tmp_path):
     root = write_project(tmp_path, {"pytest.ini": "[pytest]\n", "sub/test_a.py": "def test_x(): assert 0\n"})
 

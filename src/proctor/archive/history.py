@@ -39,6 +39,7 @@ class _Report(msgspec.Struct, frozen=True):
 class _Document(msgspec.Struct):
     tests: list[_Test] = []
     collection_errors: list[_CollectionError] = []
+    not_run: list[str] = []
     json_report: _Report = _Report()
     suites: list[_Suite] = []
 
@@ -46,13 +47,25 @@ class _Document(msgspec.Struct):
         """Where the ids of a suite's tests begin."""
         return next((known.root for known in self.suites if known.name == suite), self.json_report.root)
 
+    def bad(self, root: Path) -> dict[str, bool]:
+        """Whether they were, by target."""
+        found: dict[str, bool] = {}
+        for test in self.tests:
+            target = _target(test.part_of or test.node_id, self.root(test.suite), root)
+            found[target] = found.get(target, False) or test.outcome in BAD
+        for error in self.collection_errors:
+            found[_target(error.file, self.root(error.suite), root)] = True
+        return found
+
 
 def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec, tuple[str, ...]]:
     """The same wish for what failed last, and what to say about it. Without failures, all tests run."""
-    failed = last_failed(Path(spec.root), environ)
+    failed, skipped_over = last_failed(Path(spec.root), environ)
     if not failed:
         return spec, ("no failures on record: everything was run",)
     notices: tuple[str, ...] = ()
+    if skipped_over:
+        notices = (f"{skipped_over} tests that an earlier run did not come to are not run now either",)
     if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
         failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
         notices = (f"too many failures to name: their {len(failed)} files were run",)
@@ -60,9 +73,14 @@ def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec
     return msgspec.structs.replace(spec, selection=chosen), notices
 
 
-def last_failed(root: Path, environ: Mapping[str, str]) -> list[str]:
-    """Targets whose latest result is bad, newest run first, back to the last run of everything."""
+def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]:
+    """Targets whose latest result is bad, newest run first; and how many others a run did not come to.
+
+    Looks back to the last run of everything, and beyond it for tests that it did not come to.
+    """
     latest: dict[str, bool] = {}
+    missed: set[str] = set()
+    everything = False
     for path in list(list_runs(root, environ))[:_LOOK_BACK]:
         head = read_head(path)
         if head is None or head.collect_only:
@@ -71,17 +89,15 @@ def last_failed(root: Path, environ: Mapping[str, str]) -> list[str]:
             document = msgspec.json.decode((path / RESULT_FILE).read_bytes(), type=_Document)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             continue
-        here: dict[str, bool] = {}
-        for test in document.tests:
-            target = _target(test.part_of or test.node_id, document.root(test.suite), root)
-            here[target] = here.get(target, False) or test.outcome in BAD
-        for error in document.collection_errors:
-            here[_target(error.file, document.root(error.suite), root)] = True
-        for target, bad in here.items():
-            latest.setdefault(target, bad)
-        if head.everything and (document.tests or document.collection_errors):
+        here = document.bad(root)
+        latest |= {target: bad for target, bad in here.items() if target not in latest}
+        not_run = {_target(test, document.root(""), root) for test in document.not_run}
+        missed |= not_run - latest.keys()
+        everything = everything or (head.everything and bool(here))
+        if everything and (missed <= latest.keys() or (head.everything and not not_run)):
             break
-    return [target for target, bad in latest.items() if bad]
+    failed = [target for target, bad in latest.items() if bad]
+    return failed, len(missed.difference(failed))
 
 
 def _target(node_id: str, base: str, root: Path) -> str:
