@@ -36,8 +36,9 @@ def entry() -> NoReturn:
         from proctor.cli import streams
 
         streams.open_missing()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # as in all formats, anywhere
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may have letters of its own; data is UTF-8
+        encoding = None if sys.stdout.isatty() else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     code = main()
     for stream in (sys.stdout, sys.stderr):
         try:
