@@ -21,7 +21,7 @@ class Replay:
         self._relay: Relay | None = None
         self._at = 0.0
         self.gaps: list[str] = []  # why runs were cut short
-        self.faults: list[Fault] = []
+        self._faults: list[Fault] = []
 
     def take(self, entries: Iterable[e.Entry]) -> None:
         for entry in entries:
@@ -38,8 +38,8 @@ class Replay:
 
     def check(self) -> None:
         """Raise what made a reader stop: for who tells a run again, being read is all there is to it."""
-        for _, error in self.faults:
-            raise error
+        if self._faults:
+            raise self._faults[0][1]
 
     def close(self) -> None:
         """No more will come: a run without an end is incomplete, whatever it looked like."""
@@ -51,10 +51,10 @@ class Replay:
         if isinstance(event, e.RunStarted):
             if self._relay is not None:
                 self._cut(self._relay, "another suite begins before the final line of this one")
-            self._relay = Relay(event, self._readers(), self.faults)
+            self._relay = Relay(event, self._readers(), self._faults)
             return
         if self._relay is None:
-            self._relay = Relay(_UNKNOWN, self._readers(), self.faults)
+            self._relay = Relay(_UNKNOWN, self._readers(), self._faults)
         self._relay.publish(event, at)
         if isinstance(event, e.RunFinished):
             self._end(self._relay)
