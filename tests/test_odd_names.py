@@ -92,7 +92,9 @@ def test_what_is_told_is_utf_8_whatever_the_terminal_takes(project, verb):
     write_project(project, {"test_é.py": "def test_é(): pass\n"})
     run(project, "--python", project_python(), "test_é.py")
 
-    ran = proctor(*verb.split(), cwd=project, environ=ascii_only)
+    words = [*verb.split(), *(("--python", project_python()) if verb in ("discover", "doctor") else ())]
+
+    ran = proctor(*words, cwd=project, environ=ascii_only)
 
     assert (ran.code, ran.err) == (0, "")
-    assert ran == proctor(*verb.split(), cwd=project)
+    assert ran == proctor(*words, cwd=project)

@@ -60,7 +60,7 @@ def test_help_version_and_an_unknown_verb(tmp_path):
     ],
 )
 def test_bad_input_is_one_line_that_names_it_and_exit_code_4(tmp_path, arguments, word):
-    ran = proctor("run", *arguments, cwd=write_project(tmp_path, SUITE))
+    ran = run_suite(write_project(tmp_path, SUITE), *arguments)
 
     assert ran.code == 4
     assert word in ran.err

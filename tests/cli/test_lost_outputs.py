@@ -122,8 +122,9 @@ def test_a_summary_for_github_that_cannot_be_written_is_named(root):
 )
 def test_every_verb_says_so(root, verb):
     run_suite(root, "-o", "events=log")
+    python = ("--python", project_python()) if verb == "discover" else ()
 
-    assert into(FULL, root, *verb.split()) == Ran(3, "", f"proctor: stdout {NO_ROOM}")
+    assert into(FULL, root, *verb.split(), *python) == Ran(3, "", f"proctor: stdout {NO_ROOM}")
 
 
 def test_following_ends_with_its_reader(root):
