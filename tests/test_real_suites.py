@@ -58,7 +58,8 @@ def unpacked(python: str, requirement: str, target: Path) -> Path:
         SOURCES.mkdir(parents=True, exist_ok=True)
         shutil.move(target / archive.name, archive)
     with tarfile.open(archive) as tar:
-        tar.extractall(target, filter="data")
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 has it
+        tar.extractall(target)
     return target / f"{name}-{version}"
 
 

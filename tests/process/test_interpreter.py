@@ -95,7 +95,10 @@ def count_starts(environment: Path, tmp_path: Path) -> Path:
     marker = tmp_path / "starts"
     marker.touch()
     [site_packages] = environment.glob("lib/python*/site-packages")
-    (site_packages / "sitecustomize.py").write_text(f"with open({str(marker)!r}, 'a') as f: f.write('x')\n")
+    # Not in a sitecustomize, of which some systems have one of their own.
+    (site_packages / "starts.pth").write_text(
+        f"import os; f = open({str(marker)!r}, 'a'); f.write('x'); f.close()\n"
+    )
     return marker
 
 

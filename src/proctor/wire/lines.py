@@ -18,7 +18,7 @@ from proctor.wire.relabel import relabelled
 
 _COMPLAINED = 1 << 16  # characters beside the report that may explain why there are no tests
 # As perl, shells and compilers write it.
-_PLACE = re.compile(r"(?<![^\s:])([^\s:]++)(?:: line | line |:)([0-9]{1,9})\b")
+_PLACE = re.compile(r"(?<![^\s:])([^\s:]+)(?![^\s:])(?:: line | line |:)([0-9]{1,9})\b")
 
 
 class LineReader:

@@ -27,13 +27,13 @@ _OUTCOMES = {
 
 # While the tests run. An id ends where its brackets do: what is in them may look like anything. Its file ends
 # at the first colons: a line may have very many.
-_FILE = r"(?>\S.*?::)"
+_FILE = r"\S(?:(?!::).)*::"
 _ID = rf"{_FILE}[^\[]*?(?:\[.*?\])?"
 _WORD = rf"({'|'.join(_OUTCOMES)})(?: \((.*)\))?(?: +\[ *[0-9]+(?:%|/[0-9]+)\])?"
 _RESULT = re.compile(rf"({_ID}) {_WORD}")
 _LATE_RESULT = re.compile(_WORD)  # with -s or live logs, what the test wrote stands between id and word
 _WORKER_RESULT = re.compile(rf"\[(gw[0-9]+)\] (?:\[ *[0-9]+%\] )?({'|'.join(_OUTCOMES)}) ({_ID}) ?")
-_UNDER_WAY = re.compile(rf"({_FILE}[^\[\s]++(?:\[.*\](?= $)|\[.*?\])?) ")
+_UNDER_WAY = re.compile(rf"({_FILE}[^\[\s]+(?![^\[\s])(?:\[.*\](?= $)|\[.*?\])?) ")
 _COLLECTED = re.compile(r"(?:collecting \.\.\. )?collected ([0-9]{1,9}) items?((?: / [0-9]{1,9} [a-z]+)*)")
 _SCHEDULED = re.compile(r"gw[0-9]+ \[([0-9]{1,9})\](?: / gw[0-9]+ \[[0-9]+\])*")
 

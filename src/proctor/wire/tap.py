@@ -23,8 +23,7 @@ _POINT = re.compile(r"(not )?ok(?=[ \t#]|$)[ \t]*([0-9]{1,9}(?=[ \t#]|$))?[ \t]*
 _PLAN = re.compile(r"1\.\.([0-9]{1,9})[ \t]*(?:#[ \t]*(.*))?")
 _BAIL = re.compile(r"Bail out![ \t]*(.*)")
 _OTHER = re.compile(r"TAP version [0-9]+|pragma [+-].*|#.*")
-_WORD = r"#[ \t]*(skip|todo)(?![a-z0-9])[ \t:]*"
-_DIRECTIVE = re.compile(rf"((?:[^\\#]+|\\.|(?!{_WORD})#)*+){_WORD}(.*)", re.I)
+_DIRECTIVE = re.compile(r"\\.|#[ \t]*(skip|todo)(?![a-z0-9])[ \t:]*", re.I)  # or something escaped
 _TIME = re.compile(r"(?<!\\)# ?time=([0-9.]{1,20})(ms|s)?")
 _AT = re.compile(r"(.+?):([0-9]+)(?::[0-9]+)?")
 _SUBTEST = "# Subtest: "
@@ -251,14 +250,14 @@ def _point(ok: bool, text: str, depth: int, number: int) -> Point:
     if time := _TIME.search(text):
         seconds = seconds_of(time[1]) / (1 if time[2] == "s" else 1000)
         text = text[: time.start()] + text[time.end() :]
-    directive = _DIRECTIVE.fullmatch(text)
-    name = directive[1] if directive else text
+    directive = next((found for found in _DIRECTIVE.finditer(text) if found[1]), None)
+    name = text[: directive.start()] if directive else text
     name = re.sub(r"\\([\\#])", r"\1", name.strip()) or f"test {number}"
     return Point(
         ok,
         name,
-        directive[3].lower() if directive else "",
-        directive[4].strip() if directive else "",
+        directive[1].lower() if directive else "",
+        text[directive.end() :].strip() if directive else "",
         seconds,
         depth,
         opened,
