@@ -95,10 +95,9 @@ def count_starts(environment: Path, tmp_path: Path) -> Path:
     marker = tmp_path / "starts"
     marker.touch()
     [site_packages] = environment.glob("lib/python*/site-packages")
-    # Not in a sitecustomize, of which some systems have one of their own.
-    (site_packages / "starts.pth").write_text(
-        f"import os; f = open({str(marker)!r}, 'a'); f.write('x'); f.close()\n"
-    )
+    # Not in a sitecustomize, of which Debian has one of its own; it also reads such files twice.
+    once = f"hasattr(sys, 'counted') or (setattr(sys, 'counted', 1), open({str(marker)!r}, 'a').write('x'))"
+    (site_packages / "starts.pth").write_text(f"import sys; {once}\n")
     return marker
 
 
