@@ -31,6 +31,8 @@ def main() -> int:
         return inside(chosen.inside, [*rest, *chosen.targets])
     from targets import TARGETS
 
+    if unknown := [name for name in chosen.targets if name not in TARGETS]:
+        parser.error(f"no target {', '.join(unknown)}; known: {', '.join(TARGETS)}")
     broken = [name for name in chosen.targets or TARGETS if not look(name, chosen.seconds)]
     print(f"broken: {', '.join(broken)}; see {HERE / 'found'}" if broken else "nothing found")
     return 1 if broken else 0
