@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from proctor.agent_mode import STRONG, WEAK
 
@@ -72,18 +72,20 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "proctor", *arguments]
 
 
-def proctor(*arguments: str, cwd: Path, environ: Mapping[str, str] | None = None) -> Ran:
-    """Run proctor to its end."""
+def proctor(
+    *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None, **streams: int | IO[bytes]
+) -> Ran:
+    """Run proctor to its end. What one of its streams is given (as `stdout=FILE`) is not read here."""
     done = subprocess.run(
         command(*arguments),
         cwd=cwd,
         env=dict(environ) if environ is not None else clean_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
         timeout=GUARD,
         check=False,
+        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams,
     )
-    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode("utf-8", "backslashreplace"))
+    out, err = done.stdout or b"", done.stderr or b""
+    return Ran(done.returncode, out.decode(), err.decode("utf-8", "backslashreplace"))
 
 
 def run_suite(root: Path, *arguments: str, python: str = "", **more: str) -> Ran:

@@ -19,9 +19,8 @@ COLLECT = "collect"
 CALL = "call"
 
 _HARNESS = (Outcome.CRASH, Outcome.TIMEOUT)
-_QUOTED = re.compile(
-    r"\\.|'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\""
-)  # an escaped quote opens nothing
+# A text in quotes; an escaped quote opens nothing.
+_QUOTED = re.compile(r"\\.|'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _SHAPED = 2000  # characters of a line that make its shape

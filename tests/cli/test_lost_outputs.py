@@ -41,17 +41,7 @@ def root(tmp_path):
 def into(file: int | Path, root: Path, *arguments: str) -> Ran:
     """stdout goes there."""
     with open(file, "wb") as stdout:
-        done = subprocess.run(
-            command(*arguments),
-            cwd=root,
-            env=clean_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            timeout=GUARD,
-            check=False,
-        )
-    return Ran(done.returncode, "", done.stderr.decode())
+        return proctor(*arguments, cwd=root, stdout=stdout)
 
 
 def unread() -> int:
@@ -132,18 +122,9 @@ def test_following_ends_with_its_reader(root):
     grows, write = os.pipe()
     with open(grows, "rb") as stdin, open(write, "wb", buffering=0) as log, open(unread(), "wb") as stdout:
         log.write((root / "log").read_bytes().splitlines(keepends=True)[0])
-        shown = subprocess.run(
-            command("show", "-", "--follow", "--format", "events"),
-            cwd=root,
-            env=clean_environment(),
-            stdin=stdin,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            timeout=GUARD,
-            check=False,
-        )
+        shown = proctor("show", "-", "--follow", "--format", "events", cwd=root, stdin=stdin, stdout=stdout)
 
-    assert (shown.returncode, shown.stderr) == (2, b"")
+    assert shown == Ran(2, "", "")
 
 
 def test_a_writer_that_fails_costs_no_other(tmp_path, monkeypatch):
@@ -186,13 +167,4 @@ def test_what_was_closed_before_it_began_costs_nothing(root, closed, asked):
 @pytest.mark.parametrize("asked", ["nothing", "run --nothing", "show nothing"])
 def test_a_mistake_that_cannot_be_told_is_still_one(root, asked):
     with open(FULL, "wb") as stderr:
-        ran = subprocess.run(
-            command(*asked.split()),
-            cwd=root,
-            env=clean_environment(),
-            stderr=stderr,
-            timeout=GUARD,
-            check=False,
-        )
-
-    assert ran.returncode == 4
+        assert proctor(*asked.split(), cwd=root, stderr=stderr).code == 4

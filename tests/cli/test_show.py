@@ -124,18 +124,9 @@ def test_the_bytes_of_a_file_as_they_were_sent(reported, name, content):
     assert done.stdout == content
 
 
-def on_a_terminal(root: Path, *arguments: str) -> tuple[int, bytes, bytes]:
+def on_a_terminal(root: Path, *arguments: str) -> tuple[int, bytes, str]:
     ours, theirs = pty.openpty()
-    done = subprocess.run(
-        command("show", *arguments),
-        cwd=root,
-        env=clean_environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-        timeout=GUARD,
-        check=False,
-    )
+    done = proctor("show", *arguments, cwd=root, stdout=theirs)
     os.set_blocking(ours, False)
     try:
         shown = os.read(ours, 1 << 16)
@@ -143,14 +134,14 @@ def on_a_terminal(root: Path, *arguments: str) -> tuple[int, bytes, bytes]:
         shown = b""
     os.close(ours)
     os.close(theirs)
-    return done.returncode, shown, done.stderr
+    return done.code, shown, done.err
 
 
 def test_a_terminal_gets_text_made_harmless_and_nothing_else(reported):
-    assert on_a_terminal(reported, "--test", "/t", "--file", "log.txt") == (0, b"red", b"")
+    assert on_a_terminal(reported, "--test", "/t", "--file", "log.txt") == (0, b"red", "")
     code, shown, said = on_a_terminal(reported, "--test", "/t", "--file", "core")
     assert (code, shown) == (4, b"")
-    assert b"'core' is not text" in said
+    assert "'core' is not text" in said
 
 
 def test_a_run_is_found_by_id_beginning_last_and_path(reported):

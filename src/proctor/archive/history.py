@@ -48,7 +48,7 @@ class _Document(msgspec.Struct):
         return next((known.root for known in self.suites if known.name == suite), self.json_report.root)
 
     def bad(self, root: Path) -> dict[str, bool]:
-        """Whether they were, by target."""
+        """By target, whether its result was bad."""
         found: dict[str, bool] = {}
         for test in self.tests:
             target = _target(test.part_of or test.node_id, self.root(test.suite), root)
