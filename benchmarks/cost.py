@@ -46,8 +46,8 @@ print(used.ru_utime + used.ru_stime, file=sys.stderr)
 """
 DECODE = """
 import sys
-from proctor.wire.control import ControlDecoder
-from proctor.wire.ledger import Finished, Ledger
+from proctor.wire.control.decoder import ControlDecoder
+from proctor.wire.control.ledger import Finished, Ledger
 decoder, count = ControlDecoder(Ledger()), 0
 with open(sys.argv[1], "rb") as stream:
     while data := stream.read(1 << 16):

@@ -44,8 +44,8 @@ def splice(control: int, home: Path) -> int:
 
 
 def parse(control: int, _: Path) -> int:
-    from proctor.wire.control import ControlDecoder
-    from proctor.wire.ledger import Finished, Ledger
+    from proctor.wire.control.decoder import ControlDecoder
+    from proctor.wire.control.ledger import Finished, Ledger
 
     decoder = ControlDecoder(Ledger())
     count = 0

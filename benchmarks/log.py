@@ -19,7 +19,7 @@ from pytest_reportlog.plugin import ReportLogPlugin  # type: ignore[import-untyp
 from proctor import events as e
 from proctor.fold import begin
 from proctor.outcome import Outcome
-from proctor.wire import jsonl
+from proctor.wire.stream import log as jsonl
 
 TESTS = 5_000
 BATCH = 64  # tests that arrive together in a busy run

@@ -23,7 +23,7 @@ def seeds(name: str) -> Iterator[bytes]:
     elif name in ("events", "stream"):
         yield from (SIZE + path.read_bytes() for path in sorted(DATA.glob("streams/**/*.jsonl")))
     else:
-        from proctor.wire.detect import detect
+        from proctor.wire.reports.detect import detect
 
         for path in sorted(DATA.glob("foreign/*/reports/*")):
             data = path.read_bytes()

@@ -25,14 +25,16 @@ from proctor.render.failure_index import failure_index
 from proctor.render.human import report_text
 from proctor.result import Result
 from proctor.runners import matching
-from proctor.wire import document, formats, jsonl
-from proctor.wire.control import Broken, ControlDecoder, FileChunk
+from proctor.wire import formats
+from proctor.wire.control.decoder import Broken, ControlDecoder, FileChunk
+from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial
+from proctor.wire.control.program import Labels
+from proctor.wire.control.session import SessionReader
+from proctor.wire.document import writer as document
 from proctor.wire.fault import FaultReader
-from proctor.wire.ledger import Finished, Ledger, Limits, Partial
-from proctor.wire.lines import LineReader
-from proctor.wire.pytest_text import TextReader
-from proctor.wire.reported import Labels
-from proctor.wire.session import SessionReader
+from proctor.wire.reports.lines import LineReader
+from proctor.wire.reports.pytest_text import TextReader
+from proctor.wire.stream import log as jsonl
 
 Target: TypeAlias = Callable[[bytes], None]
 

@@ -7,7 +7,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-pytest.register_assert_rewrite("golden_testing")  # texts that differ are shown
+pytest.register_assert_rewrite("support.golden")  # texts that differ are shown
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 
 # A shell starts its background jobs with some of these ignored, and nohup everything with another; and

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from proctor_testing import clean_environment, proctor
+from support.projects import clean_environment, proctor
 
 from proctor.agent_mode import FALSE, STRONG, VALUES, WEAK, agent_mode
 

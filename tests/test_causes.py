@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from render_testing import failed, passed, run_of
+from support.made_runs import failed, passed, run_of
 
 from proctor import events as e
 from proctor.causes import Occurrence, causes, shape

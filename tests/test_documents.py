@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from proctor_testing import document_of, outcomes, project_python, run_suite, write_project
+from support.projects import document_of, outcomes, project_python, run_suite, write_project
 
 SEED_FIELDS = {
     "exit_code": int,
@@ -389,7 +389,7 @@ def test_discovery_and_run_agree_on_ids(tmp_path):
 
 def document_of_discovery(root: Path, *arguments: str):
 
-    from proctor_testing import proctor
+    from support.projects import proctor
 
     ran = proctor("discover", "--python", project_python(), "--format", "json", *arguments, cwd=root)
     return ran.document

@@ -20,7 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from proctor_testing import (
+from support.projects import (
     GUARD,
     Ran,
     clean_environment,

@@ -7,14 +7,14 @@ import json
 from time import process_time
 
 import pytest
-from render_testing import failed, run_of
+from support.made_runs import failed, run_of
 
 from proctor import events as e
 from proctor.fold import begin
 from proctor.launch import Launch, Voice
 from proctor.render.agent import agent_text
-from proctor.wire.lines import LineReader
-from proctor.wire.pytest_text import TextReader
+from proctor.wire.reports.lines import LineReader
+from proctor.wire.reports.pytest_text import TextReader
 
 LONG = 100_000  # characters
 HANGS = 20  # seconds

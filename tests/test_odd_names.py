@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from mcp_testing import talk
-from proctor_testing import clean_environment, outcomes, proctor, project_python, write_project
+from support.mcp_client import talk
+from support.projects import clean_environment, outcomes, proctor, project_python, write_project
 
 from proctor.cli.output import FORMATS
 

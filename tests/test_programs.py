@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from control_vectors import VECTORS, matches, same, stream_of
-from proctor_testing import GUARD, Ran, clean_environment, command, processes_with, proctor
+from support.control_vectors import VECTORS, matches, same, stream_of
+from support.projects import GUARD, Ran, clean_environment, command, processes_with, proctor
 
 SEND = """
 import base64, json, os, sys

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor_testing import CACHE, GUARD, clean_environment, document_of, environment
+from support.projects import CACHE, GUARD, clean_environment, document_of, environment
 
 SOURCES = CACHE / "sources"
 LIBRARIES = {  # what is to run: a part, where the whole takes long

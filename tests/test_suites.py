@@ -9,7 +9,7 @@ import types
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from proctor_testing import clean_environment, outcomes, proctor, project_python, run_suite, write_project
+from support.projects import clean_environment, outcomes, proctor, project_python, run_suite, write_project
 
 from proctor import events as e
 from proctor.execute import execute
@@ -23,9 +23,9 @@ from proctor.running import Keeping
 from proctor.spec import RunSpec
 from proctor.wire import formats
 from proctor.wire.relabel import SuiteLabels
-from proctor.wire.report import Lines
-from proctor.wire.stream import StrictStream
-from proctor.wire.stream_rules import StreamRules
+from proctor.wire.reports.report import Lines
+from proctor.wire.stream.rules import StreamRules
+from proctor.wire.stream.writer import StrictStream
 
 TAP = "#!/bin/sh\nprintf '1..2\\nok 1 - one\\n%sok 2 - two\\n'\n"
 FILES = {

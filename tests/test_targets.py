@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from mcp_testing import talk
-from proctor_testing import run_suite, write_project
+from support.mcp_client import talk
+from support.projects import run_suite, write_project
 
 from proctor.targets import meant
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import pytest
-from proctor_testing import (
+from support.projects import (
     GUARD,
     clean_environment,
     command,

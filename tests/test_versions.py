@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor_testing import document_of, environment, interpreters, outcomes, run_suite, write_project
+from support.projects import document_of, environment, interpreters, outcomes, run_suite, write_project
 
 MATRIX = Path(__file__).parent / "projects" / "matrix"
 SELECTED = ("-k", "not unwanted", "checks", "guide.txt", "product.py", "--", "--doctest-modules")

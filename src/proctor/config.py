@@ -11,7 +11,7 @@ import msgspec
 
 from proctor.errors import ConfigError
 from proctor.spec import TestProgram
-from proctor.wire.ledger import Limits
+from proctor.wire.control.ledger import Limits
 
 
 class TestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

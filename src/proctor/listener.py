@@ -15,7 +15,7 @@ from proctor.process.attachments import Attachments
 from proctor.process.supervise import Chunk, Diversion, signal_name
 from proctor.result import Excerpt
 from proctor.running import Running
-from proctor.wire.control import (
+from proctor.wire.control.decoder import (
     Broken,
     ControlDecoder,
     Disconnected,
@@ -24,14 +24,14 @@ from proctor.wire.control import (
     FileOpened,
     Frame,
 )
+from proctor.wire.control.ledger import Body, Finished, Ledger, Limits, Partial, Plain
+from proctor.wire.control.program import ProgramEnd, ProgramReader
+from proctor.wire.control.session import SessionReader
 from proctor.wire.fault import FaultReader, explain
-from proctor.wire.ledger import Body, Finished, Ledger, Limits, Partial, Plain
-from proctor.wire.reported import ProgramEnd, ProgramReader
-from proctor.wire.session import SessionReader
 
 if TYPE_CHECKING:
-    from proctor.wire.lines import LineReader
-    from proctor.wire.pytest_text import TextReader
+    from proctor.wire.reports.lines import LineReader
+    from proctor.wire.reports.pytest_text import TextReader
 
 _TAIL = 8 << 10  # characters of a program's output that its result shows
 _BATCH = 1000  # results
@@ -233,13 +233,13 @@ class Listener:
 
 
 def _line_reader(launch: Launch) -> LineReader:
-    from proctor.wire.lines import LineReader  # likewise
+    from proctor.wire.reports.lines import LineReader  # likewise
 
     return LineReader(launch)
 
 
 def _text_reader(name: str) -> TextReader:
-    from proctor.wire.pytest_text import TextReader  # for old pytests only: no start waits for it
+    from proctor.wire.reports.pytest_text import TextReader  # for old pytests only: no start waits for it
 
     return TextReader(name)
 

@@ -16,7 +16,7 @@ from proctor.process import interpreter as interpreters
 from proctor.runners import table
 from proctor.runners.plan import Plan, PythonRunner, Runner, Suite, suites
 from proctor.spec import Python, RunSpec
-from proctor.wire.ledger import Limits
+from proctor.wire.control.ledger import Limits
 
 
 class Prepared(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from proctor.outcome import RunOutcome
 from proctor.process.attachments import FileStore
 from proctor.relay import Fault, Relay, Sink
 from proctor.result import Result
-from proctor.wire.reported import Labels
+from proctor.wire.control.program import Labels
 
 if TYPE_CHECKING:
     from proctor.wire.relabel import SuiteLabels

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor_testing import clean_environment, processes_with, proctor, write_project
+from support.projects import clean_environment, processes_with, proctor, write_project
 
 from proctor.archive.lookup import read_run
 from proctor.archive.replay import replay

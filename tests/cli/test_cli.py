@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from proctor_testing import (
+from support.projects import (
     GUARD,
     clean_environment,
     command,
@@ -170,7 +170,7 @@ def test_maxfail_stops_after_so_many(tmp_path):
 
 
 def test_workers_without_xdist_is_a_clear_error(tmp_path):
-    from proctor_testing import environment
+    from support.projects import environment
 
     bare = environment(sys.executable, ["pytest"])
 

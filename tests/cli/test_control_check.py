@@ -6,11 +6,11 @@ import json
 import subprocess
 
 import pytest
-from control_vectors import VECTORS, named, stream_of
-from proctor_testing import GUARD, clean_environment, command, proctor
+from support.control_vectors import VECTORS, named, stream_of
+from support.projects import GUARD, clean_environment, command, proctor
 
-from proctor.wire.control import encode
-from proctor.wire.control_rules import RULES
+from proctor.wire.control.decoder import encode
+from proctor.wire.control.rules import RULES
 
 SEED = stream_of(named("seed-full-stream-literal-109"))
 GOOD = (

@@ -9,8 +9,8 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from proctor_testing import GUARD, clean_environment, command, proctor, project_python
-from report_testing import FOREIGN, REPORTS
+from support.projects import GUARD, clean_environment, command, proctor, project_python
+from support.reports import FOREIGN, REPORTS
 
 from proctor.cli.convert import main
 from proctor.wire import formats
@@ -179,9 +179,9 @@ def test_only_the_formats_in_use_are_imported():
     path = str(FOREIGN / "perl" / "reports" / "fine.tap")
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=GUARD)
 
-    assert "proctor.wire.tap_writer" in done.stdout
-    assert "proctor.wire.junit" not in done.stdout
-    assert "proctor.wire.jest" not in done.stdout
+    assert "proctor.wire.reports.tap_writer" in done.stdout
+    assert "proctor.wire.reports.junit" not in done.stdout
+    assert "proctor.wire.reports.jest" not in done.stdout
 
 
 # Our own formats

@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from proctor_testing import (
+from support.made_runs import passed, run_of
+from support.projects import (
     GUARD,
     Ran,
     clean_environment,
@@ -18,7 +19,6 @@ from proctor_testing import (
     run_suite,
     write_project,
 )
-from render_testing import passed, run_of
 
 from proctor.cli.output import FORMATS, Outputs
 from proctor.cli.telling import Telling

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor_testing import GUARD, Ran, clean_environment, command, proctor, run_suite, write_project
+from support.projects import GUARD, Ran, clean_environment, command, proctor, run_suite, write_project
 
-from proctor.wire.control import encode
+from proctor.wire.control.decoder import encode
 
 BINARY = bytes(range(256)) * 40
 SUITE = {

@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from proctor_streams import BUILD, STARTED, Recorder, case, final, objects, suite, violations, written
-from proctor_testing import (
+from support.projects import (
     GUARD,
     clean_environment,
     command,
@@ -21,12 +20,13 @@ from proctor_testing import (
     run_suite,
     write_project,
 )
+from support.streams import BUILD, STARTED, Recorder, case, final, objects, suite, violations, written
 
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.relay import Relay
-from proctor.wire import jsonl
-from proctor.wire.control import encode
+from proctor.wire.control.decoder import encode
+from proctor.wire.stream import log as jsonl
 
 OUTCOMES = {
     "test_a.py": """

@@ -13,15 +13,15 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from channel_testing import VARIABLES, Listener
 from hypothesis import given
 from hypothesis import strategies as st
-from proctor_testing import GUARD, clean_environment, interpreters
+from support.channel import VARIABLES, Listener
+from support.projects import GUARD, clean_environment, interpreters
 
 from proctor import client
 from proctor.process import supervise
-from proctor.wire import ledger
-from proctor.wire.control import LINE, Disconnected, Duration, ExitCode, Noop
+from proctor.wire.control import ledger
+from proctor.wire.control.decoder import LINE, Disconnected, Duration, ExitCode, Noop
 
 SOURCE = Path(client.__file__)
 

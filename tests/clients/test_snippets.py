@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from channel_testing import Listener
-from proctor_testing import CACHE, GUARD, clean_environment, environment
+from support.channel import Listener
+from support.projects import CACHE, GUARD, clean_environment, environment
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "clients.md"
 BLOCK = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -7,12 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from channel_testing import VARIABLES, Listener
-from proctor_testing import GUARD, Ran, clean_environment, command
+from support.channel import VARIABLES, Listener
+from support.projects import GUARD, Ran, clean_environment, command
 
 import proctor
-from proctor.wire.control import Duration, Noop
-from proctor.wire.ledger import Partial
+from proctor.wire.control.decoder import Duration, Noop
+from proctor.wire.control.ledger import Partial
 
 SOURCES = str(Path(proctor.__file__).parent.parent)
 

@@ -12,7 +12,7 @@ from proctor import agent_mode, config, events, failure_row
 from proctor.errors import ConfigError
 from proctor.process import supervise
 from proctor.runners import pytest_suite
-from proctor.wire import session
+from proctor.wire.control import session
 
 INJECT = Path(proctor.__file__).parent / "inject"
 PLUGIN = INJECT / "proctor_pytest.py"

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from proctor_testing import GUARD, environment
+from support.projects import GUARD, environment
 
 import proctor
 

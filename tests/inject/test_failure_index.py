@@ -15,12 +15,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from inject_testing import QUIET, SOURCE, VERSIONS, Version, each_version, plain, text_of
-from proctor_testing import GUARD, clean_environment, document_of, project_python, run_suite, write_project
+from support.inject import QUIET, SOURCE, VERSIONS, Version, each_version, plain, text_of
+from support.projects import GUARD, clean_environment, document_of, project_python, run_suite, write_project
 
 from proctor.agent_mode import FALSE, STRONG, VALUES, WEAK
 from proctor.failure_row import CLOSE, OPEN, Row, decode
-from proctor.wire.failures import FailuresReader
+from proctor.wire.reports.failures import FailuresReader
 
 PROJECT = Path(__file__).parent.parent / "projects" / "failures"
 GOLDEN = Path(__file__).parent.parent / "data" / "failure_index.txt"

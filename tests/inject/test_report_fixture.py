@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inject_testing import each_version, plain
-from proctor_testing import Ran, document_of, environment, interpreters, outcomes, run_suite, write_project
+from support.inject import each_version, plain
+from support.projects import Ran, document_of, environment, interpreters, outcomes, run_suite, write_project
 
 PARTS = """
     import os

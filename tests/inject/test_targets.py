@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from inject_testing import each_version
-from mcp_testing import talk
-from proctor_testing import Ran, document_of, outcomes, proctor, run_suite, write_project
+from support.inject import each_version
+from support.mcp_client import talk
+from support.projects import Ran, document_of, outcomes, proctor, run_suite, write_project
 
 from proctor.failure_row import CLOSE, OPEN
 

@@ -7,8 +7,8 @@ import tomllib
 
 import pytest
 from mcp import StdioServerParameters
-from mcp_testing import Talk
-from proctor_testing import clean_environment, proctor, write_project
+from support.mcp_client import Talk
+from support.projects import clean_environment, proctor, write_project
 
 SECTIONS = {
     "claude-code": "mcpServers",

@@ -13,8 +13,8 @@ import uuid
 from contextlib import contextmanager
 
 import pytest
-from mcp_testing import Talk, until
-from proctor_testing import (
+from support.mcp_client import Talk, until
+from support.projects import (
     GUARD,
     clean_environment,
     command,

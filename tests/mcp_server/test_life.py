@@ -8,8 +8,8 @@ import uuid
 from contextlib import contextmanager
 
 import pytest
-from mcp_testing import server_pid, talk, text_of, until
-from proctor_testing import GUARD, processes_with, write_project
+from support.mcp_client import server_pid, talk, text_of, until
+from support.projects import GUARD, processes_with, write_project
 
 MARK = "PROCTOR_TEST_MARK"
 FILES = {

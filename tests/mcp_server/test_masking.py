@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from mcp_testing import talk, text_of
-from proctor_testing import write_project
+from support.mcp_client import talk, text_of
+from support.projects import write_project
 
 SECRET = "hunter2-and-more"
 TEST = f"test_a.py::test_login[password='{SECRET}']"

@@ -9,8 +9,8 @@ import sys
 import jsonschema
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_testing import stdio, talk, text_of
-from proctor_testing import GUARD, proctor, project_python, write_project
+from support.mcp_client import stdio, talk, text_of
+from support.projects import GUARD, proctor, project_python, write_project
 
 FILES = {
     "test_a.py": """

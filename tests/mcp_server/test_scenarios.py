@@ -9,8 +9,8 @@ import uuid
 import venv
 
 import pytest
-from mcp_testing import talk, text_of
-from proctor_testing import GUARD, document_of, environment, interpreters, processes_with, write_project
+from support.mcp_client import talk, text_of
+from support.projects import GUARD, document_of, environment, interpreters, processes_with, write_project
 
 import proctor
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from proctor.process.allowance import Allowance
-from proctor.wire.control import ControlDecoder, Duration
-from proctor.wire.ledger import Ledger
+from proctor.wire.control.decoder import ControlDecoder, Duration
+from proctor.wire.control.ledger import Ledger
 
 CASES = json.loads((Path(__file__).parent.parent / "data" / "duration_vectors.json").read_text())["cases"]
 

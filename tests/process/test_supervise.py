@@ -13,7 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from proctor_testing import GUARD, processes_with
+from support.projects import GUARD, processes_with
 
 from proctor.errors import LaunchError
 from proctor.launch import Launch

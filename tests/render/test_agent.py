@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import golden_testing
 import pytest
-from proctor_testing import clean_environment, project_python, run_suite, write_project
-from render_testing import failed, passed, run_of
+from support import golden
+from support.made_runs import failed, passed, run_of
+from support.projects import clean_environment, project_python, run_suite, write_project
 
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
@@ -156,7 +156,7 @@ def masked_run(text: str) -> str:
 
 
 def agree(name: str, text: str) -> None:
-    golden_testing.agree(GOLDEN / f"{name}.txt", text)
+    golden.agree(GOLDEN / f"{name}.txt", text)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from proctor_streams import case, final, read, suite, written
+from support.streams import case, final, read, suite, written
 
 from proctor import events as e
 from proctor.render.github import ANNOTATIONS, MESSAGE, Annotation, annotations_of, github, step_summary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from render_testing import expand
+from support.made_runs import expand
 
 from proctor.render.ids import Known, factored, fitted
 from proctor.render.neutral import neutral

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor_streams import case, final, rendered, suite, written
-from proctor_testing import GUARD
+from support.projects import GUARD
+from support.streams import case, final, rendered, suite, written
 
 from proctor.render.libtest import Libtest
 

@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from proctor_streams import BUILD, STARTED, case, final, suite, written
-from proctor_testing import GUARD, clean_environment, command
 from rich.cells import cell_len
 from rich.console import Console
+from support.projects import GUARD, clean_environment, command
+from support.streams import BUILD, STARTED, case, final, suite, written
 
 from proctor import events as e
 from proctor.outcome import Outcome

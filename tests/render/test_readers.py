@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from proctor_streams import EVENTS, STARTED, case, final, read, rendered, suite, written
+from support.streams import EVENTS, STARTED, case, final, read, rendered, suite, written
 
 from proctor.relay import Relay
 from proctor.render.dots import Dots

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from render_testing import failed, run_of
+from support.made_runs import failed, run_of
 
 from proctor.render.agent import Detail, agent_text
 from proctor.render.secrets import masked

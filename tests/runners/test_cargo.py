@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import proctor_testing
 import pytest
-from proctor_streams import objects, violations
-from proctor_testing import GUARD, clean_environment, outcomes, proctor
+from support import projects
+from support.projects import GUARD, clean_environment, outcomes, proctor
+from support.streams import objects, violations
 
-CACHE = proctor_testing.CACHE / "cargo"
+CACHE = projects.CACHE / "cargo"
 
 MANIFEST = '[package]\nname = "NAME"\nversion = "1.2.3"\nedition = "2021"\n'
 

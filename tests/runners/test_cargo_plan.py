@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from proctor_testing import write_project
+from support.projects import write_project
 
 from proctor.errors import UsageError
 from proctor.runners import cargo, cargo_package

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor_testing import Ran, clean_environment, environment, outcomes, proctor, write_project
+from support.projects import Ran, clean_environment, environment, outcomes, proctor, write_project
 
 from proctor.errors import UsageError
 from proctor.runners import go, go_sources

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from javascript_testing import HEADS, found, node_modules, project, run, run_raw
-from proctor_testing import outcomes, proctor, write_project
+from support.javascript import HEADS, found, node_modules, project, run, run_raw
+from support.projects import outcomes, proctor, write_project
 
 from proctor.runners import javascript, jest, node, vitest
 

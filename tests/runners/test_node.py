@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from javascript_testing import found, node_binary, project, run, run_raw
-from proctor_testing import outcomes, write_project
+from support.javascript import found, node_binary, project, run, run_raw
+from support.projects import outcomes, write_project
 
 from proctor.errors import UsageError
 from proctor.runners import node

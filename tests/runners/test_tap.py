@@ -8,11 +8,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import proctor_testing
 import pytest
-from proctor_testing import clean_environment, outcomes, proctor, write_project
+from support import projects
+from support.projects import clean_environment, outcomes, proctor, write_project
 
-CACHE = proctor_testing.CACHE / "bats"
+CACHE = projects.CACHE / "bats"
 
 SHOP = """
     setup() { echo "in setup"; }

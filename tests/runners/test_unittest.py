@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor_testing import (
+from support.projects import (
     Ran,
     clean_environment,
     document_of,

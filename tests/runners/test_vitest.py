@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from javascript_testing import found, project, run
-from proctor_testing import outcomes, proctor, write_project
+from support.javascript import found, project, run
+from support.projects import outcomes, proctor, write_project
 
 from proctor.errors import UsageError
 from proctor.runners import vitest

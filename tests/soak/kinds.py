@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proctor_testing import write_project
+from support.projects import write_project
 
 from proctor.process.tagged import TAG_VARIABLE
 

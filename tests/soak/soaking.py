@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client
-from mcp_testing import server_pid, stdio, text_of
 from mcp_types import CallToolResult
-from proctor_testing import GUARD, processes_with
 from soak.errands import Errand, errands
 from soak.kinds import BEGUN, CROWDED, KEPT, write_projects
 from soak.levels import MIB, Levels, children, described, descriptors, growth, levels, with_argument
+from support.mcp_client import server_pid, stdio, text_of
+from support.projects import GUARD, processes_with
 
 from proctor.archive.store import RUN_FILE, RunHead, list_runs, read_head
 from proctor.process.tagged import TAG_VARIABLE, tagged

@@ -20,8 +20,8 @@ from typing import Any
 from uuid import uuid4
 
 from mcp import MCPError
-from mcp_testing import Talk, server_pid, stdio, text_of
-from proctor_testing import GUARD, clean_environment, command, processes_with, proctor, project_python
+from support.mcp_client import Talk, server_pid, stdio, text_of
+from support.projects import GUARD, clean_environment, command, processes_with, proctor, project_python
 from torture.kind import LEDGER, Kind
 
 from proctor.archive.replay import replay

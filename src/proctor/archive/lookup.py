@@ -15,7 +15,7 @@ from proctor.archive.store import EVENTS_FILE, RESULT_FILE, RUN_FILE, list_runs,
 from proctor.errors import StreamError, UsageError
 from proctor.failure_row import unescaped
 from proctor.outcome import Outcome
-from proctor.wire.document_reader import RUNNING, KeptTest, kept_test, read, without_result
+from proctor.wire.document.reader import RUNNING, KeptTest, kept_test, read, without_result
 
 LAST = "last"
 _NAMED = 5  # runs or tests that an error names

@@ -20,8 +20,9 @@ from proctor.archive.store import (
 from proctor.events import Entry, OutputReceived, RunFinished, TestFinished
 from proctor.launch import Voice
 from proctor.result import KEPT, Result
-from proctor.wire import document, jsonl
+from proctor.wire.document import writer as document
 from proctor.wire.literal import encode
+from proctor.wire.stream import log as jsonl
 
 OUTPUT_LIMIT = 16 << 30  # bytes of one output kept on disk: more is a run away, not a run
 

@@ -14,7 +14,7 @@ from proctor.events import Entry, RunFinished, RunStarted
 from proctor.fold import begin, fold
 from proctor.replay import cut_short
 from proctor.result import Result
-from proctor.wire import jsonl
+from proctor.wire.stream import log as jsonl
 
 
 class Replayed(msgspec.Struct):

@@ -9,7 +9,7 @@ from proctor import config
 from proctor.cli import options
 from proctor.errors import UsageError
 from proctor.render.control_check import check_text
-from proctor.wire.control_check import Checked, ControlCheck
+from proctor.wire.control.check import Checked, ControlCheck
 from proctor.wire.literal import encode_line
 
 _PIECE = 1 << 18  # bytes

@@ -15,8 +15,9 @@ from proctor.events import Entry
 from proctor.relay import Sink
 from proctor.replay import Replay
 from proctor.result import Result
-from proctor.wire import document, formats
-from proctor.wire.any_report import AnyReport
+from proctor.wire import formats
+from proctor.wire.document import writer as document
+from proctor.wire.reports.any_report import AnyReport
 
 _PIECE = 1 << 16
 TARGETS = ("json", "stream", "events", *formats.WRITERS, *readers.TEXTS, "agent", "github", "failures")
@@ -88,7 +89,7 @@ def _writer(target: str, file: IO[bytes]) -> Sink:
     if target == "events":
         return Events(file)
     if target == "stream":
-        from proctor.wire.stream import StrictStream
+        from proctor.wire.stream.writer import StrictStream
 
         return Stream(file, StrictStream())
     if target in readers.TEXTS or target in ("agent", "github", "failures"):

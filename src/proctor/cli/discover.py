@@ -13,10 +13,10 @@ from proctor.execute import execute
 from proctor.prepare import prepare
 from proctor.process.stop import stoppable
 from proctor.render.agent import agent_text
-from proctor.render.test_tree import test_tree
+from proctor.render.discovery_tree import discovery_tree
 from proctor.result import Result
 from proctor.running import Keeping
-from proctor.wire.discovery import discovery
+from proctor.wire.document.discovery import discovery
 from proctor.wire.literal import encode_line
 
 _USUAL = 1000  # tests shown unless more are asked for
@@ -54,7 +54,7 @@ def _show(parsed: argparse.Namespace, result: Result) -> None:
     if parsed.format == "json":
         sys.stdout.buffer.write(encode_line(page))
         return
-    sys.stdout.write(test_tree(page.tests))
+    sys.stdout.write(discovery_tree(page.tests))
     if result.exit_code:
         sys.stdout.write(agent_text(result))
     shown = parsed.offset + len(page.tests)

@@ -15,7 +15,7 @@ from proctor.errors import OutputError, UsageError
 from proctor.execute import Answer
 from proctor.relay import Sink
 from proctor.result import Result
-from proctor.wire import document
+from proctor.wire.document import writer as document
 
 FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github", "junit", "ctrf", "tap")
 _STDOUT = "stdout"
@@ -45,7 +45,7 @@ class Outputs:
         if form == "events":
             self._live.append((name, Events(file)))
         elif form == "stream":
-            from proctor.wire.stream import StrictStream
+            from proctor.wire.stream.writer import StrictStream
 
             self._live.append((name, Stream(file, StrictStream())))
         elif form == "github":

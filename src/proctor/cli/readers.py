@@ -13,10 +13,10 @@ from proctor.events import Entry, RunFinished
 from proctor.relay import Sink
 from proctor.render.say import Say, coloured, plain
 from proctor.result import Result
-from proctor.wire import jsonl
+from proctor.wire.stream import log as jsonl
 
 if TYPE_CHECKING:
-    from proctor.wire.stream import StrictStream
+    from proctor.wire.stream.writer import StrictStream
 
 #: Formats that are text for people, and may have colours.
 TEXTS = ("human", "libtest", "dots", "names", "tree", "summary")

@@ -23,10 +23,10 @@ from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.kept_test import test_text
 from proctor.render.neutral import neutral_block
-from proctor.wire import document
-from proctor.wire.any_report import AnyReport
-from proctor.wire.document_reader import KeptTest
+from proctor.wire.document import writer as document
+from proctor.wire.document.reader import KeptTest
 from proctor.wire.literal import encode_line
+from proctor.wire.reports.any_report import AnyReport
 
 # 1: first published form.
 SCHEMA = "proctor.test/1"

@@ -29,10 +29,10 @@ from proctor.outcome import EXIT_CODES, WORST_FIRST, RunOutcome
 from proctor.relay import Sink
 from proctor.replay import Replay
 from proctor.result import Result
-from proctor.wire import document
-from proctor.wire.report_run import RunReader
-from proctor.wire.stream import StrictStream
-from proctor.wire.stream_rules import StreamRules
+from proctor.wire.document import writer as document
+from proctor.wire.reports.report_run import RunReader
+from proctor.wire.stream.rules import StreamRules
+from proctor.wire.stream.writer import StrictStream
 
 FORMATS = ("auto", *TEXTS, "agent", "github", "failures", "json", "stream", "events")
 

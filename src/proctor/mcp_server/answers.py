@@ -16,10 +16,10 @@ from proctor.mcp_server.runs import Run
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.budget import within
+from proctor.render.discovery_tree import discovery_tree
 from proctor.render.secrets import masked
-from proctor.render.test_tree import test_tree
 from proctor.result import Result
-from proctor.wire.discovery import discovery
+from proctor.wire.document.discovery import discovery
 
 _REFUSAL = 2000  # characters
 _FULL_TEXT = 6000  # tokens of the text beside a whole document
@@ -106,7 +106,7 @@ def discovered(result: Result, offset: int, limit: int, budget: int) -> Reply:
         note = f"{left} more: the same call with offset={shown}\n"
     if len(errors) > len(shown_errors):
         document["omitted"]["collection_errors"] = len(errors) - len(shown_errors)
-    tree = test_tree(found.tests[: len(document["tests"])])
+    tree = discovery_tree(found.tests[: len(document["tests"])])
     said = agent_text(result, _our_words(mask)) if result.collection_errors else ""
     text = f"{found.total} tests\n{note}{said}{tree}"
     return Reply(lines_within(text, budget, f"the same call with offset={shown}"), document)

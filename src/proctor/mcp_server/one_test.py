@@ -12,7 +12,7 @@ from proctor.mcp_server.budget import cut, tokens, weight
 from proctor.mcp_server.masking import masked_values
 from proctor.mcp_server.records import Record
 from proctor.render.kept_test import test_text
-from proctor.wire.document_reader import KeptTest
+from proctor.wire.document.reader import KeptTest
 
 _CAPTURED = ("stdout", "stderr", "log")
 _SIZES = (100_000, 30_000, 10_000, 3_000, 1_000, 300, 100, 0)  # characters of one text

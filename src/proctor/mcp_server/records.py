@@ -14,7 +14,7 @@ from proctor.archive.store import RESULT_FILE
 from proctor.execute import Answer
 from proctor.mcp_server.masking import masked_values, wanted
 from proctor.result import Result
-from proctor.wire import document
+from proctor.wire.document import writer as document
 
 
 class Record(msgspec.Struct):

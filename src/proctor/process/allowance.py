@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from proctor.wire.control import Duration, DurationAction
+from proctor.wire.control.decoder import Duration, DurationAction
 
 
 class Allowance:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from proctor.errors import ControlError
 from proctor.render.neutral import neutral
-from proctor.wire.control_check import NO_STATUS, Checked, readable
-from proctor.wire.control_rules import RULES
+from proctor.wire.control.check import NO_STATUS, Checked, readable
+from proctor.wire.control.rules import RULES
 
 _NAMES = 5  # of open partials
 

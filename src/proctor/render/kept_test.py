@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from proctor.render.neutral import neutral, neutral_block
-from proctor.wire.document_reader import KeptTest
+from proctor.wire.document.reader import KeptTest
 
 
 def test_text(test: KeptTest, below: Sequence[KeptTest], directory: str, notes: Sequence[str] = ()) -> str:

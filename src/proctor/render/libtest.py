@@ -22,9 +22,9 @@ from proctor.outcome import BAD, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.say import Say
 from proctor.result import Result
-from proctor.wire.libtest import MODE
-from proctor.wire.stream_objects import captured
-from proctor.wire.words import STATUS, one_line
+from proctor.wire.reports.libtest import MODE
+from proctor.wire.stream.objects import captured
+from proctor.wire.stream.words import STATUS, one_line
 
 _GOOD = (RunOutcome.PASSED, RunOutcome.NO_TESTS)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from proctor.events import TestFinished
 from proctor.outcome import Outcome
+from proctor.render.discovery_tree import split_id
 from proctor.render.failure import first_line
 from proctor.render.human import report
 from proctor.render.names import mark, remark, tone
 from proctor.render.neutral import neutral
 from proctor.render.say import Say, Tone
-from proctor.render.test_tree import split_id
 from proctor.result import Result
 
 _Leaf = tuple[tuple[str, ...], str, str, Tone]  # path, mark, remark, tone

@@ -21,8 +21,8 @@ from proctor.runners.cargo_suites import DOC_TESTS, Around, Suite, binaries, doc
 from proctor.runners.finding import on_path
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
-from proctor.wire import cargo_build
-from proctor.wire.libtest_list import LIST, LISTED
+from proctor.wire.reports import cargo_build
+from proctor.wire.reports.libtest_list import LIST, LISTED
 
 # libtest reports in JSON, and with times, on a stable toolchain if this variable has any value; with this one
 # a compiler that a test may start stays as stable as it was.

@@ -11,8 +11,8 @@ import msgspec
 from proctor.launch import Artifact
 from proctor.runners import cargo_config, cargo_package
 from proctor.runners.cargo_selection import TARGETS, package_free
-from proctor.wire import cargo_build
-from proctor.wire.cargo_build import target_id
+from proctor.wire.reports import cargo_build
+from proctor.wire.reports.cargo_build import target_id
 
 DOC_TESTS = "doc-tests"  # in ids, where others have their target
 

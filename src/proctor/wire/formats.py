@@ -8,44 +8,44 @@ from typing import TypeAlias, cast
 
 from proctor.errors import UsageError
 from proctor.result import Result
-from proctor.wire.report import Reader
-from proctor.wire.report_run import ReportRun, RunReader
+from proctor.wire.reports.report import Reader
+from proctor.wire.reports.report_run import ReportRun, RunReader
 
 Writer: TypeAlias = Callable[[Result], Iterator[bytes]]
 
 READERS = {
-    "junit": "junit:JunitReader",
-    "tap": "tap:TapReader",
-    "tap-j": "tap_j:TapJReader",
-    "ctrf": "ctrf:CtrfReader",
-    "libtest": "libtest:LibtestReader",
-    "libtest-json": "libtest_json:LibtestJsonReader",
-    "go-json": "go_json:GoJsonReader",
-    "reportlog": "reportlog:ReportlogReader",
-    "json-report": "json_report_reader:JsonReportReader",
-    "vitest": "jest:VitestReader",
-    "jest": "jest:JestReader",
-    "results": "results:ResultsReader",
-    "failures": "failures:FailuresReport",
+    "junit": "reports.junit:JunitReader",
+    "tap": "reports.tap:TapReader",
+    "tap-j": "reports.tap_j:TapJReader",
+    "ctrf": "reports.ctrf:CtrfReader",
+    "libtest": "reports.libtest:LibtestReader",
+    "libtest-json": "reports.libtest_json:LibtestJsonReader",
+    "go-json": "reports.go_json:GoJsonReader",
+    "reportlog": "reports.reportlog:ReportlogReader",
+    "json-report": "reports.json_report:JsonReportReader",
+    "vitest": "reports.jest:VitestReader",
+    "jest": "reports.jest:JestReader",
+    "results": "control.results:ResultsReader",
+    "failures": "reports.failures:FailuresReport",
 }
 #: What tools say while they run and nobody keeps: when tests begin, how builds go, which tests there are.
 LIVE_READERS = {
-    "bats": "bats:BatsReader",
-    "go-list": "go_list:GoListReader",
-    "cargo-build": "cargo_build:CargoBuildReader",
-    "libtest-list": "libtest_list:LibtestListReader",
+    "bats": "reports.bats:BatsReader",
+    "go-list": "reports.go_list:GoListReader",
+    "cargo-build": "reports.cargo_build:CargoBuildReader",
+    "libtest-list": "reports.libtest_list:LibtestListReader",
 }
 #: Ours: they tell of whole runs, verdict and all.
 RUN_READERS = {
-    "events": "stream_reader:StreamReader",
-    "stream": "stream_reader:StreamReader",
-    "json": "document_run:DocumentRun",
+    "events": "stream.reader:StreamReader",
+    "stream": "stream.reader:StreamReader",
+    "json": "document.run:DocumentRun",
 }
 READ = (*RUN_READERS, *READERS)
 WRITERS = {
-    "junit": "junit_writer:write",
-    "ctrf": "ctrf:write",
-    "tap": "tap_writer:write",
+    "junit": "reports.junit_writer:write",
+    "ctrf": "reports.ctrf:write",
+    "tap": "reports.tap_writer:write",
 }
 
 #: What a result may have beside its tests and their output, by the formats that keep it.

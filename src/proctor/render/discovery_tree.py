@@ -1,0 +1,38 @@
+"""Tests as a tree: files, classes, functions, parameters, each with its line and markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from proctor.render.neutral import neutral
+from proctor.wire.document.discovery import Discovered
+
+
+def split_id(node_id: str) -> tuple[str, ...]:
+    """File, classes, function, parameters: `a.py::T::f[x::y]` is (`a.py`, `T`, `f`, `[x::y]`)."""
+    path, bracket, parameters = node_id.partition("[")
+    parts = tuple(path.split("::"))
+    return (*parts, bracket + parameters) if bracket else parts
+
+
+def discovery_tree(tests: Sequence[Discovered]) -> str:
+    return "".join(f"{line}\n" for line in _lines(tests))
+
+
+def _lines(tests: Sequence[Discovered]) -> Iterator[str]:
+    above: tuple[str, ...] = ()
+    for test in tests:
+        parts = split_id(test.node_id)
+        shared = 0
+        while shared < min(len(above), len(parts) - 1) and above[shared] == parts[shared]:
+            shared += 1
+        for depth in range(shared, len(parts) - 1):
+            yield "  " * depth + neutral(parts[depth])
+        yield "  " * (len(parts) - 1) + neutral(parts[-1]) + _facts(test)
+        above = parts
+
+
+def _facts(test: Discovered) -> str:
+    line = f" :{test.line}" if test.line else ""
+    markers = f" {' '.join('@' + neutral(marker) for marker in test.markers)}" if test.markers else ""
+    return line + markers

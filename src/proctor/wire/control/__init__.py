@@ -1,0 +1,1 @@
+"""The control channel: what test programs write to their descriptor, as results."""

@@ -1,0 +1,395 @@
+"""The control channel: lines, JSON of a stated length, and the bytes of files, told apart.
+
+The decoder owns bytes, never a descriptor. It never allocates by a length that somebody only claimed.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+import msgspec
+
+from proctor.errors import ControlError
+from proctor.wire.control.ledger import Admission, Finished, Ledger, Partial, Plain, Refused
+
+LINE = 4096  # bytes of a control line, with its LF: what one write puts on a pipe whole
+_NUMBER = re.compile(r"[0-9]+\Z")
+_SIGNED = re.compile(r"-?[0-9]+\Z")
+_DURATION = re.compile(r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z")
+_SPAN = re.compile(r"([0-9]+)([smhd]?)")
+_PAST = 64  # bytes before the current one that are kept, to be shown with an error
+_decode = msgspec.json.Decoder().decode
+_decode_plain = msgspec.json.Decoder(Plain).decode
+_decode_many = msgspec.json.Decoder(list[Plain]).decode
+_MESSAGE = re.compile(rb"result ([0-9]{1,7})\n")
+_BULK = 4096  # bytes from which on it pays to look for many results at once
+_ENDLESS = 10**11  # seconds, three thousand years: more would be no number that clocks can count with
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class ExitCode(msgspec.Struct, frozen=True):
+    code: int
+
+
+class DurationAction(StrEnum):
+    SET = "set"
+    ADD = "add"
+    SUBTRACT = "sub"
+    SAVE = "save"
+    RESTORE = "restore"
+
+
+class Duration(msgspec.Struct, frozen=True):
+    action: DurationAction
+    seconds: int = 0
+
+
+_SIGNS = {"": DurationAction.SET, "+": DurationAction.ADD, "-": DurationAction.SUBTRACT}
+
+
+class Noop(msgspec.Struct, frozen=True):
+    pass
+
+
+class Reconnect(msgspec.Struct, frozen=True):
+    mode: str  # once, always
+
+
+class Disconnected(msgspec.Struct, frozen=True):
+    pass
+
+
+class FileOpened(msgspec.Struct, frozen=True):
+    """The bytes that follow in FileChunk frames belong to this file; it ends after `length` of them."""
+
+    result: str | None
+    name: str
+    length: int
+
+
+class FileChunk(msgspec.Struct, frozen=True):
+    data: bytes
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """The last frame there will be: nothing after it can be trusted."""
+
+    error: ControlError
+
+
+Frame: TypeAlias = (
+    Partial
+    | Finished
+    | Plain
+    | FileOpened
+    | FileChunk
+    | ExitCode
+    | Duration
+    | Noop
+    | Reconnect
+    | Disconnected
+    | Broken
+)
+
+
+class _Fault(Exception):
+    """A rule is broken in `data`, a line or a JSON, which begins at `at` in the buffer."""
+
+    def __init__(self, kind: str, rule: str, at: int, message: str, data: bytes) -> None:
+        self.kind, self.rule, self.at, self.data = kind, rule, at, data
+        super().__init__(message)
+
+
+class ControlDecoder:
+    """`feed` returns what is complete. After a Broken or Disconnected frame it returns nothing more."""
+
+    def __init__(self, ledger: Ledger, plain: bool = False) -> None:
+        """With `plain`, results of a name and a status alone come in their short form."""
+        self.ledger = ledger
+        self._plain = plain
+        self._expect_plain = plain  # as the last result was
+        self.error: ControlError | None = None
+        self.open = True
+        self._offset = 0  # of the first byte in _chunks
+        self._past = b""  # the last bytes before it, to show them should something break
+        self._chunks: list[bytes] = []
+        self._have = 0
+        self._need = 1
+        self._length = 0  # of the JSON that comes next; 0: a line comes next
+        self._admitted: Admission | None = None  # its files come next
+        self._files: list[tuple[str, int]] = []
+        self._left = 0  # bytes of the current file that are still to come
+        self._saved = 0
+
+    def feed(self, data: bytes) -> list[Frame]:
+        if not self.open or not data:
+            return []
+        self._chunks.append(data)
+        self._have += len(data)
+        if self._have < self._need:
+            return []
+        buffer = data if len(self._chunks) == 1 else b"".join(self._chunks)
+        frames: list[Frame] = []
+        at, have, most = 0, len(buffer), self.ledger.limits.json
+        in_bulk = True  # until it does not work
+        try:
+            while self.open:
+                if self._admitted is not None:
+                    at = self._take_files(buffer, at, frames)
+                    if self._admitted is not None:
+                        self._need = 1
+                        break
+                elif self._length:
+                    end = at + self._length
+                    if end > have:
+                        self._need = self._length
+                        break
+                    self._take_result(buffer[at:end], at, frames)
+                    at = end
+                    self._length = 0
+                elif in_bulk and self._expect_plain and have - at > _BULK:
+                    taken = self._take_many(buffer[at:], frames)
+                    in_bulk = taken > 0
+                    at += taken
+                else:
+                    end = buffer.find(b"\n", at, at + LINE)
+                    if end < 0:
+                        self._check_line_size(buffer, at)
+                        self._need = have - at + 1
+                        break
+                    line, digits = buffer[at:end], buffer[at + 7 : end]
+                    if digits.isdigit() and len(digits) < 8 and line[:7] == b"result ":  # nearly all
+                        length = int(digits)
+                        start = end + 1
+                        if 0 < length <= most and start + length <= have:  # nearly always
+                            at = start + length
+                            self._take_result(buffer[start:at], start, frames)
+                            continue
+                        self._take_length(length, at, line)
+                    else:
+                        self._take_line(line, at, frames)
+                    at = end + 1
+        except _Fault as fault:
+            self._break(self._explained(fault, buffer), frames)
+        self._past = (self._past + buffer[max(0, at - _PAST) : at])[-_PAST:]
+        self._offset += at
+        rest = buffer[at:] if self.open else b""
+        self._chunks = [rest] if rest else []
+        self._have = len(rest)
+        return frames
+
+    def _take_many(self, buffer: bytes, frames: list[Frame]) -> int:
+        """As many plain results as the buffer begins with, if all that is whole in it are such; else none.
+
+        They are cut apart in one step and decoded in one. That is safe: a line's end is in no JSON string, so
+        it can stand for a joint; and where each joint has `}` before it and `{` after it, and nothing is
+        nested, each message is one object if there are as many objects as messages.
+        """
+        head, *parts = _MESSAGE.split(buffer)
+        lengths, bodies = parts[::2], parts[1::2]
+        if bodies and len(bodies[-1]) != int(lengths[-1]):  # not whole yet, or something else follows
+            del lengths[-1], bodies[-1]
+        sizes = list(map(len, bodies))
+        if head or not sizes or sizes != list(map(int, lengths)) or max(sizes) > self.ledger.limits.json:
+            return 0
+        joined = b",\n".join(bodies)
+        if not joined.count(b"\n") == joined.count(b"},\n{") == len(bodies) - 1:
+            return 0
+        if joined[:1] != b"{" or joined[-1:] != b"}":
+            return 0
+        try:
+            plain = _decode_many(b"[%b]" % joined)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return 0
+        if len(plain) != len(bodies) or not self.ledger.admit_many(plain):
+            return 0
+        frames.extend(plain)
+        return sum(sizes) + sum(map(len, lengths)) + len(bodies) * len(b"result \n")
+
+    @property
+    def direct(self) -> int:
+        """Bytes to come that are a file's and nothing else: they may go there without coming here."""
+        return self._left if self._admitted is not None and not self._chunks else 0
+
+    def went_by(self, count: int) -> list[Frame]:
+        """So many bytes went to the current file directly."""
+        self._past = b""  # they were not seen
+        self._offset += count
+        self._left -= count
+        frames: list[Frame] = []
+        self._take_files(b"", 0, frames)
+        return frames
+
+    @property
+    def offset(self) -> int:
+        """Bytes of the stream that have been taken."""
+        return self._offset
+
+    def close(self) -> list[Frame]:
+        """End of input. Inside a line, a JSON or a file that is an error."""
+        frames: list[Frame] = []
+        if self.open:
+            self.open = False
+            if self._admitted is not None:
+                rule, part = "F2", f"{self._left} bytes of a file are missing"
+            elif self._length:
+                rule, part = "R3", f"{self._length - self._have} of {self._length} bytes of JSON are missing"
+            elif self._have:
+                rule, part = "C13", "the last line has no LF"
+            else:
+                return frames
+            from proctor.wire.control.cause import ended_early  # only on the way out
+
+            seen, message = b"".join(self._chunks), f"the input ends early: {part}"
+            error = ended_early(rule, self._offset, message, self._past, seen, self._length)
+            self._break(error, frames)
+        return frames
+
+    def _break(self, error: ControlError, frames: list[Frame]) -> None:
+        self.error, self.open = error, False
+        frames.append(Broken(error))
+
+    def _fault(self, kind: str, rule: str, at: int, message: str, data: bytes) -> _Fault:
+        return _Fault(kind, rule, at, message, data)
+
+    def _explained(self, fault: _Fault, buffer: bytes) -> ControlError:
+        from proctor.wire.control.cause import explained  # only on the way out
+
+        at, end = fault.at, fault.at + len(fault.data)
+        past = self._past + buffer[:at]
+        return explained(
+            fault.kind, fault.rule, str(fault), self._offset + at, past, fault.data, buffer[end:]
+        )
+
+    def _check_line_size(self, buffer: bytes, at: int) -> None:
+        if len(buffer) - at >= LINE:
+            raise self._fault("bad_line", "C5", at, f"no LF within {LINE} bytes", buffer[at : at + 40])
+
+    def _take_line(self, line: bytes, at: int, frames: list[Frame]) -> None:
+        if not line.isascii():
+            raise self._fault("bad_line", "C2", at, "a control line has a byte above 127", line)
+        text = line.decode("ascii")
+        word, space, argument_text = text.partition(" ")
+        if not word:
+            raise self._fault("bad_line", "C3", at, "an empty line, or one that begins with a space", line)
+        if "\r" in text:
+            raise self._fault("bad_line", "C3", at, "CR in a control line", line)
+        self._take_word(word, argument_text if space else None, at, line, frames)
+
+    def _take_length(self, length: int, at: int, line: bytes) -> None:
+        limit = self.ledger.limits.json
+        if length == 0:
+            raise self._fault("bad_json", "C6", at, "a result of 0 bytes", line)
+        if length > limit:
+            message = f"a result of {length} bytes; at most {limit} will do"
+            raise self._fault("too_large", "C6", at, message, line)
+        self._length = length
+
+    def _take_word(self, word: str, argument: str | None, at: int, line: bytes, frames: list[Frame]) -> None:
+        match word:
+            case "result":
+                if argument is None or not _NUMBER.match(argument):
+                    raise self._fault("bad_args", "C6", at, "`result` takes the number of JSON bytes", line)
+                self._take_length(int(argument.lstrip("0")[:20] or "0"), at, line)
+            case "exitcode":
+                if argument is None or not _SIGNED.match(argument):
+                    raise self._fault("bad_args", "C7", at, "`exitcode` takes a whole number", line)
+                self.ledger.exit_code = int(argument[:20])
+                frames.append(ExitCode(self.ledger.exit_code))
+            case "duration":
+                frames.append(self._duration(argument or "", at, line))
+            case "noop":
+                self._no_argument(word, argument, at, line)
+                frames.append(Noop())
+            case "disconnect":
+                self._no_argument(word, argument, at, line)
+                self.open = False
+                frames.append(Disconnected())
+            case "reconnect":
+                if argument not in (None, "always"):
+                    raise self._fault("bad_args", "C9", at, "`reconnect` takes nothing or `always`", line)
+                frames.append(Reconnect(argument or "once"))
+            case _:
+                raise self._fault("unknown_word", "C9", at, f"unknown control word {word[:40]!r}", line)
+
+    def _no_argument(self, word: str, argument: str | None, at: int, line: bytes) -> None:
+        if argument is not None:
+            raise self._fault("bad_args", "C9", at, f"`{word}` takes no argument", line)
+
+    def _duration(self, argument: str, at: int, line: bytes) -> Duration:
+        if argument == "save":
+            self._saved += 1
+            return Duration(DurationAction.SAVE)
+        if argument == "restore":
+            if not self._saved:
+                raise self._fault("bad_args", "C8", at, "`duration restore` without a `duration save`", line)
+            self._saved -= 1
+            return Duration(DurationAction.RESTORE)
+        found = _DURATION.match(argument)
+        if not found:
+            message = "`duration` takes a time (90, 15m, 1h 30m), + or - a time, save or restore"
+            raise self._fault("bad_args", "C8", at, message, line)
+        seconds = sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(found[2]))
+        return Duration(_SIGNS[found[1]], min(seconds, _ENDLESS))
+
+    def _take_result(self, raw: bytes, at: int, frames: list[Frame]) -> None:
+        if self._expect_plain:
+            try:
+                short = _decode_plain(raw)
+                if self.ledger.admit_plain(short):
+                    frames.append(short)
+                    return
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                self._expect_plain = False
+        try:
+            body = _decode(raw)
+            if type(body) is not dict:
+                raise self._fault("bad_json", "R4", at, "a result is one JSON object", raw)
+            received = self.ledger.receive(raw, body)
+        except RecursionError:
+            raise self._fault("bad_json", "R3", at, "the JSON is nested too deeply", raw) from None
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self._fault("bad_json", "R3", at, f"not JSON: {error}", raw) from None
+        except Refused as refused:
+            raise self._fault("bad_result", refused.rule, at, str(refused), raw) from None
+        self._expect_plain = self._plain and len(body) == 2 and isinstance(received, Finished)
+        if isinstance(received, Admission):
+            self._admitted, self._files = received, list(received.files)
+            self._open_file(frames)
+        else:
+            frames.append(received)
+
+    def _open_file(self, frames: list[Frame]) -> None:
+        assert self._admitted is not None
+        name, length = self._files[0]
+        frames.append(FileOpened(self._admitted.name, name, length))
+        self._left = length
+
+    def _take_files(self, buffer: bytes, at: int, frames: list[Frame]) -> int:
+        """Hand on what is there of the current result's files; commit the result after the last byte."""
+        assert self._admitted is not None
+        while True:
+            if self._left:
+                chunk = buffer[at : at + self._left]
+                if not chunk:
+                    return at
+                frames.append(FileChunk(chunk))
+                at += len(chunk)
+                self._left -= len(chunk)
+                if self._left:
+                    return at
+            self._files.pop(0)
+            if not self._files:
+                break
+            self._open_file(frames)
+        frames.append(self.ledger.commit(self._admitted))
+        self._admitted = None
+        return at
+
+
+def encode(body: dict[str, Any]) -> bytes:
+    """One `result` message; the bytes of its files, if it names any, are the caller's to send after it."""
+    raw = msgspec.json.encode(body)
+    return b"result %d\n%b" % (len(raw), raw)

@@ -1,0 +1,188 @@
+"""Results in the words of whoever reported them, as events; and the program that is a test itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.wire.control.ledger import Body, Finished, Partial, Plain
+
+OUTCOMES = {
+    "pass": Outcome.PASSED,
+    "fail": Outcome.FAILED,
+    "error": Outcome.ERROR,
+    "skip": Outcome.SKIPPED,
+    "info": Outcome.INFO,
+    "warn": Outcome.WARN,
+}
+# A program may report on itself more than once: the first of these that it said counts.
+_TELLING = (
+    Outcome.ERROR,
+    Outcome.FAILED,
+    Outcome.WARN,
+    Outcome.PASSED,
+    Outcome.INFO,
+    Outcome.SKIPPED,
+)
+_RESERVED = frozenset({"name", "status", "files", "testout"})
+
+
+class Labels:
+    """Each result has a label of its own in events and document: the second `x` is `x#2`."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def labels(self, names: list[str]) -> list[str]:
+        fresh = dict.fromkeys(names, 1)
+        if len(fresh) == len(names) and self._seen.keys().isdisjoint(fresh):  # nearly always
+            self._seen |= fresh
+            return names
+        return [self.label(name) for name in names]
+
+    def label(self, name: str) -> str:
+        seen = self._seen
+        if name not in seen:
+            seen[name] = 1
+            return name
+        seen[name] += 1
+        return self.label(f"{name}#{seen[name]}")  # which may be a name itself
+
+
+def _plain(outcome: Outcome) -> Callable[[str, str], e.TestFinished]:
+    failure = e.Failure("", outcome) if outcome in BAD else None  # all that can be said about it
+    return lambda label, test: e.TestFinished(label, outcome, failure=failure, part_of=test)
+
+
+_PLAIN = {status: _plain(outcome) for status, outcome in OUTCOMES.items()}
+
+
+def reported(label: str, part_of: str, body: Body, files: tuple[e.File, ...], output: str) -> e.TestFinished:
+    """A result without a status says something, but not that anything passed. `output` is testout's path."""
+    outcome = OUTCOMES.get(body.get("status", ""), Outcome.INFO)
+    message = (note(body) or None) if outcome is not Outcome.PASSED else None
+    testout = body.get("testout")
+    return e.TestFinished(
+        label,
+        outcome,
+        message=message,
+        failure=e.Failure("", message or outcome) if outcome in BAD else None,
+        files=files,
+        testout=e.OutputLink(testout, output) if testout else None,
+        properties=properties(body, _RESERVED),
+        part_of=part_of,
+    )
+
+
+def amended(label: str, body: Body) -> e.ResultAmended:
+    return e.ResultAmended(label, {key: value for key, value in body.items() if key != "name"})
+
+
+def note(body: Body) -> str:
+    said = body.get("note")
+    return said if isinstance(said, str) else ""
+
+
+def properties(body: Body, known: frozenset[str]) -> dict[str, Any] | None:
+    return {key: value for key, value in body.items() if key not in known} or None
+
+
+class ProgramEnd(msgspec.Struct, frozen=True):
+    """How the process of a test ended: what its results do not know."""
+
+    seconds: float
+    exit_code: int | None
+    signal: str | None = None
+    stopped: RunOutcome | None = None  # we ended it, and why
+    channel_error: str | None = None
+    output: str = ""  # the last of what it printed
+
+
+class ProgramReader:
+    """The results of one program. Its own result is told when it has ended: a crash may yet come after it."""
+
+    def __init__(self, test: str, output: str, labels: Labels) -> None:
+        self._test, self._output, self._labels = test, output, labels
+        self._own: list[Finished] = []
+        self._own_files: list[e.File] = []
+
+    def start(self) -> list[e.Event]:
+        return [e.TestStarted(self._labels.label(self._test))]
+
+    def full_name(self, name: str | None) -> str:
+        return self._test if name is None else f"{self._test}/{name}"
+
+    def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]:
+        full = self.full_name(frame.name)
+        if isinstance(frame, Partial):
+            return [amended(full, frame.body)]
+        if frame.name is None:
+            self._own.append(frame)
+            self._own_files += files
+            return [amended(full, frame.body)] if frame.raw else []
+        return [reported(self._labels.label(full), self._test, frame.body, files, self._output)]
+
+    def read_plain(self, names: list[str], frames: list[Plain]) -> list[e.TestFinished]:
+        """`names` are the full ones."""
+        labels = self._labels.labels(names)
+        return [_PLAIN[frame.status](label, self._test) for label, frame in zip(labels, frames, strict=True)]
+
+    def end(self, end: ProgramEnd) -> list[e.Event]:
+        """The program's own result, after everything else."""
+        outcome, message = self._outcome(end)
+        bad = outcome in BAD
+        testout = next((own.body["testout"] for own in self._own if "testout" in own.body), None)
+        said: Body = {}
+        for own in self._own:
+            if own.body.get("by") != "proctor":
+                said |= own.body
+        return [
+            e.TestFinished(
+                self._test,
+                outcome,
+                end.seconds,
+                message=message or None,
+                traceback=(end.output or None) if bad else None,
+                failure=e.Failure("", message) if bad else None,
+                files=tuple(self._own_files),
+                testout=e.OutputLink(testout, self._output) if testout else None,
+                properties=properties(said, _RESERVED),
+            )
+        ]
+
+    def _outcome(self, end: ProgramEnd) -> tuple[Outcome, str]:
+        """What the process did goes before what it said: it may have said `pass` and then died."""
+        if end.stopped is RunOutcome.TIMEOUT:
+            return Outcome.TIMEOUT, "time limit reached"
+        if end.stopped is not None:
+            return Outcome.ERROR, f"run {end.stopped}"
+        if end.channel_error is not None:
+            return Outcome.ERROR, end.channel_error
+        if end.signal is not None:
+            return Outcome.CRASH, f"{end.signal}{_last_line(end.output)}"
+        if end.exit_code is None:
+            return Outcome.ERROR, "the end of its process was not seen"
+        said = {_own_outcome(own.body): own.body for own in reversed(self._own)}
+        outcome = next(outcome for outcome in _TELLING if outcome in said)
+        body = said[outcome]
+        if "status" not in body:
+            return outcome, "its own result has no status"
+        if outcome is Outcome.PASSED:
+            return outcome, ""
+        message = note(body)
+        if outcome is Outcome.FAILED and body.get("by") == "proctor":
+            message += _last_line(end.output)
+        return outcome, message or (outcome if outcome in BAD else "")
+
+
+def _own_outcome(body: Body) -> Outcome:
+    return OUTCOMES[body["status"]] if "status" in body else Outcome.ERROR
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return f": {lines[-1]}" if lines else ""

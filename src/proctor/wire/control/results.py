@@ -1,0 +1,60 @@
+"""The results of a control channel in normal form, a line each, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from proctor import events as e
+from proctor.wire.control.program import Labels, reported
+from proctor.wire.reports.report import Lines, decode
+
+_PATHS = ("test", "testout_path", "proctor")
+
+
+class _File(msgspec.Struct):
+    name: str = ""
+    path: str = ""
+    length: int = 0
+
+
+class _Result(msgspec.Struct):
+    test: str
+    name: str | None = None
+    status: Literal["pass", "fail", "info", "warn", "skip", "error"] | None = None
+    files: list[_File] | None = None
+    testout: str | None = None
+    testout_path: str = ""
+
+
+_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+class ResultsReader(Lines):
+    """Each line stands for a test, or for a part of one. Nothing says that there are no more."""
+
+    format = "results"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._labels = Labels()
+
+    def _line(self, line: bytes) -> Iterator[e.Event]:
+        if not line.strip():
+            return
+        try:
+            body = decode(line, _decoder)
+            result = msgspec.convert(body, _Result)
+        except ValueError as error:
+            raise self._fault(f"line {self._number} is not a result: {error}") from None
+        test, part_of = result.test, ""
+        if result.name is not None and result.name != test:
+            part_of = test.removesuffix(f"/{result.name}")
+        said = {key: value for key, value in body.items() if key not in _PATHS}
+        files = tuple(e.File(file.name, file.path, file.length) for file in result.files or ())
+        yield reported(self._labels.label(test), part_of, said, files, result.testout_path)
+
+    def _last(self) -> Iterator[e.Event]:
+        yield e.SessionFinished(None)

@@ -1,0 +1,280 @@
+"""What a reporter says about its session under the key `proctor`, turned into events.
+
+Nothing here is private to pytest: any program whose own result begins as a partial `error`, and whose
+tests are named results with phases, can speak this way.
+
+Annotations are values here, as in `events`, because every run reads them.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.fold import conclude
+from proctor.outcome import Outcome
+from proctor.wire.control.ledger import Body, Finished, Partial
+from proctor.wire.control.program import Labels, amended, properties, reported
+
+KEY = "proctor"
+_KNOWN = frozenset({KEY, "name", "status", "files", "testout", "file", "line"})  # of a test's result
+
+
+class _CollectionError(msgspec.Struct):
+    id: str
+    failure: e.Failure
+    longrepr: str = ""
+
+
+class _Suite(msgspec.Struct):
+    root: str
+    cwd: str = ""
+    environment: dict[str, Any] = {}
+
+
+class _InternalError(msgspec.Struct):
+    failure: e.Failure | None = None
+    traceback: str = ""
+
+
+class _SessionFacts(msgspec.Struct):
+    """One message of the session; each field is there only when it has news."""
+
+    python: str = ""
+    pytest: str = ""
+    toolchain: dict[str, str] = {}  # of anybody else: versions by name
+    suite: _Suite | None = None
+    collectors: list[e.CollectorFinished] = []
+    collection_errors: list[_CollectionError] = []
+    deselected: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
+    markers: dict[str, tuple[str, ...]] = {}
+    collection_ended: e.Seconds = 0.0
+    warnings: list[e.WarningRecorded] = []
+    internal_error: _InternalError | None = None
+    interrupted: e.Failure | None = None
+    finished: e.SessionFinished | None = None
+    broken: str = ""
+
+
+class _TestFacts(msgspec.Struct, frozen=True):
+    phases: tuple[e.Phase, ...] = ()
+    passed_in: tuple[e.Seconds, e.Seconds, e.Seconds] | None = None
+    keywords: tuple[str, ...] = ()
+
+
+class _SessionMessage(msgspec.Struct):
+    proctor: _SessionFacts | None = None
+
+
+class _TestMessage(msgspec.Struct):
+    proctor: _TestFacts | None = None
+
+
+# From the bytes of a message, because that is twice as fast as from its values.
+_session_facts = msgspec.json.Decoder(_SessionMessage).decode
+_test_facts = msgspec.json.Decoder(_TestMessage).decode
+
+
+class SessionReader:
+    """Results in, events out. Holds what must wait: a suite begins when all its tests are known."""
+
+    def __init__(self, name: str, output: str, labels: Labels) -> None:
+        self._name, self._output, self._labels = name, output, labels
+        self._toolchain: dict[str, str] = {}
+        self._selected: set[str] = set()
+        self._found: dict[str, e.Place] = {}
+        # Each id comes four times and most keywords come with every test: one string does for all.
+        self._strings: dict[str, str] = {}
+        self._errors: list[e.CollectionFailed] = []
+        self._places: dict[str, e.Place] = {}
+        self._begun = False
+
+    def start(self) -> list[e.Event]:
+        return []
+
+    def full_name(self, name: str | None) -> str:
+        return self._name if name is None else name
+
+    def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]:
+        name = frame.name
+        if name is None:
+            facts = _session_facts(frame.raw).proctor if frame.raw else None
+            return self._session(facts) if facts is not None else []
+        name = self._strings.setdefault(name, name)
+        if isinstance(frame, Partial):
+            return self._test_started(name, frame.body)
+        if frame.raw or name not in self._places:
+            return [self._test_finished(name, frame, files)]
+        return []  # a test that the end of the process cut short: the fold knows more about that
+
+    def close(self) -> list[e.Event]:
+        """No more will come: let go of what was held back."""
+        held: list[e.Event] = [] if self._begun else list(self._errors)
+        self._errors = []
+        return held
+
+    def _test_started(self, name: str, body: Body) -> list[e.Event]:
+        file, line = body.get("file"), body.get("line")
+        if name in self._places or not isinstance(file, str):
+            return [amended(name, body)]  # of a test which is under way, or of a part of one
+        place = self._found.get(name)
+        if place is None or place.line != line or place.file != file:
+            place = e.Place(file, line if isinstance(line, int) else 0)
+        self._places[name] = place
+        return [e.TestStarted(name, place)]
+
+    def _test_finished(self, name: str, frame: Finished, files: tuple[e.File, ...]) -> e.TestFinished:
+        facts = _test_facts(frame.raw or b"{}").proctor
+        if facts is None and KEY not in frame.body:
+            test = next((test for test in self._places if name.startswith(f"{test}/")), name)
+            return reported(self._labels.label(name), test, frame.body, files, self._output)
+        place = self._places.pop(name, None)
+        facts = facts or _TestFacts()
+        keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))
+        timed = facts.passed_in
+        if timed is not None:  # nearly all
+            seconds = timed[0] + timed[1] + timed[2]
+            custom = None if frame.body.keys() <= _KNOWN else properties(frame.body, _KNOWN)
+            return e.TestFinished(
+                name,
+                Outcome.PASSED,
+                seconds,
+                place=place,
+                passed_in=timed,
+                keywords=keywords,
+                files=files,
+                properties=custom,
+            )
+        if not facts.phases:  # said in parts, before
+            facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
+        return concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
+
+    def _session(self, facts: _SessionFacts) -> list[e.Event]:
+        found: list[e.Event] = []
+        self._toolchain |= facts.toolchain
+        for tool in ("python", "pytest"):
+            if version := getattr(facts, tool):
+                self._toolchain[tool] = version
+        if facts.suite is not None:
+            suite = facts.suite
+            found.append(e.SuiteDescribed(suite.root, self._toolchain, suite.environment))
+        found += facts.collectors
+        self._note_places(facts.collectors)
+        for error in facts.collection_errors:
+            self._collection_failed(error, found)
+        if facts.deselected:
+            found.append(e.TestsDeselected(facts.deselected))
+        if facts.selected:
+            selected = tuple(map(self._strings.setdefault, facts.selected, facts.selected))
+            self._selected.update(selected)
+            places = {test: self._found[test] for test in selected if test in self._found}
+            found.append(e.TestsSelected(selected, facts.markers, places))
+        if facts.collection_ended and not self._begun:
+            found += self._begin(facts.collection_ended)
+        found += facts.warnings
+        if facts.internal_error is not None:
+            broke = facts.internal_error
+            found.append(e.SessionBroke(broke.failure or e.Failure(), broke.traceback))
+        if facts.interrupted is not None:
+            found.append(e.SessionInterrupted(facts.interrupted))
+        if facts.broken:
+            found.append(e.ChannelBroken(f"the reporter in the test process failed: {facts.broken}"))
+        if facts.finished is not None:
+            found.append(facts.finished)
+        return found
+
+    def _note_places(self, collectors: list[e.CollectorFinished]) -> None:
+        strings = self._strings
+        for collector in collectors:
+            for child in collector.children:
+                test = strings.setdefault(child.id, child.id)
+                if child.tested and child.line is not None:
+                    file = test.partition("::")[0]
+                    self._found[test] = e.Place(strings.setdefault(file, file), child.line + 1)
+
+    def _collection_failed(self, error: _CollectionError, found: list[e.Event]) -> None:
+        failed = e.CollectionFailed(error.id, error.failure, error.longrepr)
+        if any(failed == known for known in self._errors):
+            return  # xdist's workers each say it
+        self._errors.append(failed)
+        if self._begun:
+            found.append(failed)
+
+    def _begin(self, ended: float) -> list[e.Event]:
+        self._begun = True
+        build = datetime.fromtimestamp(ended, UTC).isoformat()
+        count = len(self._selected) + len(self._errors)
+        return [e.SuiteStarted(self._name, build, count), *self._errors]
+
+
+def concluded(
+    name: str,
+    phases: tuple[e.Phase, ...],
+    place: e.Place | None = None,
+    keywords: tuple[str, ...] = (),
+    files: tuple[e.File, ...] = (),
+    said: dict[str, Any] | None = None,
+) -> e.TestFinished:
+    """The end of a test that is known by its phases; `said` is what its reporter had to add."""
+    outcome = conclude(phases)
+    return e.TestFinished(
+        name,
+        outcome,
+        sum([phase.duration for phase in phases]),
+        message=_message(phases),
+        traceback=_traceback(phases, outcome),
+        place=place,
+        failure=_failure(phases),
+        phases=phases,
+        keywords=keywords,
+        files=files,
+        properties=said,
+    )
+
+
+def _telling(phases: tuple[e.Phase, ...]) -> list[e.Phase]:
+    """The phases that have something to say about how the test ended: what failed, or else what skipped."""
+    failed = [phase for phase in phases if phase.outcome == "failed"]
+    if any(phase.subtest is not None for phase in failed):
+        return [p for p in failed if p.subtest is not None or p.failure is not None]  # not that they failed
+    if failed:
+        return failed
+    return [p for p in phases if p.subtest is None and (p.outcome == "skipped" or p.wasxfail is not None)]
+
+
+def _message(phases: tuple[e.Phase, ...]) -> str | None:
+    said = [_said(phase) for phase in _telling(phases)]
+    return "\n".join(text for text in said if text) or None
+
+
+def _said(phase: e.Phase) -> str:
+    if phase.outcome == "skipped" and phase.wasxfail is None:
+        return phase.reason.removeprefix("Skipped: ") or phase.longrepr
+    if phase.outcome != "failed":
+        return (phase.wasxfail or "").removeprefix("reason: ")
+    if phase.crash is not None:
+        text = phase.crash.message
+    elif phase.failure is not None:
+        text = phase.failure.message
+    else:
+        text = phase.longrepr
+    if phase.subtest is None:
+        return text
+    return f"{phase.subtest}: {text}" if text else phase.subtest
+
+
+def _traceback(phases: tuple[e.Phase, ...], outcome: str) -> str | None:
+    if outcome in ("passed", "skipped", "xpassed"):
+        return None
+    return "\n".join(phase.longrepr for phase in _telling(phases) if phase.longrepr) or None
+
+
+def _failure(phases: tuple[e.Phase, ...]) -> e.Failure | None:
+    for phase in _telling(phases):
+        if phase.failure is not None:
+            return phase.failure
+        if phase.outcome == "failed":
+            return e.Failure("", _said(phase))
+    return None

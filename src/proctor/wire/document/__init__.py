@@ -1,0 +1,1 @@
+"""The result document: written, read back, and what stands in it."""

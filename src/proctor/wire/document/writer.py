@@ -1,0 +1,195 @@
+"""The result document, `proctor.result/1`: the seed's fields, always all of them, and ours beside them.
+
+Written in pieces, because a document of 20,000 tests is larger than everything else we hold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice, zip_longest
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.result import Result, SuiteRecord
+from proctor.wire.document import json_report
+from proctor.wire.document.json_report import Load
+from proctor.wire.literal import encode
+
+# 1: first published form.
+SCHEMA = "proctor.result/1"
+
+_BATCH = 200  # list items encoded at a time
+
+
+def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]:
+    """The document as JSON. `load` gives the text of a file of the run, by its relative path."""
+    yield _opened(_head(result))
+    yield b',"tests":'
+    yield from _list(_tests(result, load))
+    yield b',"json_report":'
+    yield _opened(json_report.head(result))
+    if result.collectors:
+        yield b',"collectors":'
+        yield from _list(json_report.collectors(result))
+    yield b',"tests":'
+    yield from _list(json_report.tests(result, load))
+    if result.warnings:
+        yield b',"warnings":' + encode(json_report.warnings(result))
+    yield b"}"
+    tail = {
+        "collection_errors": list(_collection_errors(result)),
+        "warnings": _warnings(result.warnings),
+        "not_run": result.not_run,
+        "text_output": result.output.text(output_path),
+        "stderr": result.stderr.text(output_path),
+    }
+    yield b"," + encode(tail)[1:] + b"\n"
+
+
+def _tests(result: Result, load: Load) -> Iterator[TestEntry]:
+    if not result.suites:
+        yield from (test(entry, load) for entry in result.tests.values())
+        return
+    told = 0
+    for suite in result.suites:
+        for entry in suite.tests(result):
+            told += 1
+            yield msgspec.structs.replace(test(entry, load), suite=suite.entered.name)
+    yield from (test(entry, load) for entry in islice(result.tests.values(), told, None))
+
+
+def _suite(suite: SuiteRecord) -> dict[str, Any]:
+    entered, finished, exited = suite.entered, suite.finished, suite.exited
+    return {
+        "name": entered.name,
+        "runner": entered.runner,
+        "outcome": finished.outcome,
+        "reason": finished.reason,
+        "exit_code": exited.exit_code if exited else None,
+        "signal": exited.signal if exited else None,
+        "counts": suite.counts,
+        "duration": round(finished.seconds, 6),
+        "interpreter": entered.interpreter,
+        "command": entered.command,
+        "root": suite.described.root if suite.described else entered.cwd,
+        "source": entered.source,
+        "not_run": finished.not_run,
+    }
+
+
+def _opened(facts: dict[str, Any]) -> bytes:
+    return encode(facts)[:-1]
+
+
+def _list(items: Iterable[Any]) -> Iterator[bytes]:
+    """A JSON array in pieces: each batch without its brackets, joined by commas."""
+    yield b"["
+    batch: list[Any] = []
+    first = True
+    for item in items:
+        batch.append(item)
+        if len(batch) == _BATCH:
+            yield (b"" if first else b",") + encode(batch)[1:-1]
+            batch, first = [], False
+    if batch:
+        yield (b"" if first else b",") + encode(batch)[1:-1]
+    yield b"]"
+
+
+def _head(result: Result) -> dict[str, Any]:
+    exited = result.exited
+    return {
+        "schema": SCHEMA,
+        "run_id": result.run.run_id,
+        "outcome": result.outcome,
+        "reason": result.reason,
+        "exit_code": exited.exit_code if exited else None,
+        "signal": exited.signal if exited else None,
+        "summary": result.summary(),
+        "runner": result.run.runner,
+        "interpreter": result.run.interpreter,
+        "command": result.run.command,
+        "source": result.run.source,
+        "started": result.run.started,
+        **({"suites": [_suite(suite) for suite in result.suites]} if result.suites else {}),
+        "current_test": result.current_test,
+        "omitted": {},
+        "notices": result.notices,
+    }
+
+
+class TestEntry(msgspec.Struct, omit_defaults=True):
+    """One test of the document. The first five are the seed's and always there; null when passing."""
+
+    node_id: str
+    outcome: Outcome
+    duration: float
+    message: str | None
+    traceback: str | None
+    place: e.Place | None = None
+    failure: e.Failure | None = None
+    files: tuple[e.File, ...] = ()
+    testout: e.OutputLink | None = None
+    properties: dict[str, Any] | None = None
+    subtests: tuple[dict[str, Any], ...] = ()
+    part_of: str = ""
+    suite: str = ""  # in a run of several
+
+
+def test(entry: e.TestFinished, load: Load) -> TestEntry:
+    more = entry.message or entry.failure or entry.properties or entry.files or entry.testout
+    if entry.part_of and not more:  # there may be very many
+        return TestEntry(entry.test, entry.outcome, 0.0, None, None, part_of=entry.part_of)
+    seconds = round(entry.seconds, 6)
+    plain = entry.passed_in is not None or (entry.outcome is Outcome.PASSED and len(entry.phases) == 3)
+    if plain and not (entry.files or entry.properties):  # nearly all
+        return TestEntry(entry.test, entry.outcome, seconds, None, None)
+    paths = {file.name: file.path for file in entry.files}
+    moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
+    traceback = "\n".join(load(path) for path in moved) or entry.traceback
+    subtests = tuple(
+        {"name": phase.subtest, "outcome": phase.outcome}
+        for phase in entry.phases
+        if phase.subtest is not None
+    )
+    return TestEntry(
+        entry.test,
+        entry.outcome,
+        seconds,
+        entry.message,
+        traceback,
+        entry.place,
+        entry.failure,
+        entry.files,
+        entry.testout,
+        entry.properties,
+        subtests,
+        entry.part_of,
+    )
+
+
+def _collection_errors(result: Result) -> Iterator[dict[str, Any]]:
+    names: list[str] = []
+    for suite in result.suites:
+        names += [suite.entered.name] * (suite.end.collection_errors - len(names))
+    for error, name in zip_longest(result.collection_errors, names):
+        yield _collection_error(error) | ({"suite": name} if name else {})
+
+
+def _collection_error(error: e.CollectionFailed) -> dict[str, Any]:
+    return {
+        "file": error.file,
+        "message": error.failure.message,
+        "traceback": error.traceback,
+        "failure": error.failure,
+    }
+
+
+def _warnings(warnings: Iterable[e.WarningRecorded]) -> list[dict[str, Any]]:
+    counted = Counter((w.category, w.message, w.file, w.line) for w in warnings)
+    fields = ("category", "message", "file", "line")
+    return [{**dict(zip(fields, key, strict=True)), "count": count} for key, count in counted.items()]

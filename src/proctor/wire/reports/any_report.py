@@ -1,0 +1,52 @@
+"""Whatever report comes in: its first bytes say which reader it needs."""
+
+from __future__ import annotations
+
+from proctor import events as e
+from proctor.errors import UsageError
+from proctor.wire import formats
+from proctor.wire.reports.detect import HEAD, detect
+from proctor.wire.reports.report_run import ReportRun, RunReader
+
+
+class AnyReport:
+    """Waits for as many bytes as it takes to tell, then hands everything to the reader that was found."""
+
+    def __init__(self, name: str, form: str = "auto") -> None:
+        self._name = name
+        self._head = b""
+        self.form = form
+        self._reader: RunReader | None = None if form == "auto" else formats.run_reader(form)
+
+    def feed(self, data: bytes) -> list[e.Entry]:
+        if self._reader is None:
+            self._head += data
+            if b"\n" not in self._head and len(self._head) < HEAD:
+                return []
+            self._find(certain=len(self._head) >= HEAD)
+            if self._reader is None:
+                return []
+            data, self._head = self._head, b""
+        return self._reader.feed(data)
+
+    def close(self) -> list[e.Entry]:
+        found: list[e.Entry] = []
+        if self._reader is None:
+            self._find(certain=True)
+            assert self._reader is not None
+            found = self._reader.feed(self._head)
+        return found + self._reader.close()
+
+    @property
+    def gap(self) -> str:
+        """What keeps another tool's report from being complete, once all of it was read."""
+        return self._reader.gap if isinstance(self._reader, ReportRun) else ""
+
+    def _find(self, certain: bool) -> None:
+        form = detect(self._head, self._name)
+        if form is None and certain:
+            if not self._head.strip():
+                raise UsageError(f"{self._name} is empty: what should have written it ended before it did")
+            raise UsageError(f"cannot tell the format of {self._name}; known: {', '.join(formats.READ)}")
+        if form is not None:
+            self.form, self._reader = form, formats.run_reader(form)

@@ -1,0 +1,163 @@
+"""The document of pytest-json-report as events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.wire.control.session import concluded
+from proctor.wire.reports.pytest_session import concluded_session, not_collected
+from proctor.wire.reports.report import Document, decode, place_of, took
+
+_SKIPPED = re.compile(r"\(.*, [0-9]+, ['\"](?:Skipped: )?(.*)['\"]\)", re.S)
+
+
+class _Stage(msgspec.Struct):
+    outcome: str
+    duration: float = 0.0
+    crash: e.CrashSite | None = None
+    traceback: tuple[e.CrashSite, ...] | None = None
+    stdout: str = ""
+    stderr: str = ""
+    log: tuple[dict[str, Any], ...] = ()
+    longrepr: str = ""
+
+
+class _Test(msgspec.Struct):
+    nodeid: str
+    outcome: str
+    lineno: int | None = None
+    keywords: tuple[str, ...] = ()
+    setup: _Stage | None = None
+    call: _Stage | None = None
+    teardown: _Stage | None = None
+    user_properties: tuple[dict[str, Any], ...] | None = None
+
+
+class _Found(msgspec.Struct):
+    nodeid: str
+    type: str = ""
+    lineno: int | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class _Collector(msgspec.Struct):
+    nodeid: str
+    outcome: str
+    result: list[_Found] = []
+    longrepr: str | None = None
+
+
+class _Warning(msgspec.Struct):
+    message: str = ""
+    category: str = ""
+    when: str = ""
+    filename: str = ""
+    lineno: int = 0
+
+
+class _Summary(msgspec.Struct):
+    total: int = 0
+    collected: int = 0
+    deselected: int = 0
+
+
+class _Report(msgspec.Struct):
+    exitcode: int
+    summary: _Summary
+    created: float = 0.0
+    duration: float = 0.0
+    root: str = ""
+    environment: dict[str, Any] = {}
+    collectors: list[_Collector] = []
+    tests: list[_Test] = []
+    warnings: list[_Warning] = []
+
+
+_decoder = msgspec.json.Decoder(_Report)
+
+
+class JsonReportReader(Document):
+    format = "json-report"
+
+    def _tell(self, data: bytes) -> Iterator[e.Event]:
+        try:
+            report = decode(data, _decoder)
+        except ValueError as error:
+            raise self._fault(str(error)) from None
+        summary = report.summary
+        yield e.SuiteDescribed(report.root, {}, report.environment)
+        broken = [collector for collector in report.collectors if collector.outcome == "failed"]
+        yield from map(_collector, report.collectors)
+        expected = max(summary.collected - summary.deselected, summary.total)
+        yield e.SuiteStarted("pytest", "", expected + len(broken))
+        for collector in broken:
+            yield not_collected(collector.nodeid, collector.longrepr or "")
+        for test in report.tests:
+            yield _finished(test, self._names.unique(test.nodeid))
+        for warning in report.warnings:
+            yield e.WarningRecorded(
+                warning.category, warning.message, warning.filename, warning.lineno, warning.when
+            )
+        if summary.total != len(report.tests):
+            self._gaps.append(f"its summary has {summary.total} tests, its list {len(report.tests)}")
+            yield from self._ending(e.SessionFinished(None))
+            return
+        end = e.SessionFinished(
+            report.exitcode, summary.collected, took(report.duration), took(report.created)
+        )
+        yield from concluded_session(end, bool(broken))
+
+
+def _collector(collector: _Collector) -> e.CollectorFinished:
+    children = tuple(
+        e.Child(found.nodeid, found.type)
+        if isinstance(found.lineno, msgspec.UnsetType)
+        else e.Child(found.nodeid, found.type, found.lineno, tested=True)
+        for found in collector.result
+    )
+    return e.CollectorFinished(collector.nodeid, collector.outcome, children, collector.longrepr)
+
+
+def _finished(test: _Test, name: str) -> e.TestFinished:
+    stages = (("setup", test.setup), ("call", test.call), ("teardown", test.teardown))
+    phases = tuple(_phase(when, stage, test) for when, stage in stages if stage is not None)
+    file = test.nodeid.partition("::")[0]
+    place = place_of(file, test.lineno + 1 if test.lineno is not None else 0)
+    if phases:
+        event = concluded(name, phases, place, test.keywords)
+        if event.outcome is Outcome.ERROR and event.message is None:
+            return msgspec.structs.replace(event, message="it was set up and never called")
+        return event
+    outcome = Outcome(test.outcome) if test.outcome in set(Outcome) else Outcome.ERROR
+    return e.TestFinished(name, outcome, place=place, keywords=test.keywords)
+
+
+def _phase(when: str, stage: _Stage, test: _Test) -> e.Phase:
+    """Only the test as a whole says that it was expected to fail."""
+    reason = _SKIPPED.fullmatch(stage.longrepr) if stage.outcome == "skipped" else None
+    expected = test.outcome in ("xfailed", "xpassed") and (stage.outcome == "skipped" or when == "call")
+    failure = None
+    if stage.outcome == "failed" and stage.crash is not None:
+        kind = stage.traceback[-1].message if stage.traceback else ""
+        place = place_of(stage.crash.path, stage.crash.lineno)
+        failure = e.Failure(kind, stage.crash.message, place)
+    return e.Phase(
+        when,
+        stage.outcome,
+        took(stage.duration),
+        wasxfail="" if expected else None,
+        longrepr=stage.longrepr,
+        crash=stage.crash,
+        traceback=stage.traceback,
+        stdout=stage.stdout,
+        stderr=stage.stderr,
+        log=stage.log,
+        failure=failure,
+        reason=reason[1] if reason else "",
+        user_properties=test.user_properties if when == "call" else None,
+    )

@@ -1,0 +1,143 @@
+"""A result as JUnit XML: one level of suites, a test's id as `classname` and `name`.
+
+What JUnit has no element for (a crash, an expected failure, a test that never ran) is in the property
+`proctor.outcome`, so that nothing is lost to whoever knows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.outcome import BAD, Outcome
+from proctor.result import Result
+from proctor.wire.reports import tell
+from proctor.wire.reports.junit import OUTCOME
+from proctor.wire.reports.report import COLLECTION_ERROR
+
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_IN_ATTRIBUTE = _ESCAPES | str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
+_PLAIN = {Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED}
+_SKIPPED = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN}
+
+
+def write(result: Result) -> Iterator[bytes]:
+    groups = list(tell.groups(result))
+    missing = tell.unexplained(result)
+    if missing:
+        inner = _element("error", {"type": str(result.outcome), "message": missing}, missing)
+        explanation = _testcase({"classname": "proctor", "name": "run"}, [inner])
+    whole = [_numbers(group) for group in groups]
+    sums: dict[str, Any] = {name: sum(numbers[name] for numbers in whole) for name in whole[0]}
+    sums["tests"] += bool(missing)
+    sums["errors"] += bool(missing)
+    yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_attributes({**sums, 'time': _seconds(result.seconds)})}>\n".encode()
+    for group, numbers in zip(groups, whole, strict=True):
+        last = bool(missing) and group is groups[-1]
+        numbers["tests"] += last
+        numbers["errors"] += last
+        suite = {"name": group.name, **numbers, "time": _seconds(group.seconds)}
+        if result.run.started:
+            suite["timestamp"] = result.run.started
+        yield f"<testsuite{_attributes(suite)}>\n".encode()
+        for test in group.tests():
+            yield _case(test).encode()
+        for error in group.errors:
+            yield _collection_error(error).encode()
+        if last:
+            yield explanation.encode()
+        yield b"</testsuite>\n"
+    yield b"</testsuites>\n"
+
+
+def _numbers(group: tell.Group) -> dict[str, int]:
+    counts, not_run = group.counts, len(group.not_run)
+    return {
+        "tests": sum(counts.values()) + not_run + len(group.errors),
+        "failures": counts.get(Outcome.FAILED, 0),
+        "errors": sum(counts.get(outcome, 0) for outcome in BAD - {Outcome.FAILED}) + len(group.errors),
+        "skipped": sum(counts.get(outcome, 0) for outcome in _SKIPPED) + not_run,
+    }
+
+
+def _case(test: e.TestFinished) -> str:
+    owner, name = _split(test.test)
+    named = {"classname": owner, "name": tell.printable(name) or "?"}
+    attributes: dict[str, Any] = {**named, "time": _seconds(test.seconds)}
+    if test.place is not None:
+        attributes["file"] = test.place.file
+        if test.place.line:
+            attributes["line"] = test.place.line
+    properties = {key: _value(value) for key, value in (test.properties or {}).items()}
+    if test.outcome not in _PLAIN:
+        properties[OUTCOME] = str(test.outcome)
+    inner = []
+    if properties:
+        inner.append(_properties(properties))
+    if test.outcome in BAD or test.outcome in _SKIPPED:
+        inner.append(_complaint(test))
+    inner += [
+        _element(tag, {}, text)
+        for tag, text in (("system-out", tell.stdout(test)), ("system-err", tell.stderr(test)))
+        if text
+    ]
+    return _testcase(attributes, inner)
+
+
+def _complaint(test: e.TestFinished) -> str:
+    message = test.message or ""
+    if test.outcome in _SKIPPED:
+        return _element("skipped", {"message": message}, "")
+    tag = "failure" if test.outcome is Outcome.FAILED else "error"
+    kind = test.failure.type if test.failure else ""
+    return _element(tag, {"type": kind, "message": message or str(test.outcome)}, test.traceback or "")
+
+
+def _collection_error(error: e.CollectionFailed) -> str:
+    attributes = {"type": error.failure.type, "message": error.failure.message or "could not be collected"}
+    inner = [_properties({OUTCOME: COLLECTION_ERROR}), _element("error", attributes, error.traceback)]
+    return _testcase({"classname": "", "name": error.file}, inner)
+
+
+def _split(test: str) -> tuple[str, str]:
+    """At the last `::` that is not part of a parameter."""
+    bracket = test.find("[")
+    at = test.rfind("::", 0, bracket if bracket >= 0 else None)
+    return (test[:at], test[at + 2 :]) if at > 0 else ("", test)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.6f}"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+
+
+def _properties(properties: dict[str, str]) -> str:
+    inner = "".join(
+        _element("property", {"name": name, "value": value}) for name, value in properties.items()
+    )
+    return f"<properties>{inner}</properties>"
+
+
+def _testcase(attributes: dict[str, Any], inner: list[str]) -> str:
+    opening = f"<testcase{_attributes(attributes)}"
+    return f"{opening}>{''.join(inner)}</testcase>\n" if inner else f"{opening}/>\n"
+
+
+def _element(tag: str, attributes: dict[str, str], text: str = "") -> str:
+    opening = f"<{tag}{_attributes(attributes)}"
+    body = tell.printable(text).translate(_ESCAPES)
+    return f"{opening}>{body}</{tag}>" if body else f"{opening}/>"
+
+
+def _attributes(attributes: dict[str, Any]) -> str:
+    return "".join(
+        f' {name}="{tell.printable(str(value)).translate(_IN_ATTRIBUTE)}"'
+        for name, value in attributes.items()
+    )

@@ -1,0 +1,278 @@
+"""The text of `cargo test` and of Rust's libtest as events.
+
+Tests may print over it, so what was read is compared with the tally that ends each suite; a line which only
+looks like a result, or a result behind what a test printed, counts when the tally asks for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.result import Excerpt
+from proctor.wire.reports.report import Lines, count_of, finished, seconds_of, text_of
+
+MODE = "mode"  # a property: how far a test in documentation is taken, if it is not run
+
+_OUTCOMES = {"ok": Outcome.PASSED, "FAILED": Outcome.FAILED, "ignored": Outcome.SKIPPED}
+_RUNNING = re.compile(r"running ([0-9]{1,9}) tests?")
+_WORD = r"(ok|FAILED|ignored)(?:, (.*?))?(?: <([0-9.]+)s>)?"
+_NAME = r"((?:(?! \.\.\. ).)+?)(?: - (should panic|compile(?: fail)?))?"
+_RESULT = re.compile(rf"test {_NAME} \.\.\. {_WORD}")
+_BENCH = re.compile(rf"test {_NAME} +\.\.\. bench: +([0-9,.]+) ns/iter(?: .*)?")
+_UNDER_WAY = re.compile(rf"test {_NAME} \.\.\. (.*)")
+_LATE = re.compile(_WORD)
+_TALLY = re.compile(
+    r"test result: (?:ok|FAILED)\. ([0-9]{1,9}) passed; ([0-9]{1,9}) failed; "
+    r"([0-9]{1,9}) ignored; ([0-9]{1,9}) measured;"
+    r".*?(?:finished in ([0-9.]+)s)?"
+)
+_HEADING = re.compile(r"---- (.+) stdout ----")
+_NOT_BUILT = re.compile(r"error: could not compile `(.+?)` ?(?:\((.+?)\))?.*")
+_PANIC = re.compile(r"thread '[^'\n]*'(?: \([0-9]+\))? panicked at ")
+_PANIC_AT = re.compile(r"(\S[^\n]*?):([0-9]{1,9}):[0-9]+:\n")
+_OLD_PANIC_AT = re.compile(r"', ([^\s'][^\n']*?):([0-9]{1,9}):[0-9]+")
+_PATH = 4096  # characters, with its line
+_NOT_AT = re.compile(r" at ([^\n]+?):([0-9]{1,9}):[0-9]+\Z")
+_RETURNED = "Error: "
+_AFTER = re.compile(r"\n(?:stack backtrace:|note: )")
+_EQUAL = ("assertion `left == right` failed", "assertion failed: `(left == right)`")
+_MOST = 10_000  # results behind other text that are remembered
+
+
+class _Ended(msgspec.Struct, frozen=True):
+    """A line with a result."""
+
+    word: str
+    reason: str = ""
+    seconds: float = 0.0
+    mode: str = ""  # should panic, compile, compile fail
+
+
+class LibtestReader(Lines):
+    format = "libtest"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._count = self._suites = 0
+        self._seconds = 0.0
+        self._errors = Excerpt()  # the compiler's words since its first error
+        self._erring = False
+        self._not_built = 0
+        self._begin()
+        self._open = False
+
+    def _begin(self) -> None:
+        self._open = True
+        self._results: dict[str, _Ended] = {}
+        self._told: set[str] = set()
+        self._failing = False
+        self._under_way: dict[str, str] = {}  # name -> what followed it
+        self._behind: list[tuple[str, str]] = []  # name, word
+        self._explained: dict[str, Excerpt] = {}
+        self._explained_last = ""
+        self._section: Excerpt | None = None
+
+    def _line(self, line: bytes) -> Iterable[e.Event]:
+        text = text_of(line)
+        if running := _RUNNING.fullmatch(text):
+            return self._suite_started(int(running[1]))
+        if not self._open:
+            return self._between(text)
+        if tally := _TALLY.fullmatch(text):
+            return self._suite_ended(tally)
+        if text in ("failures:", "successes:"):
+            self._section = Excerpt()
+        elif self._section is not None:
+            self._explanation(text, self._section)
+        else:
+            return self._progress(text)
+        return ()
+
+    # While the tests run
+
+    def _suite_started(self, count: int) -> Iterator[e.Event]:
+        self._no_end()
+        self._begin()
+        self._suites += 1
+        self._count += count
+        yield e.SuiteStarted("libtest", "", self._count)
+
+    def _progress(self, text: str) -> Iterable[e.Event]:
+        if result := _RESULT.fullmatch(text):
+            ended = _Ended(result[3], result[4] or "", seconds_of(result[5]), result[2] or "")
+            return self._result(result[1], ended)
+        if bench := _BENCH.fullmatch(text):
+            return self._result(bench[1], _Ended("ok", "", seconds_of(bench[3]) / 1e9))
+        if self._under_way and (late := _LATE.fullmatch(text)):
+            name = next(reversed(self._under_way))
+            del self._under_way[name]
+            return self._result(name, _Ended(late[1], late[2] or "", seconds_of(late[3])))
+        if begun := _UNDER_WAY.fullmatch(text):
+            self._under_way[begun[1]] = begun[3]
+        elif len(self._behind) < _MOST:
+            self._behind += _behind(text)
+        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
+
+    def _result(self, name: str, ended: _Ended) -> Iterable[e.Event]:
+        """A failure is explained at the end of the suite, and told then with whatever came after it."""
+        self._results[name] = ended
+        self._failing = self._failing or ended.word == "FAILED"
+        return () if self._failing else self._tell(name)
+
+    def _tell(self, name: str) -> Iterator[e.Event]:
+        if name in self._told:
+            return
+        self._told.add(name)
+        ended = self._results[name]
+        label = self._names.unique(name)
+        if ended.word == "FAILED":
+            test = failed(label, ended.seconds, self._explanation_of(name), ended.reason, documented_at(name))
+        else:
+            outcome, place = _OUTCOMES[ended.word], documented_at(name)
+            test = finished(label, outcome, ended.seconds, message=ended.reason, place=place)
+        yield _in_mode(test, ended.mode)
+
+    def _explanation(self, text: str, section: Excerpt) -> None:
+        if heading := _HEADING.fullmatch(text):
+            self._explained_last = heading[1]
+            self._section = self._explained.setdefault(heading[1], Excerpt())
+        else:
+            section.add(text + "\n")
+
+    def _explanation_of(self, name: str) -> str:
+        """What the test printed, and not the empty lines that libtest puts around it."""
+        if name not in self._explained:
+            return ""
+        printed = self._explained[name].text().removesuffix("\n")
+        return printed.removesuffix("\n") if name == self._explained_last else printed
+
+    # At the end of a suite
+
+    def _suite_ended(self, tally: re.Match[str]) -> Iterator[e.Event]:
+        told = sum(int(number) for number in tally.group(1, 2, 3, 4))
+        for name, word in self._hidden():
+            if len(self._results) < told and name not in self._results:
+                self._results[name] = _Ended(word)
+        for name in self._results:
+            yield from self._tell(name)
+        words = [ended.word for ended in self._results.values()]
+        if told != len(words) or int(tally[2]) != words.count("FAILED"):
+            self._gaps.append(f"a suite counted {told} tests, {tally[2]} failed; {len(words)} were read")
+        self._open = False
+        self._seconds += seconds_of(tally[5])
+
+    def _hidden(self) -> Iterator[tuple[str, str]]:
+        """Results behind or before what a test printed on the same line."""
+        for name, rest in self._under_way.items():
+            for word in _OUTCOMES:
+                if rest.endswith(word):
+                    yield name, word
+        yield from self._behind
+
+    def _no_end(self) -> None:
+        if self._open:
+            self._gaps.append(f"a suite has no end: {len(self._results)} of its tests were reported")
+
+    # Outside of suites: what cargo says
+
+    def _between(self, text: str) -> Iterable[e.Event]:
+        if broken := _NOT_BUILT.fullmatch(text):
+            words = self._errors.text() + text
+            self._errors, self._erring = Excerpt(), False
+            self._not_built += 1
+            target = f"{broken[1]} ({broken[2]})" if broken[2] else broken[1]
+            return [e.CollectionFailed(target, e.Failure("", words.partition("\n")[0]), words)]
+        if text.startswith("error"):
+            self._erring = True
+        if self._erring:
+            self._errors.add(text + "\n")
+        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
+
+    def _last(self) -> Iterator[e.Event]:
+        """Whatever a suite without an end has told is told; what it had under way has begun."""
+        self._no_end()
+        if self._open:
+            for name in self._results:
+                yield from self._tell(name)
+            for name in self._under_way:
+                yield e.TestStarted(self._names.unique(name))
+        if not self._suites and not self._not_built:
+            self._gaps.append("there is no suite in it")
+        yield from self._ending(e.SessionFinished(None, self._count, duration=self._seconds))
+
+
+def failed(
+    label: str, seconds: float, printed: str, message: str, place: e.Place | None = None
+) -> e.TestFinished:
+    """A failure and what the test printed: output up to the panic or to the error that it returned, the words
+    of that from there. Both together are the very text that was printed.
+
+    A place is that of a test in documentation: its panics tell of a file that was made for it.
+    """
+    at, failure = _failure(printed, message)
+    failure = replace(failure, place=place or failure.place)
+    return finished(
+        label,
+        Outcome.FAILED,
+        seconds,
+        message=failure.message,
+        traceback=printed[at:],
+        place=place,
+        failure=failure,
+        stdout=printed[:at],
+    )
+
+
+def _failure(printed: str, message: str) -> tuple[int, e.Failure]:
+    """With the place in the output where it is told."""
+    if found := _PANIC.search(printed):
+        rest = printed[found.end() :]
+        if at := _PANIC_AT.match(rest):
+            return found.start(), _panic(message or _AFTER.split(rest[at.end() :])[0].strip(), at)
+        if at := _OLD_PANIC_AT.search(rest):
+            return found.start(), _panic(message or rest[1 : at.start()], at)
+    if message:  # that it did not panic
+        at = _NOT_AT.search(message, len(message) - _PATH)
+        return len(printed), e.Failure("", message, e.Place(at[1], int(at[2])) if at else None)
+    start = 0 if printed.startswith(_RETURNED) else printed.rfind(f"\n{_RETURNED}") + 1
+    lines = [line for line in printed[start:].splitlines() if line.strip()]
+    told = printed[start:].strip() if printed.startswith(_RETURNED, start) else lines[-1] if lines else ""
+    return start, e.Failure("", told.removeprefix("note: "))
+
+
+def _panic(message: str, at: re.Match[str]) -> e.Failure:
+    """Of two values that should be equal the right one is taken for what was expected, as most people write
+    it; Rust itself does not say."""
+    place = e.Place(at[1], int(at[2]))
+    left, found, right = message.partition("\n  left: ")[2].partition("\n right: ")
+    if not found or not message.startswith(_EQUAL):
+        return e.Failure("panic", message, place)
+    return e.Failure("panic", message, place, expected=right, actual=left.rstrip(","))
+
+
+def _in_mode(test: e.TestFinished, mode: str) -> e.TestFinished:
+    """Tests in documentation may be there to be compiled alone, or not even that."""
+    if mode == "should panic":
+        return replace(test, subtype="should_panic")
+    return replace(test, properties={MODE: mode}) if mode else test
+
+
+def documented_at(name: str) -> e.Place | None:
+    """`src/lib.rs - add (line 3)` is a test in documentation."""
+    file, dash, rest = name.partition(" - ")
+    line = rest.removesuffix(")").rpartition("(line ")[2]
+    return e.Place(file, count_of(line)) if dash and rest.endswith(")") and count_of(line) else None
+
+
+def _behind(text: str) -> Iterator[tuple[str, str]]:
+    """A result at the end of a line that begins with something else."""
+    head, dots, rest = text.rpartition(" ... ")
+    word, at = _LATE.fullmatch(rest), head.rfind("test ")
+    if dots and word and at > 0:
+        yield head[at + 5 :].removesuffix(" - should panic"), word[1]

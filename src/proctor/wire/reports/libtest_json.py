@@ -1,0 +1,146 @@
+"""Rust's libtest in its own JSON (`--format json`), one test binary or several after another, as events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.wire.reports.libtest import failed
+from proctor.wire.reports.report import Lines, decode, finished, text_of
+
+_OUTCOMES = {"ok": Outcome.PASSED, "ignored": Outcome.SKIPPED}
+_MARK = b'{ "type": "'  # as libtest writes it; what a test printed may stand before it on the line
+_LONG = 8 << 20  # bytes; a longer line is what a test printed without end
+_KEPT = 1 << 20  # bytes of its head, and of its tail
+
+
+class _Line(msgspec.Struct):
+    type: str
+    event: str = ""
+    name: str = ""
+    test_count: int = 0
+    stdout: str = ""
+    message: str = ""
+    reason: str = ""
+    exec_time: float = 0.0
+    passed: int = 0
+    failed: int = 0
+    ignored: int = 0
+    measured: int = 0
+    median: float = 0.0
+    deviation: float = 0.0
+    mib_per_second: float | None = None  # in fact of 10^6 bytes
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+class LibtestJsonReader(Lines):
+    format = "libtest-json"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._count = 0
+        self._read_here = 0  # results of the suite that is open
+        self._open = False
+        self._suites = 0
+        self._labels: dict[str, str] = {}  # of the suite that is open: names repeat from binary to binary
+        self._seconds = 0.0
+        self._head = b""
+        self._left_out = 0  # bytes of the present line, behind its head
+
+    def _hold(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > _LONG:
+            self._shorten(b"".join(self._pieces))
+
+    def _shorten(self, line: bytes) -> None:
+        """Of a line that has no end in sight, the head and the tail are kept."""
+        if not self._left_out:
+            self._head = line[: _border(line, _KEPT)]
+            line = line[len(self._head) :]
+        tail = line[_border(line, max(0, len(line) - _KEPT)) :]
+        self._left_out += len(line) - len(tail)
+        self._pieces, self._size = [tail], len(tail)
+
+    def _line(self, line: bytes) -> Iterable[e.Event]:
+        if self._left_out:
+            self._shorten(line)
+            mark = b"\\n[... %d bytes left out ...]\\n" % self._left_out
+            line = b"".join((self._head, mark, *self._pieces))
+            self._pieces, self._size, self._left_out = [], 0, 0
+        at = line.find(_MARK)
+        start = at if at >= 0 else 0 if line.startswith(b"{") else len(line)
+        try:
+            found = decode(line[start:], _decoder) if start < len(line) else None
+        except ValueError:
+            found, start = None, len(line)
+        noise = text_of(line[:start]) + ("\n" if found is None else "")
+        output = [e.OutputReceived("stdout", noise)] if noise.strip() else []
+        return [*output, *(self._told(found) if found is not None else ())]
+
+    def _told(self, line: _Line) -> Iterator[e.Event]:
+        match line.type, line.event:
+            case "suite", "started":
+                yield from self._suite_started(line)
+            case "suite", "ok" | "failed":
+                self._suite_ended(line)
+            case "test", "started":
+                yield e.TestStarted(self._label(line.name))
+            case "test", "timeout":
+                yield e.Noticed(f"{line.name} has been running for over 60 seconds")
+            case ("test", "ok" | "failed" | "ignored") | ("bench", _):
+                self._read_here += 1
+                yield _finished(line, self._label(line.name))
+
+    def _suite_started(self, line: _Line) -> Iterator[e.Event]:
+        self._no_end()
+        self._open, self._read_here, self._labels = True, 0, {}
+        self._suites += 1
+        self._count += line.test_count
+        yield e.SuiteStarted("libtest", "", self._count)
+
+    def _suite_ended(self, line: _Line) -> None:
+        told = line.passed + line.failed + line.ignored + line.measured
+        if told != self._read_here:
+            self._gaps.append(f"a suite counted {told} tests; {self._read_here} were reported")
+        self._open = False
+        self._seconds += line.exec_time
+
+    def _label(self, name: str) -> str:
+        if name not in self._labels:
+            self._labels[name] = self._names.unique(name)
+        return self._labels[name]
+
+    def _no_end(self) -> None:
+        if self._open:
+            self._gaps.append(f"a suite has no end: {self._read_here} of its tests were reported")
+
+    def _last(self) -> Iterator[e.Event]:
+        self._no_end()
+        if not self._suites:
+            self._gaps.append("there is no suite in it")
+        yield from self._ending(e.SessionFinished(None, self._count, duration=self._seconds))
+
+
+def _border(line: bytes, at: int) -> int:
+    """A place there or a little before it that is not inside of an escape; none is as the line begins."""
+    last = line.rfind(b"\\", max(0, at - len(rb"\u00ff")), at)
+    run = last + 1 - len(line[: last + 1].rstrip(b"\\"))
+    return last if run % 2 else at
+
+
+def _finished(line: _Line, name: str) -> e.TestFinished:
+    if line.type == "bench":
+        spread = {"median": line.median, "deviation": line.deviation}
+        measured = finished(name, Outcome.PASSED, line.median / 1e9, properties=spread)
+        return replace(measured, subtype="bench", throughput=line.mib_per_second)
+    if line.event == "failed":
+        return failed(name, line.exec_time, line.stdout, line.message or line.reason)
+    outcome = _OUTCOMES[line.event]
+    return finished(name, outcome, line.exec_time, message=line.message, stdout=line.stdout)

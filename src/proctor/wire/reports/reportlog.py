@@ -1,0 +1,179 @@
+"""The JSON lines of pytest-reportlog as events: every phase of every test as pytest reported it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.wire.control.session import concluded
+from proctor.wire.reports.pytest_session import concluded_session, not_collected
+from proctor.wire.reports.report import Lines, decode, place_of, text_of, took
+
+
+class _Line(msgspec.Struct, rename={"kind": "$report_type", "context": "_subtest.context"}):
+    kind: str
+    pytest_version: str = ""
+    exitstatus: int = 0
+    nodeid: str = ""
+    outcome: str = ""
+    when: str | None = None
+    duration: float = 0.0
+    longrepr: Any = None
+    sections: list[tuple[str, str]] = []
+    location: Any = None
+    keywords: dict[str, Any] = {}
+    wasxfail: str | None = None
+    user_properties: list[tuple[str, Any]] = []
+    context: dict[str, Any] | None = None
+    category: str = ""
+    message: str = ""
+    filename: str = ""
+    lineno: int = 0
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+class ReportlogReader(Lines):
+    format = "reportlog"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._under_way: dict[str, tuple[str, list[e.Phase]]] = {}  # node id -> our id, phases
+        self._errors: set[str] = set()
+        self._status: int | None = None
+
+    def _line(self, line: bytes) -> Iterable[e.Event]:
+        if not line.startswith(b"{"):
+            return [e.OutputReceived("stdout", text_of(line) + "\n")] if line.strip() else ()
+        try:
+            return self._told(decode(line, _decoder))
+        except ValueError as error:
+            raise self._fault(f"line {self._number}: {error}") from None
+
+    def _told(self, line: _Line) -> Iterator[e.Event]:
+        match line.kind:
+            case "SessionStart":
+                yield e.SuiteDescribed("", {"pytest": line.pytest_version})
+            case "SessionFinish":
+                self._status = line.exitstatus
+            case "CollectReport" if line.outcome == "failed" and line.nodeid not in self._errors:
+                self._errors.add(line.nodeid)  # xdist's workers each say it
+                yield not_collected(line.nodeid, _text(line.longrepr))
+            case "TestReport" | "SubTestReport":
+                yield from self._phase(line)
+            case "WarningMessage":
+                yield e.WarningRecorded(line.category, line.message, line.filename, line.lineno)
+
+    def _phase(self, line: _Line) -> Iterator[e.Event]:
+        if line.nodeid not in self._under_way:
+            label = self._names.unique(line.nodeid)
+            self._under_way[line.nodeid] = (label, [])
+            yield e.TestStarted(label, _place(line))
+        label, phases = self._under_way[line.nodeid]
+        if line.when == "setup":
+            phases.clear()  # what came before was an attempt that is repeated
+        phases.append(_phase(line))
+        if line.when == "teardown" and line.context is None:
+            del self._under_way[line.nodeid]
+            yield concluded(label, tuple(phases), _place(line), tuple(word for word in line.keywords if word))
+
+    def _last(self) -> Iterator[e.Event]:
+        count = len(self._names)
+        yield e.SuiteStarted("pytest", "", count + len(self._errors))
+        if self._status is None:
+            self._gaps.append("the session has no end")
+            yield from self._ending(e.SessionFinished(None))
+        else:
+            yield from concluded_session(e.SessionFinished(self._status, count), bool(self._errors))
+
+
+def _phase(line: _Line) -> e.Phase:
+    when = line.when or "call"
+    longrepr = line.longrepr
+    skipped = longrepr[2] if isinstance(longrepr, list) and len(longrepr) == 3 else ""
+    crash = _crash(longrepr)
+    return e.Phase(
+        when,
+        line.outcome,
+        took(line.duration),
+        subtest=_subtest(line.context) if line.context is not None else None,
+        wasxfail=line.wasxfail,
+        longrepr=_text(longrepr),
+        crash=crash,
+        stdout=_captured(line, "stdout", when),
+        stderr=_captured(line, "stderr", when),
+        failure=_failure(longrepr, crash) if line.outcome == "failed" else None,
+        reason=str(skipped),
+        user_properties=tuple({name: value} for name, value in line.user_properties) or None,
+    )
+
+
+def _captured(line: _Line, stream: str, when: str) -> str:
+    """Later phases repeat the sections of earlier ones."""
+    return "".join(text for title, text in line.sections if title == f"Captured {stream} {when}")
+
+
+def _subtest(context: dict[str, Any]) -> str:
+    facts = context.get("kwargs")
+    values = [f"{key}={value}" for key, value in facts.items()] if isinstance(facts, dict) else []
+    return " ".join([*([f"[{context['msg']}]"] if context.get("msg") else []), *values]) or "(subtest)"
+
+
+def _place(line: _Line) -> e.Place | None:
+    match line.location:
+        case [str(file), int(number), *_]:
+            return place_of(file, number + 1)
+        case [str(file), *_]:
+            return e.Place(file)
+    return None
+
+
+def _crash(longrepr: Any) -> e.CrashSite | None:
+    match longrepr:
+        case {"reprcrash": {"path": str(path), "lineno": int(line), "message": str(message)}}:
+            return e.CrashSite(path, line, message)
+    return None
+
+
+def _failure(longrepr: Any, crash: e.CrashSite | None) -> e.Failure | None:
+    if crash is None:
+        return None
+    entries = _entries(longrepr)
+    where = entries[-1].get("reprfileloc") if entries else None
+    kind = where.get("message") if isinstance(where, dict) else ""
+    return e.Failure(kind if isinstance(kind, str) else "", crash.message, place_of(crash.path, crash.lineno))
+
+
+def _entries(longrepr: Any) -> list[dict[str, Any]]:
+    """The frames of the last exception in the chain."""
+    match longrepr:
+        case {"reprtraceback": {"reprentries": [*entries]}}:
+            return [entry["data"] for entry in entries if isinstance(entry, dict) and _has_data(entry)]
+    return []
+
+
+def _has_data(entry: dict[str, Any]) -> bool:
+    return isinstance(entry.get("data"), dict)
+
+
+def _text(longrepr: Any) -> str:
+    """A traceback as pytest would print it, near enough."""
+    if longrepr is None:
+        return ""
+    if isinstance(longrepr, str):
+        return longrepr
+    if isinstance(longrepr, list):
+        return ": ".join(str(part) for part in longrepr)
+    texts = []
+    for entry in _entries(longrepr):
+        lines = entry.get("lines")
+        body = [str(line) for line in lines] if isinstance(lines, list) else []
+        match entry.get("reprfileloc"):
+            case {"path": path, "lineno": number, "message": message}:
+                body += ["", f"{path}:{number}: {message}"]
+        texts.append("\n".join(body))
+    return "\n\n".join(texts)

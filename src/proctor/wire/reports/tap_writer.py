@@ -1,0 +1,81 @@
+"""A result as TAP 14: a point for each test, its details as YAML.
+
+An expected failure is a TODO that failed. A run that is not a pass for reasons which no test shows bails out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proctor import events as e
+from proctor.outcome import BAD, Outcome
+from proctor.result import Result
+from proctor.wire.reports import diagnostics, tell
+from proctor.wire.reports.report import COLLECTION_ERROR
+
+_DIRECTIVES = {
+    Outcome.SKIPPED: "SKIP",
+    Outcome.NOT_RUN: "SKIP",
+    Outcome.XFAILED: "TODO",
+    Outcome.XPASSED: "TODO",
+}
+_NOT_OK = BAD | {Outcome.XFAILED}
+_SAID = {Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}  # by TAP itself
+
+
+def write(result: Result) -> Iterator[bytes]:
+    count = len(result.tests) + len(result.not_run) + len(result.collection_errors)
+    missing = tell.unexplained(result)
+    yield b"TAP version 14\n"
+    if not missing or count:
+        yield f"1..{count}\n".encode()
+    for number, test in enumerate(tell.tests(result), 1):
+        yield _point(number, test)
+    for number, error in enumerate(result.collection_errors, count - len(result.collection_errors) + 1):
+        yield _collection_error(number, error)
+    if missing:
+        yield f"Bail out! {_line(missing)}\n".encode()
+
+
+def _point(number: int, test: e.TestFinished) -> bytes:
+    directive = _DIRECTIVES.get(test.outcome, "")
+    reason = _line(test.message or "") if directive else ""
+    values: dict[str, str | float] = {}
+    if test.outcome not in _SAID:
+        values["outcome"] = str(test.outcome)
+    if not directive:
+        values["message"] = test.message or ""
+    if test.failure is not None:
+        values["type"] = test.failure.type
+    if test.place is not None:
+        values["location"] = str(test.place)
+    if test.seconds:
+        values["duration_ms"] = test.seconds * 1000
+    values["traceback"] = (test.traceback or "").rstrip("\n")
+    values["stdout"], values["stderr"] = tell.stdout(test), tell.stderr(test)
+    return _text(test.outcome not in _NOT_OK, number, test.test, f"{directive} {reason}".strip(), values)
+
+
+def _collection_error(number: int, error: e.CollectionFailed) -> bytes:
+    values: dict[str, str | float] = {
+        "outcome": COLLECTION_ERROR,
+        "message": error.failure.message,
+        "type": error.failure.type,
+        "traceback": error.traceback,
+    }
+    return _text(False, number, error.file, "", values)
+
+
+def _text(ok: bool, number: int, name: str, directive: str, values: dict[str, str | float]) -> bytes:
+    name = _line(name).replace("\\", "\\\\").replace("#", "\\#")
+    lines = [f"{'ok' if ok else 'not ok'} {number} - {name}{' # ' if directive else ''}{directive}".rstrip()]
+    clean = {key: tell.printable(value) if isinstance(value, str) else value for key, value in values.items()}
+    details = list(diagnostics.write(clean))
+    if details:
+        lines += ["  ---", *(f"  {line}" for line in details), "  ..."]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _line(text: str) -> str:
+    """On one line: TAP has no way to write more."""
+    return " ".join(tell.printable(text).split())

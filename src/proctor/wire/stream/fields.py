@@ -1,0 +1,119 @@
+"""An object of somebody's public stream as facts of ours; a field of the wrong type is as good as none."""
+
+from __future__ import annotations
+
+import msgspec
+
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.wire.stream.words import STATUS, WORDS, Object, one_line
+
+_OUTCOMES = {word: outcome for outcome, word in WORDS.items()} | {
+    "flaky": Outcome.PASSED,
+    "todo": Outcome.XFAILED,
+}
+PLAIN = {"ok": Outcome.PASSED, "fail": Outcome.FAILED, "ignore": Outcome.SKIPPED}
+
+
+class Fields:
+    def __init__(self, found: Object) -> None:
+        self.found = found
+
+    def text(self, name: str) -> str:
+        value = self.found.get(name)
+        return value if isinstance(value, str) else ""
+
+    def number(self, name: str) -> float | None:
+        value = self.found.get(name)
+        good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 63
+        return value if good else None
+
+    def count(self, name: str) -> int | None:
+        value = self.number(name)
+        return round(value) if value is not None and value >= 0 else None
+
+    def several(self, name: str) -> list[Fields]:
+        value = self.found.get(name)
+        return [Fields(part) for part in value if isinstance(part, dict)] if isinstance(value, list) else []
+
+    def fields(self, name: str) -> Fields:
+        value = self.found.get(name)
+        return Fields(value if isinstance(value, dict) else {})
+
+
+def finished(label: str, status: str, test: Fields) -> e.TestFinished:
+    extra = test.fields("extra")
+    failure, trace = failure_of(test)
+    outcome = _outcome(status, extra.text("outcome"))
+    seconds = (test.count("duration") or 0) / 1e9
+    subtype = "bench" if test.text("type") == "bench" else test.text("subtype")
+    file = test.text("file")
+    return e.TestFinished(
+        label,
+        outcome,
+        seconds,
+        message=_message(test, failure) if status == "fail" else extra.text("skip_reason") or None,
+        traceback=trace,
+        place=e.Place(file, test.count("line") or 0) if file else None,
+        failure=failure,
+        phases=_phases(test, outcome, seconds),
+        properties=extra.fields("properties").found or None,
+        part_of=extra.text("part_of"),
+        subtype="" if subtype == "test" else subtype,
+        throughput=test.number("throughput"),
+    )
+
+
+def _phases(test: Fields, outcome: Outcome, seconds: float) -> tuple[e.Phase, ...]:
+    """The steps, if they are told; the test's output is that of its call, as far as we know."""
+    extra = test.fields("extra")
+    steps = [
+        e.Phase(step.text("when"), step.text("outcome"), (step.count("duration") or 0) / 1e9)
+        for step in extra.several("phases")
+    ]
+    output = {name: text for name in ("stdout", "stderr") if (text := test.text(name))}
+    if output:
+        plain = {"fail": "failed", "ignore": "skipped", "ok": "passed"}[STATUS[outcome]]
+        steps = steps or [e.Phase("call", plain, seconds)]
+        at = next((number for number, step in enumerate(steps) if step.when == "call"), len(steps) - 1)
+        steps[at] = msgspec.structs.replace(steps[at], **output)
+    subtests = [
+        e.Phase("call", part.text("outcome"), subtest=part.text("name")) for part in extra.several("subtests")
+    ]
+    return (*steps, *subtests)
+
+
+def exited(final: Fields) -> list[e.Event]:
+    exit = final.fields("extra").fields("exit")
+    code = exit.number("code")
+    return [] if code is None else [e.ProcessExited(int(code), exit.text("signal") or None)]
+
+
+def _message(test: Fields, failure: e.Failure | None) -> str | None:
+    """The reason, or the whole of which it is the first line."""
+    reason = test.text("reason")
+    whole = failure is not None and failure.message and one_line(failure.message) == reason
+    return failure.message if failure is not None and whole else reason or None
+
+
+def _outcome(status: str, word: str) -> Outcome:
+    """What was said in more words, as long as it does not contradict the status."""
+    outcome = _OUTCOMES.get(word)
+    return outcome if outcome is not None and STATUS[outcome] == status else PLAIN[status]
+
+
+def failure_of(test: Fields) -> tuple[e.Failure | None, str | None]:
+    facts = test.fields("extra").fields("failure")
+    if not facts.found:
+        reason = test.text("reason")
+        return (e.Failure("", reason) if reason else None), None
+    file = facts.text("file")
+    place = e.Place(file, facts.count("line") or 0) if file else None
+    failure = e.Failure(
+        facts.text("type"),
+        facts.text("message") or test.text("reason"),
+        place,
+        facts.text("expected") if "expected" in facts.found else None,
+        facts.text("actual") if "actual" in facts.found else None,
+    )
+    return failure, facts.text("trace") or None

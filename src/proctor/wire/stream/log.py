@@ -1,0 +1,213 @@
+"""The full log: one JSON object a line. `suite`, `test` and `final` lines are those of the public stream with
+more in `extra`; `start`, `output`, `attachment`, `note` and `exit` lines are added. Readers skip what they do
+not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.outcome import BAD
+from proctor.result import Result
+from proctor.wire.literal import encode_line
+from proctor.wire.stream.words import STATUS, one_line
+
+# 1: first published form.
+FORMAT_VERSION = 1
+
+_NOTES: dict[type, str] = {
+    e.RunStarted: "run",
+    e.SuiteDescribed: "suite",
+    e.CollectorFinished: "collector",
+    e.TestsSelected: "selected",
+    e.TestsDeselected: "deselected",
+    e.WarningRecorded: "warning",
+    e.ResultAmended: "amended",
+    e.SessionInterrupted: "interrupted",
+    e.SessionBroke: "broke",
+    e.SessionFinished: "session",
+    e.ChannelBroken: "channel",
+    e.FaultTraced: "fault",
+    e.RunStopped: "stopped",
+    e.Noticed: "notice",
+    e.SuiteEntered: "suite_entered",
+    e.SuiteFinished: "suite_finished",
+}
+_NOTE_TYPES = {kind: event for event, kind in _NOTES.items()}
+
+_encoder = msgspec.json.Encoder()
+
+
+class _Line(msgspec.Struct, omit_defaults=True):
+    type: str
+    seq: int
+    at: float
+    kind: str = ""
+    label: str = ""
+    status: str = ""
+    reason: str = ""
+    file: str = ""
+    line: int = 0
+    duration: int = 0
+    name: str = ""
+    build: str = ""
+    count: int | None = None
+    rustc: str = ""
+    stream: str = ""
+    text: str = ""
+    code: int | None = None
+    signal: str | None = None
+    results: dict[str, int] | None = None
+    extra: Any = None
+
+
+class _StartLine(msgspec.Struct, tag="start", omit_defaults=True, gc=False):
+    """The two lines of every test have structs of their own: other lines' fields would cost them time."""
+
+    seq: int
+    at: float
+    label: str
+    file: str = ""
+    line: int = 0
+
+
+class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_only=True):
+    seq: int
+    at: float
+    label: str
+    status: str
+    reason: str = ""
+    file: str = ""
+    line: int = 0
+    duration: int = 0
+    extra: e.TestFinished
+
+
+def encode(entry: e.Entry, so_far: Result) -> bytes:
+    """One line with its LF."""
+    return encode_lines([entry], so_far)
+
+
+def encode_lines(entries: Iterable[e.Entry], so_far: Result) -> bytes:
+    """Many at once, which costs half as much as one by one."""
+    lines = [_line(entry, so_far) for entry in entries]
+    try:
+        return _encoder.encode_lines(lines)
+    except UnicodeEncodeError:
+        return b"".join(map(encode_line, lines))
+
+
+def encode_parts(first: int, at: float, parts: Iterable[e.TestFinished]) -> bytes:
+    """The lines of parts of tests that finished at the same moment, numbered from `first` on."""
+    at = round(at, 6)
+    return _encoder.encode_lines([_test_line(part, seq, at) for seq, part in enumerate(parts, first)])
+
+
+def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
+    """A line as a value. `so_far` gives a `final` line its counts and a `suite` line its compiler."""
+    event, seq, at = entry.event, entry.seq, round(entry.at, 6)
+    if isinstance(event, e.TestFinished):
+        return _test_line(event, seq, at)
+    if isinstance(event, e.TestStarted):
+        place = event.place
+        return (
+            _StartLine(seq, at, event.test, place.file, place.line)
+            if place
+            else _StartLine(seq, at, event.test)
+        )
+    if isinstance(event, e.OutputReceived):
+        return _Line("output", seq, at, label=event.test, stream=event.stream, text=event.text)
+    if isinstance(event, e.FileAttached):
+        return _Line("attachment", seq, at, label=event.test, extra=event.file)
+    if isinstance(event, e.SuiteStarted):
+        extra: dict[str, Any] = {"proctor": {"rev": FORMAT_VERSION}}
+        if event.filtered_out:
+            extra["filtered_out"] = event.filtered_out
+        if event.prefix:
+            extra["prefix"] = event.prefix
+        rustc = (so_far.suite.toolchain if so_far.suite else {}).get("rustc", "none")
+        return _Line(
+            "suite", seq, at, name=event.name, build=event.build, count=event.count, rustc=rustc, extra=extra
+        )
+    if isinstance(event, e.CollectionFailed):
+        return _collection_line(event, seq, at)
+    if isinstance(event, e.ProcessExited):
+        return _Line("exit", seq, at, label=event.test, code=event.exit_code, signal=event.signal)
+    if isinstance(event, e.RunFinished):
+        return _Line("final", seq, at, results=_tally(so_far), extra=event)
+    return _Line("note", seq, at, kind=_NOTES[type(event)], extra=event)
+
+
+def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
+    if event.part_of and event.outcome not in BAD:  # there may be very many
+        return _TestLine(seq=seq, at=at, label=event.test, status=STATUS[event.outcome], extra=event)
+    file, line = (event.place.file, event.place.line) if event.place else ("", 0)
+    status = STATUS[event.outcome]
+    reason = one_line(event.message or event.outcome) if status == "fail" else ""
+    return _TestLine(
+        seq=seq,
+        at=at,
+        label=event.test,
+        status=status,
+        reason=reason,
+        file=file,
+        line=line,
+        duration=round(event.seconds * 1e9),
+        extra=event,
+    )
+
+
+def _collection_line(event: e.CollectionFailed, seq: int, at: float) -> _Line:
+    extra = {"outcome": "error", "phase": "collect", **msgspec.to_builtins(event)}
+    reason = one_line(event.failure.message or "could not be collected")
+    return _Line("test", seq, at, label=event.file, status="fail", reason=reason, extra=extra)
+
+
+def _tally(result: Result) -> dict[str, int]:
+    tally = {"ok": 0, "fail": len(result.collection_errors), "ignore": 0}
+    for outcome, count in result.counts.items():
+        tally[STATUS[outcome]] += count
+    return tally
+
+
+def decode(line: bytes) -> e.Entry | None:
+    """The entry of one line; None for a type or kind that this version does not know."""
+    try:
+        found = msgspec.json.decode(line, type=_Line)
+        event = _event(found)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
+    return None if event is None else e.Entry(found.seq, found.at, event)
+
+
+def _event(line: _Line) -> e.Event | None:
+    match line.type:
+        case "start":
+            place = e.Place(line.file, line.line) if line.file else None
+            return e.TestStarted(line.label, place)
+        case "test":
+            if isinstance(line.extra, dict) and line.extra.get("phase") == "collect":
+                return msgspec.convert(line.extra, e.CollectionFailed)
+            return msgspec.convert(line.extra, e.TestFinished)
+        case "output":
+            return e.OutputReceived(line.stream, line.text, line.label)
+        case "attachment":
+            return e.FileAttached(line.label, msgspec.convert(line.extra, e.File))
+        case "suite":
+            extra = line.extra if isinstance(line.extra, dict) else {}
+            filtered_out = msgspec.convert(extra.get("filtered_out", 0), int)
+            prefix = msgspec.convert(extra.get("prefix", ""), str)
+            return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out, prefix)
+        case "exit":
+            return e.ProcessExited(line.code or 0, line.signal, line.label)
+        case "final":
+            return msgspec.convert(line.extra, e.RunFinished)
+        case "note" if line.kind in _NOTE_TYPES:
+            event: e.Event = msgspec.convert(line.extra, _NOTE_TYPES[line.kind])
+            return event
+    return None

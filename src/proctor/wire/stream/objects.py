@@ -1,0 +1,138 @@
+"""The objects of the public stream, each built from the facts it tells."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.result import Result
+from proctor.wire.stream.words import STATUS, STRICT_XPASS, SUBTYPES, WORDS, Object, has_zone, one_line
+
+# 1: first published form.
+REVISION = 1
+
+_EPOCH = "1970-01-01T00:00:00+00:00"
+
+
+def suite_object(suite: e.SuiteStarted, result: Result) -> Object:
+    toolchain = result.suite.toolchain if result.suite else {}
+    runner = result.entered.runner if result.entered else result.run.runner
+    extra: Object = {"proctor": {"rev": REVISION}, "run": result.run.run_id, "runner": runner}
+    if toolchain:
+        extra["toolchain"] = toolchain
+    if suite.prefix:
+        extra["prefix"] = suite.prefix
+    if filtered_out := suite.filtered_out or len(result.own_deselected()):
+        extra["filtered_out"] = filtered_out
+    return {
+        "type": "suite",
+        "name": suite.name,
+        "build": _build(suite, result),
+        "count": suite.count,
+        "rustc": toolchain.get("rustc") or "none",
+        "extra": extra,
+    }
+
+
+def _build(suite: e.SuiteStarted, result: Result) -> str:
+    return next((time for time in (suite.build, result.run.started) if has_zone(time)), _EPOCH)
+
+
+def final_object(tally: dict[str, int], event: e.RunFinished | e.SuiteFinished, result: Result) -> Object:
+    extra: Object = {"outcome": event.outcome, "seconds": round(event.seconds, 6)}
+    if event.reason:
+        extra["reason"] = event.reason
+    if result.exited is not None:
+        extra["exit"] = {"code": result.exited.exit_code, "signal": result.exited.signal}
+    return {"type": "final", "results": dict(tally), "extra": extra}
+
+
+def test_object(label: str, event: e.TestFinished) -> Object:
+    status = STATUS[event.outcome]
+    line: Object = {"type": "test", "status": status, "label": label}
+    if event.subtype in SUBTYPES:
+        line["subtype"] = event.subtype
+    if status == "fail":
+        failure = event.failure.message if event.failure else ""
+        line["reason"] = one_line(event.message or failure or WORDS.get(event.outcome, "failed"))
+    if event.place is not None:
+        line["file"] = event.place.file
+        if event.place.line > 0:
+            line["line"] = event.place.line
+    for stream in ("stdout", "stderr"):
+        if text := captured(event, stream):
+            line[stream] = text
+    if event.outcome is not Outcome.NOT_RUN or event.subtype == "bench":
+        line["duration"] = _nanoseconds(event.seconds)
+    if event.throughput is not None and isfinite(event.throughput):
+        line["throughput"] = event.throughput
+    if extra := _extra(label, event):
+        line["extra"] = extra
+    return line
+
+
+def _extra(label: str, event: e.TestFinished) -> Object:
+    extra: Object = native_id(label, event.test)
+    if word := outcome_word(event):
+        extra["outcome"] = word
+    if STATUS[event.outcome] == "ignore" and event.message:
+        extra["skip_reason"] = event.message
+    if event.failure is not None or event.traceback:
+        extra["failure"] = _failure(event.failure or e.Failure(), event.traceback)
+    phases = [phase for phase in event.phases if phase.subtest is None]
+    if len(phases) > 1:
+        extra["phases"] = [
+            {"when": phase.when, "outcome": phase.outcome, "duration": _nanoseconds(phase.duration)}
+            for phase in phases
+        ]
+    if subtests := [phase for phase in event.phases if phase.subtest is not None]:
+        extra["subtests"] = [{"name": phase.subtest, "outcome": phase.outcome} for phase in subtests]
+    if event.part_of:
+        extra["part_of"] = event.part_of
+    if event.files:
+        extra["files"] = event.files
+    if event.properties:
+        extra["properties"] = event.properties
+    return extra
+
+
+def _nanoseconds(seconds: float) -> int:
+    return round(seconds * 1e9) if isfinite(seconds) and seconds > 0 else 0
+
+
+def native_id(label: str, name: str) -> Object:
+    return {} if label == name else {"id": name}
+
+
+def outcome_word(event: e.TestFinished) -> str | None:
+    """The word for `extra.outcome`; None where the status is enough."""
+    if event.outcome is Outcome.FAILED and (event.message or "").startswith(STRICT_XPASS):
+        return "xpass"
+    return WORDS.get(event.outcome)
+
+
+def _failure(failure: e.Failure, trace: str | None) -> Object:
+    place = failure.place
+    facts = {
+        "type": failure.type,
+        "message": failure.message,
+        "file": place.file if place else "",
+        "line": place.line if place else 0,
+        "trace": trace,
+    }
+    known = {name: value for name, value in facts.items() if value}
+    compared = {"expected": failure.expected, "actual": failure.actual}
+    return known | {name: value for name, value in compared.items() if value is not None}
+
+
+def collection_object(label: str, event: e.CollectionFailed) -> Object:
+    reason = one_line(event.failure.message or "could not be collected")
+    line: Object = {"type": "test", "status": "fail", "reason": reason, "label": label, "file": event.file}
+    facts = {"outcome": "error", "phase": "collect", "failure": _failure(event.failure, event.traceback)}
+    return {**line, "extra": {**native_id(label, event.file), **facts}}
+
+
+def captured(event: e.TestFinished, stream: str) -> str:
+    """What a test wrote to one of its streams, all phases together."""
+    return "".join(getattr(phase, stream) for phase in event.phases)

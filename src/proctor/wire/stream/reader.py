@@ -1,0 +1,252 @@
+"""Reads what was written as a public stream or as a full log, by whichever writer, and forgives what it can.
+
+Fields that it does not know are ignored; what else it meets and cannot use is told in a notice, never dropped
+in silence. Each suite of a public stream is a run of its own. A run that has no end gets none here: `replay`
+gives it one. Nothing here opens, reads or waits.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.outcome import RunOutcome
+from proctor.wire.reports.report import MAX_LINE
+from proctor.wire.stream import log as jsonl
+from proctor.wire.stream.fields import PLAIN, Fields, exited, failure_of, finished
+from proctor.wire.stream.words import NOT_RUN, Object, has_zone
+
+#: What a final line may say of its run and is believed. That it passed is found, not said.
+_WORSE = set(RunOutcome) - {RunOutcome.PASSED, RunOutcome.NO_TESTS, RunOutcome.RUNNING}
+
+
+class StreamReader:
+    """Bytes in pieces of any size; entries out. An entry with `RunStarted` begins a run."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []  # of the line that is not whole yet
+        self._size = 0
+        self._number = 0
+        self._reading: _Suite | _Log | None = None
+        self._begun = False
+
+    def feed(self, data: bytes) -> list[e.Entry]:
+        *ends, rest = data.split(b"\n")
+        found: list[e.Entry] = []
+        for end in ends:
+            self._hold(end)
+            found += self._line()
+        self._hold(rest)
+        return found
+
+    def close(self) -> list[e.Entry]:
+        """No more will come: what was held back, and a last line that was cut."""
+        found = self._line() if self._size else []
+        if isinstance(self._reading, _Suite):
+            found += self._reading.told()
+        self._reading = None
+        return found
+
+    def _hold(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > MAX_LINE:
+            raise StreamError(f"line {self._number + 1} is longer than {MAX_LINE >> 20} MiB")
+
+    def _line(self) -> list[e.Entry]:
+        line = b"".join(self._pieces)
+        self._pieces, self._size = [], 0
+        self._number += 1
+        if not line.strip():
+            return []
+        reading = self._reading
+        if isinstance(reading, _Log):
+            return self._leave_if_done(reading.line(line, self._number))
+        found = _object(line)
+        if reading is None and found is not None and self._begins_log(found):
+            log = self._reading = _Log()
+            return self._leave_if_done(log.line(line, self._number))
+        if found is not None and found.get("type") == "suite":
+            noise = reading.told() if reading is not None else []
+            suite = self._reading = _Suite(found, self._number)
+            self._begun = True
+            return noise + suite.begin()
+        if reading is None:
+            return []  # before a suite and after a final line, anything may stand
+        return self._leave_if_done(reading.line(found, line, self._number))
+
+    def _begins_log(self, found: Object) -> bool:
+        """The first line of a full log, or any line of one that has lost its head."""
+        if not {"type", "seq", "at"} <= found.keys() or (self._begun and found["seq"] != 0):
+            return False
+        self._begun = True
+        return True
+
+    def _leave_if_done(self, entries: list[e.Entry]) -> list[e.Entry]:
+        if entries and isinstance(entries[-1].event, e.RunFinished):
+            self._reading = None
+        return entries
+
+
+def _object(line: bytes) -> Object | None:
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+class _Log:
+    """A full log: what it says is what happened."""
+
+    def __init__(self) -> None:
+        self._last = e.Entry(-1, 0.0, e.Noticed(""))
+
+    def line(self, line: bytes, number: int) -> list[e.Entry]:
+        try:
+            entry = jsonl.decode(line)
+        except StreamError as error:
+            return [self._next(e.Noticed(f"line {number} is left out: {error}"))]
+        if entry is None:
+            return [self._next(e.Noticed(f"line {number} is of a type that is not known here; left out"))]
+        self._last = entry
+        return [entry]
+
+    def _next(self, event: e.Event) -> e.Entry:
+        self._last = e.Entry(self._last.seq + 1, self._last.at, event)
+        return self._last
+
+
+class _Suite:
+    """One suite of a public stream, from its first line to its final one."""
+
+    def __init__(self, suite: Object, number: int) -> None:
+        self._suite = Fields(suite)
+        self._first = number
+        self._seq = 0
+        self._labels: set[str] = set()
+        self._not_run: list[str] = []
+        self._tally = dict.fromkeys(PLAIN, 0)
+        self._noise = 0
+        self._why = ""  # what a writer of ours says about a run that failed without a failing test
+
+    def begin(self) -> list[e.Entry]:
+        suite, extra = self._suite, self._suite.fields("extra")
+        build = suite.text("build")
+        run = e.RunStarted(extra.text("run"), extra.text("runner"), (), "", "", build, source="stream")
+        toolchain = {name: str(version) for name, version in extra.fields("toolchain").found.items()}
+        if (rustc := suite.text("rustc")) not in ("", "none"):
+            toolchain["rustc"] = rustc
+        found: list[e.Event] = [run]
+        if toolchain:
+            found.append(e.SuiteDescribed("", toolchain))
+        if not suite.text("rustc"):
+            found.append(self._warn(self._first, "the suite does not say its rustc"))
+        if not has_zone(build):
+            found.append(self._warn(self._first, f"build is {build!r}, not a time with its zone"))
+        if suite.count("count") is None:
+            found.append(self._warn(self._first, "the suite does not say its count"))
+        found.append(
+            e.SuiteStarted(
+                suite.text("name"),
+                build,
+                suite.count("count") or 0,
+                extra.count("filtered_out") or 0,
+                extra.text("prefix"),
+            )
+        )
+        return self._entries(found)
+
+    def line(self, found: Object | None, line: bytes, number: int) -> list[e.Entry]:
+        if found is None:
+            return self._entries(self._keep(line, number))
+        match found.get("type"):
+            case "test" | "bench":
+                return self._entries(self._test(Fields(found), number))
+            case "final":
+                final = Fields(found)
+                return [*self.told(), *self._entries([*exited(final), self._final(final)])]
+            case kind:
+                unknown = f"an object of type {kind!r} is not known here; left out"
+                return self._entries([self._warn(number, unknown)])
+
+    def _keep(self, line: bytes, number: int) -> list[e.Event]:
+        """Noise: somebody printed into the stream. It is output, whoever's."""
+        self._noise += 1
+        output = e.OutputReceived("stdout", line.decode("utf-8", "backslashreplace") + "\n")
+        if self._noise > 1:
+            return [output]
+        return [self._warn(number, "not an object; kept as output"), output]
+
+    def told(self) -> list[e.Entry]:
+        """What is said once for many lines, when no more of them can come."""
+        if self._noise < 2:
+            return []
+        return self._entries([e.Noticed(f"{self._noise} lines in all are not objects; kept as output")])
+
+    def _test(self, test: Fields, number: int) -> list[e.Event]:
+        label, status, extra = test.text("label"), test.text("status"), test.fields("extra")
+        warnings: list[e.Event] = []
+        if not label:
+            label = f"line {number}"
+            warnings.append(self._warn(number, "a test without a label"))
+        while label in self._labels:
+            warnings.append(self._warn(number, f"a second test {label!r}"))
+            label += "#2"
+        self._labels.add(label)
+        if status not in PLAIN:
+            warnings.append(self._warn(number, f"status of {label!r} is {status!r}; taken as fail"))
+            status = "fail"
+        self._tally[status] += 1
+        if extra.text("outcome") == NOT_RUN and status == "ignore":
+            self._not_run.append(label)
+            return [*warnings, e.TestsSelected((label,))]
+        if extra.text("phase") == "run":
+            self._why = test.text("reason")
+            return warnings
+        if extra.text("phase") in ("collect", "build"):
+            failure, trace = failure_of(test)
+            return [*warnings, e.CollectionFailed(label, failure or e.Failure(), trace or "")]
+        return [*warnings, finished(label, status, test)]
+
+    def _final(self, final: Fields) -> e.RunFinished:
+        extra = final.fields("extra")
+        outcome, reason = self._verdict(final)
+        if (said := extra.text("outcome")) in _WORSE:
+            outcome, reason = RunOutcome(said), extra.text("reason")
+        return e.RunFinished(outcome, extra.number("seconds") or 0.0, tuple(self._not_run), reason)
+
+    def _verdict(self, final: Fields) -> tuple[RunOutcome, str]:
+        """What the lines amount to: the tests, the count and the results must agree."""
+        if self._tally["fail"]:
+            return RunOutcome.FAILED, self._why
+        results = final.fields("results").found
+        if (results.get("fail") or 0) != 0:
+            return RunOutcome.FAILED, f"the final line counts {results['fail']} failures, the tests say none"
+        count, seen = self._suite.count("count"), sum(self._tally.values())
+        if count is not None and count != seen:
+            return RunOutcome.INCOMPLETE, f"the suite announced {count} tests and has {seen}"
+        if results != self._tally:
+            found = msgspec.json.encode(results).decode()
+            return RunOutcome.INCOMPLETE, f"the final line says {found}, the tests add up to something else"
+        if self._not_run:
+            return RunOutcome.INCOMPLETE, f"{len(self._not_run)} of {seen} tests were not run"
+        return (RunOutcome.PASSED if seen else RunOutcome.NO_TESTS), ""
+
+    def _entries(self, events: list[e.Event]) -> list[e.Entry]:
+        first = self._seq
+        self._seq += len(events)
+        return [e.Entry(first + number, 0.0, event) for number, event in enumerate(events)]
+
+    def _warn(self, number: int, text: str) -> e.Noticed:
+        return e.Noticed(f"line {number}: {text}")
+
+
+def is_stream(data: bytes) -> bool:
+    """Whether the beginning of a file looks like one of ours: its first object is a line of a stream."""
+    for line in data.splitlines():
+        found = _object(line)
+        if found is not None:
+            return found.get("type") == "suite" or {"type", "seq", "at"} <= found.keys()
+    return False

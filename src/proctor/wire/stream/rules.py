@@ -1,0 +1,169 @@
+"""Whether bytes are a public stream, rule by rule (docs/reference/stream.md). Nothing is forgiven here; the
+reader that forgives is `stream_reader`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from proctor.wire.stream.words import REASON, SUBTYPES, Object, has_zone
+
+TYPES = ("suite", "test", "bench", "final")
+STATUSES = ("ok", "fail", "ignore")
+
+
+class Violation(msgspec.Struct, frozen=True):
+    line: int  # from 1
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message} ({self.rule})"
+
+
+class StreamRules:
+    """Feed it lines as they are, each with its LF; close it at the end of the input."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._labels: dict[str, int] = {}
+        self._suite: Object | None = None
+        self._suites = 0
+        self._tally = dict.fromkeys(STATUSES, 0)
+
+    def check(self, line: bytes) -> list[Violation]:
+        self._number += 1
+        return [Violation(self._number, rule, message) for rule, message in self._line(line)]
+
+    def close(self) -> list[Violation]:
+        """What is missing, now that no line will follow."""
+        if self._suites == 0:
+            return [Violation(self._number + 1, "R5", "no suite: a stream begins with one")]
+        if self._suite is not None:
+            return [Violation(self._number + 1, "R25", "the stream ends without a final line")]
+        return []
+
+    def _line(self, line: bytes) -> Iterator[tuple[str, str]]:
+        if not line.endswith(b"\n"):
+            yield "R1", "the line does not end with LF"
+        elif line.endswith(b"\r\n"):
+            yield "R1", "the line ends with CR LF; LF would do"
+        try:
+            found = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            yield "R2", f"not JSON: {error}: {line[:80]!r}"
+            return
+        if not isinstance(found, dict):
+            yield "R1", f"an object is wanted, not {line[:80]!r}"
+            return
+        if not isinstance(found.get("extra", {}), dict):
+            yield "R4", f"extra is {_shown(found['extra'])}; an object would do"
+        kind = found.get("type")
+        if kind not in TYPES:
+            yield "R3", f"type is {_shown(kind)}; one of {', '.join(TYPES)} would do"
+        elif kind == "suite":
+            yield from self._begin(found)
+        elif self._suite is None:
+            yield ("R25" if self._suites else "R5"), f"a {kind} outside a suite"
+        elif kind == "final":
+            yield from self._end(found)
+        else:
+            yield from self._test(found)
+
+    def _begin(self, suite: Object) -> Iterator[tuple[str, str]]:
+        if self._suite is not None:
+            yield "R25", "a suite before the final line of the one before"
+        self._suite = suite
+        self._suites += 1
+        self._tally = dict.fromkeys(STATUSES, 0)
+        yield from _wanted(suite, "build", "R7", _is_time, "an ISO 8601 time with its zone")
+        yield from _optional(suite, "name", "R8", _is_text, "text")
+        yield from _wanted(suite, "count", "R9", _is_count, "a whole number")
+        yield from _wanted(suite, "rustc", "R10", _is_text, "text")
+
+    def _test(self, test: Object) -> Iterator[tuple[str, str]]:
+        label = test.get("label")
+        if not isinstance(label, str) or not label:
+            yield "R17", f"label is {_shown(label)}; text would do"
+        elif label in self._labels:
+            yield "R12 R17", f"label {label!r} is that of line {self._labels[label]}"
+        else:
+            self._labels[label] = self._number
+        yield from _optional(test, "subtype", "R13", SUBTYPES.__contains__, f"one of {', '.join(SUBTYPES)}")
+        status = test.get("status")
+        if status in STATUSES:
+            self._tally[status] += 1
+        else:
+            yield "R14", f"status is {_shown(status)}; one of {', '.join(STATUSES)} would do"
+        yield from _reason(test)
+        yield from _optional(test, "file", "R18", _is_text, "text")
+        yield from _optional(test, "line", "R19", lambda line: _is_count(line) and line > 0, "a line from 1")
+        yield from _optional(test, "stdout", "R20", _is_text, "text")
+        yield from _optional(test, "stderr", "R21", _is_text, "text")
+        yield from _optional(test, "duration", "R22", _is_count, "a whole number of nanoseconds")
+        if "bench" in (test["type"], test.get("subtype")) and status == "ok" and "duration" not in test:
+            yield "R23", "a benchmark without duration"
+        yield from _optional(test, "throughput", "R24", _is_number, "a number")
+
+    def _end(self, final: Object) -> Iterator[tuple[str, str]]:
+        results = final.get("results")
+        count = self._suite.get("count") if self._suite else None
+        seen = sum(self._tally.values())
+        if _is_count(count) and count != seen:
+            yield "R9", f"the suite announced {count} tests and has {seen}"
+        if not isinstance(results, dict) or set(results) != set(STATUSES):
+            yield "R26", f"results is {_shown(results)}; exactly ok, fail and ignore would do"
+        elif results != self._tally or not all(map(_is_count, results.values())):
+            yield "R26", f"results is {_shown(results)}; the tests above add up to {_shown(self._tally)}"
+        self._suite = None
+
+
+def _reason(test: Object) -> Iterator[tuple[str, str]]:
+    reason = test.get("reason")
+    if test.get("status") != "fail":
+        if "reason" in test:
+            yield "R16", f"a reason where status is {_shown(test.get('status'))}"
+    elif not isinstance(reason, str) or not reason.strip():
+        yield "R15", f"reason is {_shown(reason)}; a failure has one"
+    elif len(reason) > REASON or len(reason.splitlines()) > 1:
+        yield "R15", f"reason has {len(reason)} characters; one line of at most {REASON} would do"
+
+
+def _wanted(
+    found: Object, name: str, rule: str, good: Callable[[Any], bool], would_do: str
+) -> Iterator[tuple[str, str]]:
+    if name not in found:
+        yield rule, f"no {name}; {would_do} would do"
+    yield from _optional(found, name, rule, good, would_do)
+
+
+def _optional(
+    found: Object, name: str, rule: str, good: Callable[[Any], bool], would_do: str
+) -> Iterator[tuple[str, str]]:
+    if name in found and not good(found[name]):
+        yield rule, f"{name} is {_shown(found[name])}; {would_do} would do"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, str) and has_zone(value)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "missing"
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 60 else text[:57] + "..."

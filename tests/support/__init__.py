@@ -1,0 +1,1 @@
+"""What tests share: projects on disk, made runs and reports, the reading ends of channels."""

@@ -1,0 +1,17 @@
+"""A control decoder that is fed in pieces of any size."""
+
+from __future__ import annotations
+
+from proctor.wire.control.decoder import ControlDecoder, Frame
+from proctor.wire.control.ledger import Ledger, Limits
+
+
+def pieces(data: bytes, size: int) -> list[bytes]:
+    size = size or max(1, len(data))
+    return [data[start : start + size] for start in range(0, len(data), size)]
+
+
+def decode(data: bytes, size: int = 0, limits: Limits | None = None) -> tuple[list[Frame], ControlDecoder]:
+    decoder = ControlDecoder(Ledger(limits))
+    frames = [frame for piece in pieces(data, size) for frame in decoder.feed(piece)]
+    return frames + decoder.close(), decoder

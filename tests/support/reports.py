@@ -1,0 +1,64 @@
+"""What tests of readers and writers share: reports of real tools, and the way from bytes to a result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.relay import Relay
+from proctor.result import Result
+from proctor.wire import formats
+from proctor.wire.reports.detect import detect
+
+FOREIGN = Path(__file__).parents[1] / "data" / "foreign"
+REPORTS = {
+    f"{path.parent.parent.name}/{path.name}": path.read_bytes()
+    for path in sorted(FOREIGN.glob("*/reports/*"))
+}
+
+
+def events_of(data: bytes, form: str, size: int = 0) -> list[e.Event]:
+    """All events, the bytes arriving in pieces of this size."""
+    reader = formats.reader(form)
+    step = size or max(1, len(data))
+    found = [event for at in range(0, len(data), step) for event in reader.feed(data[at : at + step])]
+    return found + reader.close()
+
+
+def result_of(events: Iterable[e.Event], form: str = "test") -> Result:
+    relay = Relay(e.RunStarted("", form, (), "", "", "", source="report"), [])
+    for event in events:
+        relay.publish(event, 0.0)
+    return relay.close(0.0)
+
+
+def read(data: bytes, form: str, size: int = 0) -> Result:
+    """The result of a report; one that is broken is incomplete for that reason."""
+    events: list[e.Event] = []
+    reader = formats.reader(form)
+    step = size or max(1, len(data))
+    try:
+        for at in range(0, len(data), step):
+            events += reader.feed(data[at : at + step])
+        events += reader.close()
+    except StreamError as error:
+        events.append(e.ChannelBroken(str(error)))
+    return result_of(events, form)
+
+
+def report(name: str) -> Result:
+    data = REPORTS[name]
+    form = detect(data, name)
+    assert form is not None, name
+    return read(data, form)
+
+
+def outcomes(result: Result) -> dict[str, str]:
+    return {name: str(test.outcome) for name, test in result.tests.items()}
+
+
+def tally(result: Result) -> dict[str, int]:
+    return dict(Counter(outcomes(result).values()))

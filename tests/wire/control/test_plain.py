@@ -1,0 +1,149 @@
+"""The short form of plain results says exactly what the long form says, whatever the stream is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support.control import pieces
+from support.control_vectors import VECTORS, stream_of
+
+from proctor.wire.control import decoder as control
+from proctor.wire.control.decoder import Broken, ControlDecoder
+from proctor.wire.control.ledger import Finished, Ledger, Limits, Plain
+
+
+@pytest.fixture(autouse=True, scope="module")
+def always_in_bulk():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(control, "_BULK", 0)
+        yield
+
+
+def told(data: bytes, size: int, plain: bool, limits: Limits | None = None) -> list[Any]:
+    """Every frame, in a form that does not depend on how results travelled; and what the end adds."""
+    decoder = ControlDecoder(Ledger(limits), plain)
+    frames: list[Any] = [frame for piece in pieces(data, size) for frame in decoder.feed(piece)]
+    frames += decoder.close()
+    frames += decoder.ledger.close(0, error=str(decoder.error) if decoder.error else None)
+    said: list[Any] = []
+    for frame in frames:
+        match frame:
+            case Plain():
+                said.append({"name": frame.name, "status": frame.status})
+            case Finished():
+                said.append(frame.body)
+            case Broken():
+                said.append((frame.error.kind, frame.error.rule, frame.error.offset, frame.error.message))
+            case _:
+                said.append(frame)
+    return said
+
+
+def message(raw: bytes, length: int | None = None) -> bytes:
+    return b"result %d\n%b" % (len(raw) if length is None else length, raw)
+
+
+def plain(name: str, status: str = "pass") -> bytes:
+    return json.dumps({"name": name, "status": status}).encode()
+
+
+BODIES = st.one_of(
+    st.builds(plain, st.text(max_size=4), st.sampled_from(["pass", "fail", "good"])),
+    st.builds(plain, st.sampled_from(["a", "b"])),  # names that come again
+    st.sampled_from(
+        [
+            b"{}",
+            b'{"name":"a","status":"pass","partial":true}',
+            b'{"name":"a","status":"pass","x":{"y":1}}',
+            b'{"name":"a",\n"status":"pass"}',
+            b' {"name":"a","status":"pass"} ',
+            b'{"name":null,"status":"pass"}',
+            b'{"name":"a","status":"pass"},{"name":"b","status":"pass"}',
+            b'{"name":"x}',
+            b'{y","status":"pass"}',
+            b'{"name":"a","status":"pass","status":"fail"}',
+            b'{"name":"\xff","status":"pass"}',
+            b'{"name":"\\ud800","status":"pass"}',
+        ]
+    ),
+    st.binary(max_size=12),
+)
+STREAMS = st.lists(
+    st.builds(message, BODIES, st.none() | st.integers(0, 60))
+    | st.sampled_from([b"noop\n", b"exitcode 3\n"]),
+    max_size=8,
+).map(b"".join)
+
+
+@settings(max_examples=400)
+@given(STREAMS, st.integers(0, 40))
+@example(
+    message(b'{"name":"x}') + message(b'{y","status":"pass"}') + message(plain("a") + b"," + plain("b")), 0
+)
+@example(message(plain("a") + b',{"name":"b"') + message(b'"status":"pass"}'), 0)
+def test_any_stream_is_told_alike(stream, size):
+    assert told(stream, size, plain=True) == told(stream, size, plain=False)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
+@pytest.mark.parametrize("size", [0, 7])
+def test_every_vector_is_told_alike(vector, size):
+    stream = stream_of(vector)
+
+    assert told(stream, size, plain=True) == told(stream, size, plain=False)
+
+
+@pytest.mark.parametrize("limits", [Limits(results=2), Limits(json=30)])
+def test_a_limit_holds_in_bulk_too(limits):
+    stream = b"".join(message(plain(f"{'long' * number}{number}")) for number in range(4))
+
+    assert told(stream, 0, True, limits) == told(stream, 0, False, limits)
+    assert "limits" in str(told(stream, 0, True, limits)) or "at most" in str(told(stream, 0, True, limits))
+
+
+class Counting(Ledger):
+    """How many results were admitted in each step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[int] = []
+
+    def admit_plain(self, plain: Plain) -> bool:
+        self.steps.append(1)
+        return super().admit_plain(plain)
+
+    def admit_many(self, plain: list[Plain]) -> bool:
+        self.steps.append(len(plain))
+        return super().admit_many(plain)
+
+
+def test_a_long_stream_is_taken_in_bulk():
+    stream = b"".join(message(plain(str(number))) for number in range(1000))
+    decoder = ControlDecoder(ledger := Counting(), plain=True)
+    frames = [frame for piece in pieces(stream, 10_000) for frame in decoder.feed(piece)]
+
+    assert frames == [Plain(str(number), "pass") for number in range(1000)]
+    assert sum(ledger.steps) == 1000
+    assert len(ledger.steps) < 10
+    assert decoder.offset == len(stream)
+
+
+def test_a_stream_that_is_not_asked_for_in_short_form_has_none():
+    decoder = ControlDecoder(ledger := Counting())
+    frames = decoder.feed(message(plain("a")) * 3)
+
+    assert all(isinstance(frame, Finished) for frame in frames)
+    assert ledger.steps == []
+
+
+def test_bulk_is_tried_again_after_what_is_not_plain():
+    other = message(b'{"name":"x","status":"pass","note":"long"}')
+    decoder = ControlDecoder(ledger := Counting(), plain=True)
+    for piece in (message(plain("a")) * 5, other, message(plain("b")) * 6):
+        decoder.feed(piece)
+
+    assert ledger.steps == [5, 5]  # the first plain one after another has the long way

@@ -1,0 +1,176 @@
+"""What a program says about its tests and about itself, and how it ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor import events as e
+from proctor.outcome import Outcome, RunOutcome
+from proctor.wire.control.ledger import Finished, Partial, Plain
+from proctor.wire.control.program import Labels, ProgramEnd, ProgramReader, reported
+
+FINE = ProgramEnd(1.5, 0)
+FILE = e.File("f", "files/f", 3)
+
+
+def program() -> ProgramReader:
+    return ProgramReader("t.sh", "run/output.txt", Labels())
+
+
+def own(**body: object) -> Finished:
+    return Finished(None, dict(body), b"{}")
+
+
+def made(**body: object) -> Finished:
+    """The end that the ledger gives to a program that said nothing about itself."""
+    return Finished(None, {**body, "by": "proctor"})
+
+
+def ended(end: ProgramEnd, *said: Finished) -> e.TestFinished:
+    reader = program()
+    for frame in said:
+        reader.read(frame)
+    (event,) = reader.end(end)
+    assert isinstance(event, e.TestFinished)
+    return event
+
+
+@pytest.mark.parametrize(
+    "names, labels",
+    [
+        (["a", "b", "a", "a"], ["a", "b", "a#2", "a#3"]),
+        (["a", "a#2", "a"], ["a", "a#2", "a#2#2"]),
+        (["x", "x", "x#2"], ["x", "x#2", "x#2#2"]),
+    ],
+)
+def test_each_result_has_a_label_of_its_own_one_by_one_or_at_once(names, labels):
+    one_by_one, at_once, in_two = Labels(), Labels(), Labels()
+
+    assert [one_by_one.label(name) for name in names] == labels
+    assert at_once.labels(names) == labels
+    assert in_two.labels(names[:1]) + in_two.labels(names[1:]) == labels
+
+
+@pytest.mark.parametrize(
+    "body, event",
+    [
+        (
+            {"status": "pass", "note": "fine"},
+            e.TestFinished("l", Outcome.PASSED, properties={"note": "fine"}),
+        ),
+        (
+            {"status": "fail", "note": "no"},
+            e.TestFinished(
+                "l", Outcome.FAILED, message="no", failure=e.Failure("", "no"), properties={"note": "no"}
+            ),
+        ),
+        ({"status": "error"}, e.TestFinished("l", Outcome.ERROR, failure=e.Failure("", "error"))),
+        ({"status": "skip", "note": 7}, e.TestFinished("l", Outcome.SKIPPED, properties={"note": 7})),
+        ({"status": "warn"}, e.TestFinished("l", Outcome.WARN)),
+        ({}, e.TestFinished("l", Outcome.INFO)),
+        (
+            {"name": "n", "status": "info", "testout": "o", "files": []},
+            e.TestFinished("l", Outcome.INFO, testout=e.OutputLink("o", "path")),
+        ),
+    ],
+)
+def test_a_result_is_told_in_the_words_of_its_reporter(body, event):
+    found = reported("l", "whole", body, (FILE,), "path")
+
+    assert (found.part_of, found.files) == ("whole", (FILE,))
+    assert reported("l", "", body, (), "path") == event
+
+
+def test_parts_are_told_at_once_and_the_program_itself_when_it_has_ended():
+    reader = program()
+
+    assert reader.start() == [e.TestStarted("t.sh")]
+    assert (reader.full_name(None), reader.full_name("a")) == ("t.sh", "t.sh/a")
+    assert reader.read(Partial("a", {"name": "a", "x": 1}, b"{}")) == [e.ResultAmended("t.sh/a", {"x": 1})]
+    assert reader.read(Finished("a", {"name": "a", "status": "pass"}, b"{}"), (FILE,)) == [
+        e.TestFinished("t.sh/a", Outcome.PASSED, files=(FILE,), part_of="t.sh")
+    ]
+    assert reader.read(own(status="pass", mine=2), (FILE,)) == [
+        e.ResultAmended("t.sh", {"status": "pass", "mine": 2})
+    ]
+    assert reader.read(made(testout="output.txt")) == []
+    assert reader.end(FINE) == [
+        e.TestFinished(
+            "t.sh",
+            Outcome.ERROR,  # one of its results has no status
+            1.5,
+            message="its own result has no status",
+            failure=e.Failure("", "its own result has no status"),
+            files=(FILE,),
+            testout=e.OutputLink("output.txt", "run/output.txt"),
+            properties={"mine": 2},
+        )
+    ]
+
+
+def test_plain_results_are_told_like_others():
+    plain = [Plain("a", "pass"), Plain("b", "fail"), Plain("a", "warn")]
+
+    assert program().read_plain(["t.sh/a", "t.sh/b", "t.sh/a"], plain) == [
+        e.TestFinished("t.sh/a", Outcome.PASSED, part_of="t.sh"),
+        e.TestFinished("t.sh/b", Outcome.FAILED, failure=e.Failure("", "failed"), part_of="t.sh"),
+        e.TestFinished("t.sh/a#2", Outcome.WARN, part_of="t.sh"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "end, said, outcome, message",
+    [
+        (FINE, [own(status="pass", note="fine")], Outcome.PASSED, None),
+        (FINE, [own(status="skip", note="not today")], Outcome.SKIPPED, "not today"),
+        (FINE, [own(status="skip")], Outcome.SKIPPED, None),
+        (FINE, [own(status="fail")], Outcome.FAILED, "failed"),
+        (FINE, [own(status="fail", note="no")], Outcome.FAILED, "no"),
+        # of several the most telling, and of equals the first
+        (FINE, [own(status="pass"), own(status="fail", note="1"), own(status="fail")], Outcome.FAILED, "1"),
+        (FINE, [own(status="info"), own(status="warn", note="w"), own(status="skip")], Outcome.WARN, "w"),
+        # the process goes before its words
+        (ProgramEnd(1.5, None, "SIGSEGV"), [own(status="pass")], Outcome.CRASH, "SIGSEGV"),
+        (
+            ProgramEnd(1.5, None, "SIGSEGV", output="one\n two \n\n"),
+            [own(status="pass")],
+            Outcome.CRASH,
+            "SIGSEGV: two",
+        ),
+        (
+            ProgramEnd(1.5, None, "SIGKILL", stopped=RunOutcome.TIMEOUT),
+            [own(status="pass")],
+            Outcome.TIMEOUT,
+            "time limit reached",
+        ),
+        (
+            ProgramEnd(1.5, None, "SIGKILL", stopped=RunOutcome.CANCELLED),
+            [own(status="pass")],
+            Outcome.ERROR,
+            "run cancelled",
+        ),
+        (ProgramEnd(1.5, 0, channel_error="garbage"), [own(status="pass")], Outcome.ERROR, "garbage"),
+        # its last words, where it said nothing about itself
+        (
+            ProgramEnd(1.5, 3, output="oh\nno\n"),
+            [made(status="fail", note="exit code 3")],
+            Outcome.FAILED,
+            "exit code 3: no",
+        ),
+        (ProgramEnd(1.5, 3, output="oh\nno\n"), [own(status="fail", note="own")], Outcome.FAILED, "own"),
+    ],
+)
+def test_what_the_process_did_goes_before_what_it_said(end, said, outcome, message):
+    event = ended(end, *said)
+
+    assert (event.outcome, event.message, event.seconds) == (outcome, message, 1.5)
+    bad = outcome in (Outcome.FAILED, Outcome.ERROR, Outcome.CRASH, Outcome.TIMEOUT)
+    assert event.failure == (e.Failure("", message) if bad else None)
+    assert event.traceback == (end.output or None)
+
+
+def test_what_proctor_added_is_no_property():
+    event = ended(FINE, own(status="pass", mine=1), made(status="pass", note="exit code 0", testout="o"))
+
+    assert event.properties == {"mine": 1}
+    assert event.testout == e.OutputLink("o", "run/output.txt")

@@ -1,0 +1,152 @@
+"""The result document: every field of it, and what it says when it is read back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from support.full_runs import AT, CASES, FACTS, FAILED, LONG, STARTED, result_of
+from support.golden import agree, told
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.outcome import Outcome
+from proctor.relay import Relay
+from proctor.wire.document import writer as document
+from proctor.wire.document.reader import Captured, KeptTest, kept_test, read, without_result
+from proctor.wire.document.run import DocumentRun
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def load(path: str) -> str:
+    return f"text of {path}"
+
+
+def written(facts: tuple[e.Event, ...]) -> bytes:
+    return b"".join(document.chunks(result_of(facts), load, "run/output.txt"))
+
+
+def run_of(data: bytes, size: int = 1000) -> list[e.Entry]:
+    reader = DocumentRun()
+    for at in range(0, len(data), size):
+        assert reader.feed(data[at : at + size]) == []
+    return reader.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_document_has_every_field(name):
+    data = written(CASES[name])
+
+    assert data.endswith(b"}\n")
+    agree(GOLDEN / f"document-{name}.json", json.dumps(json.loads(data), indent=1) + "\n")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_document_is_read_back_as_these_events(name):
+    entries = run_of(written(CASES[name]))
+
+    assert [(entry.seq, entry.at) for entry in entries] == [(n, 0.0) for n in range(len(entries))]
+    agree(GOLDEN / f"document-{name}.txt", told(entry.event for entry in entries))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_document_of_a_document_says_the_same(name):
+    first = json.loads(written(CASES[name]))
+    relay = Relay(STARTED, [])
+    events = [entry.event for entry in run_of(written(CASES[name]))]
+    relay.publish_all(events, 0.0)
+    again = json.loads(b"".join(document.chunks(relay.result, load)))
+
+    same = (
+        "run_id",
+        "outcome",
+        "reason",
+        "not_run",
+        "exit_code",
+        "signal",
+        "notices",
+        "collection_errors",
+        "warnings",
+    )
+    assert {key: again[key] for key in same} == {key: first[key] for key in same}
+    assert [test["node_id"] for test in again["tests"]] == [test["node_id"] for test in first["tests"]]
+    assert again["summary"] | {"deselected": 0} == first["summary"] | {
+        "deselected": 0
+    }  # it does not name them
+
+
+@pytest.mark.parametrize("count", [0, 1, 199, 200, 201, 400, 401])
+def test_a_list_in_pieces_is_the_list(count):
+    tests = tuple(e.TestFinished(str(n), Outcome.PASSED) for n in range(count))
+
+    found = json.loads(written(tests))
+
+    assert [test["node_id"] for test in found["tests"]] == [str(n) for n in range(count)]
+
+
+def test_a_long_traceback_is_read_from_its_file():
+    gone = msgspec.structs.replace(FAILED, files=())
+
+    assert document.test(FAILED, load).traceback == "text of files/long.txt"
+    assert document.test(gone, load).traceback == "short"
+
+
+PASSED = e.TestFinished("a", Outcome.PASSED, 1.0000009, place=AT, phases=(e.Phase("call", "passed"),) * 3)
+
+
+@pytest.mark.parametrize(
+    "event, expected",
+    [
+        (PASSED, {}),
+        (msgspec.structs.replace(PASSED, phases=PASSED.phases[:2]), {"place": {"file": "t.py", "line": 3}}),
+        (
+            msgspec.structs.replace(PASSED, properties={"x": 1}),
+            {"place": {"file": "t.py", "line": 3}, "properties": {"x": 1}},
+        ),
+    ],
+)
+def test_a_test_that_passed_says_no_more_than_it_must(event, expected):
+    base = {"node_id": "a", "outcome": "passed", "duration": 1.000001, "message": None, "traceback": None}
+
+    assert json.loads(msgspec.json.encode(document.test(event, load))) == base | expected
+
+
+# Read back for one test
+
+
+def test_what_a_test_wrote_is_read_with_it():
+    kept = {test.node_id: test for test in read(written(FACTS)).tests}
+
+    assert kept["t.py::fails"].captured == (
+        Captured("call", "stdout", "out"),
+        Captured("call", "stderr", "err"),
+        Captured("call", "log", "INFO root: hello"),
+    )
+    assert kept["t.py::passes"].captured == ()
+    assert kept["t.py::fails"] == kept_test(FAILED, load)
+    assert read(written(FACTS)).not_run == ["t.py::never"]
+
+
+def test_a_test_without_a_result_has_its_name_and_its_files():
+    assert without_result("a", "running", (LONG,)) == KeptTest(
+        node_id="a", outcome="running", duration=0.0, message=None, traceback=None, files=(LONG,)
+    )
+
+
+@pytest.mark.parametrize(
+    "data, cause",
+    [
+        (b"", "truncated"),
+        (b"[]", "Expected `object`"),
+        (b'{"schema":"x","run_id":"r","outcome":7}', "at `$.outcome`"),
+        (b'{"schema":"x","run_id":"r","outcome":"passed","x":' + b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_document_is_refused(data, cause):
+    for reading in (run_of, read):
+        with pytest.raises(StreamError, match=r"^not a result document: ") as raised:
+            reading(data)
+        assert cause in str(raised.value)

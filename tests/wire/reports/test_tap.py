@@ -1,0 +1,199 @@
+"""TAP: its corners, each as a short stream."""
+
+from __future__ import annotations
+
+import pytest
+from support.reports import outcomes, read
+
+from proctor import events as e
+from proctor.outcome import RunOutcome
+from proctor.wire import formats
+from proctor.wire.reports import diagnostics
+
+
+def tap(*lines: str):
+    return read("\n".join([*lines, ""]).encode(), "tap")
+
+
+@pytest.mark.parametrize(
+    "line, name, outcome",
+    [
+        ("ok", "test 1", "passed"),
+        ("ok 1", "test 1", "passed"),
+        ("ok 1 - a", "a", "passed"),
+        ("ok 1 a", "a", "passed"),
+        ("ok - a", "a", "passed"),
+        ("ok 1 -5 is negative", "-5 is negative", "passed"),
+        ("not ok 1 - a", "a", "failed"),
+        ("ok 1 - a # SKIP no network", "a", "skipped"),
+        ("ok 1 - a # skip", "a", "skipped"),
+        ("ok 1 # Skipped by hand", "# Skipped by hand", "passed"),
+        ("not ok 1 - a # TODO later", "a", "xfailed"),
+        ("ok 1 - a # todo: later", "a", "xpassed"),
+        (r"not ok 1 - a \# TODO b", "a # TODO b", "failed"),
+        (r"not ok 1 - a \\# TODO b", "a \\", "xfailed"),
+        ("ok 1 - a # time=12.5ms", "a", "passed"),
+    ],
+)
+def test_a_point_is_read_as_harnesses_do(line, name, outcome):
+    assert outcomes(tap("1..1", line)) == {name: outcome}
+
+
+@pytest.mark.parametrize("line", ["okay", "not  ok 1", "OK 1", "ok1", "1..x", "Bail out"])
+def test_what_only_looks_like_tap_is_output(line):
+    result = tap("1..1", "ok 1", line)
+
+    assert result.outcome is RunOutcome.PASSED
+    assert result.output.text() == f"{line}\n"
+
+
+def test_reasons_and_times_are_kept():
+    result = tap("1..2", "ok 1 - a # SKIP no network", "ok 2 - b # time=12.5ms")
+
+    assert result.tests["a"].message == "no network"
+    assert result.tests["b"].seconds == 0.0125
+
+
+def test_subtests_that_failed_fail_their_test_whatever_it_says():
+    result = tap("1..1", "    1..2", "    ok 1 - x", "    not ok 2 - y", "ok 1 - a")
+
+    assert outcomes(result) == {"a": "failed"}
+    assert result.tests["a"].message == "y failed"
+
+
+def test_subtests_that_are_missing_fail_their_test():
+    result = tap("1..1", "    1..3", "    ok 1 - x", "ok 1 - a")
+
+    assert outcomes(result) == {"a": "failed"}
+    assert result.tests["a"].message == "1 of 3 planned tests were reported"
+
+
+def test_subtests_that_are_todo_do_not_fail_their_test():
+    assert outcomes(tap("1..1", "    1..1", "    not ok 1 - x # TODO", "ok 1 - a")) == {"a": "passed"}
+
+
+HEADINGS = ("1..1", "# Subtest: a", "    # Subtest: x")
+
+
+def test_what_is_below_a_todo_may_fail():
+    inner = ("        not ok 1 - y", "        1..1")
+
+    excused = tap(*HEADINGS, *inner, "    not ok 1 - x # TODO", "    1..1", "ok 1 - a")
+    failed = tap(*HEADINGS, *inner, "    ok 1 - x", "    1..1", "ok 1 - a")
+
+    assert outcomes(excused) == {"a": "passed"}
+    assert outcomes(failed) == {"a": "failed"}
+    assert [phase.subtest for phase in failed.tests["a"].phases] == ["x", "x > y"]
+
+
+def test_a_plan_that_was_not_kept_deep_inside_fails_the_test():
+    result = tap(*HEADINGS, "        1..2", "        ok 1 - y", "    ok 1 - x", "    1..1", "ok 1 - a")
+
+    assert outcomes(result) == {"a": "failed"}
+    assert result.tests["a"].message == "x: 1 of 2 planned tests were reported"
+
+
+def test_a_brace_without_a_partner_is_part_of_the_name():
+    assert outcomes(tap("1..2", "ok 1 - a {", "ok 2 - b {")) == {"a {": "passed", "b {": "passed"}
+
+
+def test_the_count_is_told_as_soon_as_a_plan_comes_first():
+    reader = formats.reader("tap")
+
+    assert reader.feed(b"TAP version 14\n1..2\nok 1\n") == [e.SuiteStarted("tap", "", 2)]
+    assert not [
+        event for event in reader.feed(b"ok 2\n") + reader.close() if isinstance(event, e.SuiteStarted)
+    ]
+
+
+def test_subtests_without_the_point_that_ends_them_are_told_as_a_failure():
+    result = tap("1..1", "# Subtest: a", "    ok 1 - x", "        not ok 1 - y")
+
+    assert result.outcome is RunOutcome.INCOMPLETE
+    assert outcomes(result) == {"(subtests)": "failed"}
+
+
+def test_subtests_in_braces_belong_to_the_point_before_them():
+    result = tap("1..2", "ok 1 - a {", "    ok 1 - x", "    1..1", "}", "ok 2 - b")
+
+    assert outcomes(result) == {"a": "passed", "b": "passed"}
+    assert [phase.subtest for phase in result.tests["a"].phases] == ["x"]
+
+
+def test_streams_one_after_another_are_one_report():
+    stream = ("TAP version 13", "1..1", "ok 1 - a")
+
+    assert outcomes(tap(*stream, *stream)) == {"a": "passed", "a#2": "passed"}
+    assert tap(*stream, *stream).outcome is RunOutcome.PASSED
+    assert tap(*stream, "TAP version 13", "1..2", "ok 1 - a").outcome is RunOutcome.INCOMPLETE
+
+
+def test_bailing_out_is_told_and_its_missing_tests_are_no_other_fault():
+    result = tap("1..3", "ok 1 - a", "Bail out! no database")
+
+    assert (result.outcome, result.reason) == (RunOutcome.INCOMPLETE, "no database")
+    assert result.finished is not None
+
+
+def test_a_diagnostic_that_never_ends_is_no_pass():
+    assert tap("1..2", "ok 1 - a", "  ---", "  x: 1", "ok 2 - b").outcome is RunOutcome.INCOMPLETE
+
+
+def test_the_place_of_a_failure_is_read_from_node_tap():
+    result = tap("1..1", "not ok 1 - a", "  ---", "  at:", "    file: a.js", "    line: 3", "  ...")
+
+    assert result.tests["a"].failure == e.Failure("", "", e.Place("a.js", 3))
+
+
+@pytest.mark.parametrize(
+    "lines, expected",
+    [
+        (["a: 1"], {"a": "1"}),
+        (["'a': 'it''s'", '"b": "x\\ny"'], {"a": "it's", "b": "x\ny"}),
+        (["a: |", "  x", "    y", "b: 2"], {"a": "x\n  y", "b": "2"}),
+        (["a: |2-", "    x", "  y"], {"a": "  x\ny"}),
+        (["a: |-", "  x", "", "  y"], {"a": "x\n\ny"}),
+        (["a:", "  b: 1", "  c:", "    d: 2"], {"a": "b: 1\nc:\n  d: 2"}),
+        (["a: ~", "b:"], {"a": "", "b": ""}),
+        (['a: "unfinished'], {"a": '"unfinished'}),
+        (["nonsense", "- 1", "a: x: y"], {"a": "x: y"}),
+        (["a: 1  ", "b:  ", "   x ", "", ""], {"a": "1", "b": "x "}),
+        (["a: |", "    x", "  y"], {"a": "x\ny"}),
+        (["a:", "    x", "  y"], {"a": "  x\ny"}),
+        (["a: |", "b: >-", ""], {"a": "", "b": ""}),
+        (
+            ["a: |", "", "  x", "", "b: '", "c: ''", "d: 'x", "e: x'"],
+            {"a": "\nx", "b": "'", "c": "", "d": "'x", "e": "x'"},
+        ),
+        (['a: "x" # no', 'b: "x"y"'], {"a": '"x" # no', "b": '"x"y"'}),
+    ],
+)
+def test_the_yaml_of_test_tools_is_read(lines, expected):
+    assert diagnostics.read("\n".join(lines)) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["a", 'qu"ote', "two\nlines", "  indented\nblock", "\n\nframed\n", "été: #x", "'"]
+)
+def test_what_is_written_as_yaml_is_read_back(text):
+    lines = diagnostics.write({"a": text, "b": 1.5})
+
+    assert diagnostics.read("\n".join(lines)) == {"a": text, "b": "1.5"}
+
+
+@pytest.mark.parametrize(
+    "text, lines",
+    [
+        ("", []),
+        ("été", ['a: "été"']),
+        ("two\nlines", ["a: |", "  two", "  lines"]),
+        ("spaced \nlines ", ["a: |", "  spaced ", "  lines "]),
+        ("X\nX", ["a: |", "  X", "  X"]),
+        ("\ntwo\nlines", [r'a: "\ntwo\nlines"']),
+        ("two\nlines\n", [r'a: "two\nlines\n"']),
+        ("two\r\nlines", [r'a: "two\r\nlines"']),
+        (" two\nlines", [r'a: " two\nlines"']),
+    ],
+)
+def test_lines_are_a_block_where_every_reader_would_give_them_back(text, lines):
+    assert list(diagnostics.write({"a": text})) == lines

@@ -1,0 +1,111 @@
+"""What every report must tell beside the tests."""
+
+from __future__ import annotations
+
+import pytest
+from support.full_runs import CASES, result_of
+
+from proctor import events as e
+from proctor.outcome import Outcome, RunOutcome
+from proctor.wire.reports import tell
+
+AT = e.Place("t.py", 3)
+LOST = e.TestsSelected(("a", "b"), places={"b": AT})
+ERROR = e.CollectionFailed("u.py", e.Failure("", "no"))
+
+
+def suite(
+    name: str, *facts: e.Event, outcome: RunOutcome, reason: str = "", source: str = "lines"
+) -> list[e.Event]:
+    return [
+        e.SuiteEntered(name, "tap", (), "/p", source=source),
+        *facts,
+        e.SuiteFinished(outcome, 1.5, reason=reason),
+    ]
+
+
+FAILED = e.TestFinished("a", Outcome.FAILED)
+FINE = suite("fine", e.TestFinished("f", Outcome.PASSED), outcome=RunOutcome.PASSED)
+BUILT = suite("build", outcome=RunOutcome.PASSED, source="build")
+CUT = suite("cut", outcome=RunOutcome.INCOMPLETE, reason="no end")
+SILENT = suite("silent", FAILED, outcome=RunOutcome.COLLECTION_ERROR)
+NOT_BUILT = suite("build", ERROR, outcome=RunOutcome.COLLECTION_ERROR, source="build")
+
+
+@pytest.mark.parametrize(
+    "facts, told",
+    [
+        (FINE, ""),
+        ([*FINE, *CUT], "cut: incomplete: no end"),
+        (
+            [*CUT, *suite("lost", outcome=RunOutcome.USAGE_ERROR)],
+            "cut: incomplete: no end; lost: usage error",
+        ),
+        (SILENT, ""),
+        (NOT_BUILT, ""),
+        ([e.RunStopped(RunOutcome.TIMEOUT)], "timeout"),
+        ([FAILED, e.RunStopped(RunOutcome.TIMEOUT)], ""),
+        ([ERROR, e.RunStopped(RunOutcome.TIMEOUT)], ""),
+        ([FAILED, e.RunStopped(RunOutcome.CANCELLED)], "cancelled"),
+        ([], "incomplete: the end of the process was not seen"),
+    ],
+)
+def test_why_a_run_is_no_pass_is_told_where_its_tests_do_not_show_it(facts, told):
+    assert tell.unexplained(result_of(tuple(facts))) == told
+
+
+@pytest.mark.parametrize(
+    "facts, names",
+    [
+        ([], ["pytest"]),
+        ([*BUILT, *FINE, *CUT], ["fine", "cut"]),
+        (NOT_BUILT, ["build"]),
+        (BUILT, ["pytest"]),
+        ([*FINE, FAILED], ["fine", "pytest"]),
+        ([*FINE, ERROR], ["fine", "pytest"]),
+    ],
+)
+def test_there_is_at_least_one_group_and_nothing_is_in_none(facts, names):
+    result = result_of(tuple(facts))
+    groups = list(tell.groups(result))
+
+    assert [group.name for group in groups] == names
+    assert [test for group in groups for test in group.tests()] == list(result.tests.values())
+    assert [error for group in groups for error in group.errors] == result.collection_errors
+    assert sum(sum(group.counts.values()) for group in groups) == len(result.tests)
+
+
+def test_a_test_that_never_ran_is_told_with_its_place():
+    (group,) = tell.groups(result_of((LOST, FAILED)))
+
+    assert [*group.tests()][1:] == [e.TestFinished("b", Outcome.NOT_RUN, message="not run", place=AT)]
+    assert (group.seconds, group.outcome) == (9.1234567, RunOutcome.INCOMPLETE)
+
+
+def test_output_is_that_of_all_phases():
+    one, two = (e.Phase(when, "passed", stdout=f"{when}\n", stderr=when) for when in ("setup", "call"))
+    test = e.TestFinished("a", Outcome.PASSED, phases=(one, two))
+
+    assert (tell.stdout(test), tell.stderr(test)) == ("setup\ncall\n", "setupcall")
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("plain", "plain"),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("a\x00b\tc\n", "ab\tc\n"),
+        ("é\udc80", "é\\udc80"),
+        ("\ufffe", ""),
+    ],
+)
+def test_a_text_is_shown_without_what_cannot_be(text, shown):
+    assert tell.printable(text) == shown
+
+
+def test_all_tests_are_those_of_all_groups():
+    result = result_of(CASES["several"])
+
+    assert [test.test for test in tell.tests(result)] == [
+        test.test for group in tell.groups(result) for test in group.tests()
+    ]

@@ -1,0 +1,281 @@
+"""Writers of reports: read back by our own readers, by other people's, and checked against a schema."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import jsonschema
+import junitparser
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+from support.full_runs import CASES
+from support.full_runs import result_of as run_of
+from support.golden import agree
+from support.projects import CACHE, GUARD
+from support.reports import outcomes, read, report, result_of
+
+from proctor import events as e
+from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.result import Result
+from proctor.wire import formats
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "written"
+SKIPPED = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN}
+
+texts = st.text(max_size=40) | st.sampled_from(
+    [
+        "a\nb",
+        "]]>",
+        "<&>\"'",
+        "\x1b[31mred\x1b[0m",
+        "\x00\x1f",
+        "\udc80",
+        "# TODO x",
+        "\\",
+        "  ---",
+        "ok 1",
+        "\r\n",
+    ]
+)
+names = st.text(max_size=20) | st.sampled_from(
+    [
+        "tests/a.py::TestX::test_y[a::b]",
+        "mod::test",
+        "a # SKIP",
+        "a#2",
+        "",
+        "\udc80",
+        "a\nb",
+        "x {",
+        "é",
+        "[::]",
+    ]
+)
+phases = st.builds(e.Phase, st.just("call"), st.just("passed"), stdout=texts, stderr=texts)
+tests = st.builds(
+    e.TestFinished,
+    names,
+    st.sampled_from(list(Outcome)),
+    st.floats(0, 1000),
+    message=st.none() | texts,
+    traceback=st.none() | texts,
+    place=st.none() | st.builds(e.Place, texts, st.integers(0, 10_000)),
+    failure=st.none() | st.builds(e.Failure, texts, texts),
+    phases=st.just(()) | st.tuples(phases),
+    keywords=st.lists(texts, max_size=2).map(tuple),
+    properties=st.none() | st.dictionaries(texts, texts | st.integers() | st.lists(st.none()), max_size=2),
+)
+errors = st.builds(e.CollectionFailed, names, st.builds(e.Failure, texts, texts), texts)
+
+
+@st.composite
+def results(draw) -> Result:
+    """A finished run of any tests, with or without its end."""
+    found = draw(st.lists(tests, max_size=6, unique_by=lambda test: test.test))
+    broken = draw(st.lists(errors, max_size=2))
+    ends = draw(st.sampled_from([[e.SessionFinished(None)], [], [e.ChannelBroken("cut\nshort")]]))
+    return result_of([*found, *broken, *ends])
+
+
+def written(result: Result, form: str) -> bytes:
+    return b"".join(formats.writer(form)(result))
+
+
+@pytest.mark.parametrize("form", formats.WRITERS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_is_written_in_these_words(form, name):
+    agree(GOLDEN / f"{form}-{name}.txt", written(run_of(CASES[name]), form).decode())
+
+
+@pytest.mark.parametrize("form", formats.WRITERS)
+@given(results())
+def test_what_is_written_is_read_back_with_the_same_outcomes(form, result):
+    again = read(written(result, form), form)
+
+    expected = [str(test.outcome) for test in result.tests.values()]
+    assert list(outcomes(again).values())[: len(expected)] == expected
+    assert len(again.collection_errors) == len(result.collection_errors)
+    assert (again.outcome is RunOutcome.PASSED) == (result.outcome is RunOutcome.PASSED)
+
+
+@pytest.mark.parametrize("form", formats.WRITERS)
+@given(
+    st.lists(
+        st.sampled_from(["tests/a.py::T::t[x::y]", "m::t", "été # SKIP", "C:\\t", "x {"]),
+        min_size=1,
+        unique=True,
+    )
+)
+def test_ids_are_read_back_as_they_were(form, ids):
+    result = result_of([*[e.TestFinished(name, Outcome.PASSED) for name in ids], e.SessionFinished(None)])
+
+    assert list(read(written(result, form), form).tests) == ids
+
+
+@pytest.mark.parametrize("form", formats.WRITERS)
+@pytest.mark.parametrize("name", ["pytest/checks.json", "go/all.jsonl", "node/sums.tap", "perl/dies.tap"])
+def test_a_report_of_another_tool_survives_its_conversion(form, name):
+    result = report(name)
+
+    again = read(written(result, form), form)
+
+    assert list(outcomes(again).items())[: len(result.tests)] == list(outcomes(result).items())
+    assert [error.file for error in again.collection_errors] == [e.file for e in result.collection_errors]
+    for test in result.tests.values():
+        if test.outcome in BAD and test.message:
+            assert (again.tests[test.test].message or "").split() == test.message.split()
+
+
+@pytest.mark.parametrize("form", formats.WRITERS)
+@pytest.mark.parametrize("outcome", [o for o in RunOutcome if o is not RunOutcome.PASSED])
+def test_a_run_that_did_not_pass_is_never_written_as_one(form, outcome):
+    result = result_of([e.TestFinished("a", Outcome.PASSED), e.SessionFinished(None)])
+    result.outcome, result.reason = outcome, "because"
+
+    again = read(written(result, form), form)
+
+    assert again.outcome is not RunOutcome.PASSED
+    messages = [test.message for test in again.tests.values()]
+    messages += [error.failure.message for error in again.collection_errors]
+    assert "because" in again.reason + str(messages)
+
+
+@pytest.mark.parametrize("form", formats.WRITERS)
+def test_tests_that_never_ran_are_listed_as_such(form):
+    result = result_of([e.TestsSelected(("a", "b")), e.TestFinished("a", Outcome.FAILED)])
+    assert result.not_run == ("b",)
+
+    again = read(written(result, form), form)
+
+    assert outcomes(again)["b"] == "not_run"
+
+
+# Other people's readers
+
+
+@given(results())
+def test_junitparser_counts_what_we_counted(result):
+    document = junitparser.JUnitXml.fromstring(written(result, "junit"))
+    (suite,) = document
+    kinds = {"failed": 0, "skipped": 0}
+    for case in suite:
+        for found in case.result:
+            kinds["skipped" if isinstance(found, junitparser.Skipped) else "failed"] += 1
+
+    assert suite.tests == len(list(suite))
+    assert suite.failures + suite.errors == kinds["failed"]
+    assert suite.skipped == kinds["skipped"] == sum(result.counts[o] for o in SKIPPED) + len(result.not_run)
+
+
+@given(results())
+def test_lxml_finds_a_case_for_each_test_with_its_texts(result):
+    root = etree.fromstring(written(result, "junit"))
+    cases = root.findall("./testsuite/testcase")
+
+    assert len(cases) >= len(result.tests) + len(result.collection_errors)
+    assert int(root.get("tests")) == len(cases)
+    for case, test in zip(cases, result.tests.values(), strict=False):
+        bad = case.findall("failure") + case.findall("error")
+        assert bool(bad) == (test.outcome in BAD)
+        assert bool(case.findall("skipped")) == (test.outcome in SKIPPED)
+
+
+@pytest.fixture(scope="module")
+def ctrf_schema():
+    """The schema that CTRF's own package brings."""
+    home = CACHE / "ctrf"
+    archive = home / "ctrf-0.3.0.tgz"
+    if not archive.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        try:
+            pack = ["npm", "pack", "--silent", "ctrf@0.3.0"]
+            subprocess.run(pack, cwd=home, check=True, capture_output=True, timeout=GUARD)
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("npm does not give the schema of CTRF")
+    with tarfile.open(archive) as tar:
+        file = tar.extractfile("package/dist/ctrf-schema-0.0.json")
+        assert file is not None
+        return json.load(file)
+
+
+@given(result=results())
+def test_ctrf_keeps_to_its_schema(ctrf_schema, result):
+    document = json.loads(written(result, "ctrf"))
+
+    jsonschema.validate(document, ctrf_schema)
+    summary = document["results"]["summary"]
+    statuses = [test["status"] for test in document["results"]["tests"]]
+    assert summary["tests"] == len(statuses)
+    assert all(summary[word] == statuses.count(word) for word in ("passed", "failed", "skipped"))
+
+
+def everything() -> Result:
+    """One test of every outcome, with details, and a file that could not be collected."""
+    long = "line one\n  line two\n\nlast: 'x' \"y\" # z"
+    found = [
+        e.TestFinished(f"{outcome} # not a directive", outcome, 0.25, long, long, e.Place("a.py", 3))
+        for outcome in Outcome
+    ]
+    broken = e.CollectionFailed("b.py", e.Failure("ImportError", "no b"), long)
+    return result_of([*found, broken, e.SessionFinished(None)])
+
+
+def proved(path: Path, result: Result) -> str:
+    """What perl's harness says. It knows TAP 13, of which 14 is a superset, and refuses the later number."""
+    path.write_bytes(written(result, "tap").replace(b"TAP version 14", b"TAP version 13"))
+    command = ["prove", "--verbose", "--exec", "cat", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=GUARD, check=False)
+    return done.stdout + done.stderr
+
+
+needs_prove = pytest.mark.skipif(shutil.which("prove") is None, reason="needs perl's prove")
+
+
+@needs_prove
+def test_prove_reads_our_tap_and_agrees(tmp_path):
+    result = everything()
+
+    said = proved(tmp_path / "all.tap", result)
+
+    bad = sum(result.counts[outcome] for outcome in BAD) + 1
+    assert f"Failed {bad}/{len(Outcome) + 1} subtests" in said
+    assert "Parse errors" not in said
+    assert "TODO passed" in said
+    assert "Result: FAIL" in said
+
+
+@needs_prove
+@pytest.mark.parametrize("ends, words", [([e.SessionFinished(None)], "Result: PASS"), ([], "Bailout called")])
+def test_prove_agrees_about_the_end(tmp_path, ends, words):
+    result = result_of([e.TestFinished("a", Outcome.PASSED), *ends])
+
+    assert words in proved(tmp_path / "end.tap", result)
+
+
+def test_control_characters_and_colours_are_removed_from_xml():
+    event = e.TestFinished(
+        "a\x00b", Outcome.FAILED, message="\x1b[31mred\x1b[0m\x07", traceback="x\udc80\x0c"
+    )
+
+    text = written(result_of([event]), "junit").decode()
+
+    assert 'name="ab"' in text
+    assert 'message="red"' in text
+    assert r">x\udc80<" in text
+
+
+def test_what_a_format_cannot_hold_is_named():
+    event = e.TestFinished(
+        "a", Outcome.PASSED, files=(e.File("f", "files/f", 1),), properties={"x": 1}, keywords=("k",)
+    )
+    result = result_of([event, e.WarningRecorded("W", "m", "f", 1), e.SessionFinished(None)])
+
+    assert formats.left_out("junit", result) == ["files", "keywords", "warnings"]
+    assert formats.left_out("ctrf", result) == ["warnings"]
+    assert formats.left_out("tap", result) == ["files", "properties", "keywords", "warnings"]
