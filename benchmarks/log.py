@@ -63,9 +63,9 @@ def _entries() -> list[e.Entry]:
     entries = []
     for number in range(TESTS):
         name, place = f"tests/test_{number // 100:04d}.py::test_{number:05d}", e.Place("tests/test.py", 4)
-        entries.append(e.Entry(2 * number, number / 1e3, e.TestStarted(name, place)))
+        entries.append(e.Entry(2 * number, number / 1e3, 0, e.TestStarted(name, place)))
         done = e.TestFinished(name, Outcome.PASSED, 0.0003, place=place, phases=phases)
-        entries.append(e.Entry(2 * number + 1, number / 1e3, done))
+        entries.append(e.Entry(2 * number + 1, number / 1e3, 0, done))
     return entries
 
 

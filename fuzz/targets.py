@@ -17,13 +17,13 @@ import msgspec
 from proctor import config, failure_row
 from proctor import events as e
 from proctor.errors import ConfigError, StreamError, UsageError
-from proctor.launch import KnownTest, Launch, Voice
+from proctor.launch import KnownTest, Lines, Voice
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
 from proctor.render.agent import agent_text
 from proctor.render.failure_index import failure_index
 from proctor.render.human import report_text
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.runners import matching
 from proctor.wire import formats
 from proctor.wire.control.decoder import Broken, ControlDecoder, FileChunk
@@ -84,7 +84,7 @@ def report(form: str, data: bytes) -> None:
         if isinstance(entry.event, e.RunStarted):
             relay = Relay(entry.event, [])
         elif relay is not None:
-            _publish(relay, [entry.event])
+            _publish(relay, [entry.event], entry.suite)
             if isinstance(entry.event, e.RunFinished):
                 _check(relay.result)
 
@@ -93,11 +93,11 @@ def live(form: str, data: bytes) -> None:
     """A process that tells on its stdout what it does, and ends with 0 whatever that was."""
     size, data = _split(data)
     known = (KnownTest("a", "a.rs", 3), KnownTest("p::TestA", "a_test.go", 7))
-    reader = LineReader(Launch(("x",), "/project", "x", Voice.LINES, reader=form, known=known))
+    reader = LineReader("x", "/project", Lines(form, known=known))
     relay = Relay(e.RunStarted("", "x", (), "/project", "", "", source=Voice.LINES), [])
     for piece in _pieces(data, size):
         _publish(relay, reader.feed(piece))
-    _publish(relay, reader.close(0, relay.result))
+    _publish(relay, reader.close(0, relay.result.suites[0]))
     _end(relay)
 
 
@@ -115,11 +115,11 @@ def session(data: bytes) -> None:
     _end(relay)
 
 
-def _publish(relay: Relay, events: Iterable[e.Event]) -> None:
+def _publish(relay: Relay, events: Iterable[e.Event], suite: int = 0) -> None:
     """Whatever was told can be kept, and read again."""
     for event in events:
-        relay.publish(event, 0.0)
-        kept = jsonl.decode(jsonl.encode(e.Entry(0, 0.0, event), relay.result).rstrip(b"\n"))
+        relay.publish(event, 0.0, suite)
+        kept = jsonl.decode(jsonl.encode(e.Entry(0, 0.0, suite, event), relay.result).rstrip(b"\n"))
         assert kept is not None and type(kept.event) is type(event), (event, kept)
 
 
@@ -147,7 +147,7 @@ def _comparable(entries: list[e.Entry]) -> list[object]:
         match entry.event, found[-1] if found else None:
             case e.ChannelBroken(), _:
                 found.append("broken")
-            case e.RunFinished() as finished, _:
+            case (e.RunFinished() | e.SuiteFinished()) as finished, _:
                 found.append(msgspec.structs.replace(finished, reason=""))
             case e.OutputReceived() as more, e.OutputReceived() as said if more.stream == said.stream:
                 found[-1] = msgspec.structs.replace(said, text=said.text + more.text)
@@ -156,7 +156,7 @@ def _comparable(entries: list[e.Entry]) -> list[object]:
     return found
 
 
-def _check(result: Result) -> None:
+def _check(result: RunResult) -> None:
     assert sum(result.counts.values()) == len(result.tests), (result.counts, len(result.tests))
     if result.outcome is RunOutcome.PASSED:
         bad = [test.test for test in result.tests.values() if test.outcome in BAD]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import zip_longest
 
 import msgspec
 import pytest
@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from proctor import events as e
 from proctor.fold import begin, conclude, fold, fold_parts
-from proctor.outcome import BAD, ENOUGH, Outcome, RunOutcome
+from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
 from proctor.relay import Relay
-from proctor.result import Mark
 
 STARTED = e.RunStarted(
     "20260101-000000-abcdef", "pytest", ("python",), "/p", "python", "2026-01-01T00:00:00Z"
@@ -49,7 +48,8 @@ def phases(*pairs):
 SELECTED = e.TestsSelected(("a", "b", "c"))
 READY = e.SuiteStarted("pytest", "2026-01-01T00:00:00Z", 3)
 ALL_PASSED = (SELECTED, READY, passed("a"), passed("b"), passed("c"))
-BEGUN = e.SuiteDescribed("/project", {})
+USAGE = e.StatusExplained(RunOutcome.USAGE_ERROR, "what?")
+NOTHING = e.StatusExplained(RunOutcome.NO_TESTS)
 ENDED = e.SessionFinished(0, 3)
 EXITED = e.ProcessExited(0)
 
@@ -73,11 +73,13 @@ def test_a_pass_needs_the_sessions_end_the_exit_status_and_the_counts():
         ((*ALL_PASSED, e.CollectionFailed("x.py", e.Failure()), ENDED, EXITED), RunOutcome.COLLECTION_ERROR),
         ((*ALL_PASSED, e.SessionBroke(e.Failure()), ENDED, EXITED), RunOutcome.INTERNAL_ERROR),
         ((*ALL_PASSED, e.TestStarted("d"), ENDED, EXITED), RunOutcome.INCOMPLETE),
-        ((SELECTED, READY, e.SessionFinished(5), e.ProcessExited(5)), RunOutcome.NO_TESTS),
-        ((e.SessionFinished(4), e.ProcessExited(4)), RunOutcome.USAGE_ERROR),
-        ((e.OutputReceived("stderr", "ERROR: what?\n"), e.ProcessExited(4)), RunOutcome.USAGE_ERROR),
+        ((SELECTED, READY, NOTHING, e.SessionFinished(5), e.ProcessExited(5)), RunOutcome.NO_TESTS),
+        ((e.SessionFinished(4), USAGE, e.ProcessExited(4)), RunOutcome.USAGE_ERROR),
+        ((e.SessionFinished(4), e.ProcessExited(4)), RunOutcome.FAILED),
+        ((USAGE, e.ProcessExited(4)), RunOutcome.USAGE_ERROR),
+        ((*ALL_PASSED, e.TestFinished("d", Outcome.FAILED), NOTHING, ENDED, EXITED), RunOutcome.FAILED),
+        ((*ALL_PASSED, e.TestFinished("d", Outcome.FAILED), USAGE, ENDED, EXITED), RunOutcome.USAGE_ERROR),
         ((e.ProcessExited(4),), RunOutcome.CRASHED),
-        ((BEGUN, e.OutputReceived("stderr", "ERROR: what?\n"), e.ProcessExited(4)), RunOutcome.CRASHED),
         *(((*ALL_PASSED, ENDED, e.ProcessExited(code)), RunOutcome.INCOMPLETE) for code in (2, 3, 4, 5)),
         ((ENDED, EXITED), RunOutcome.NO_TESTS),
         ((EXITED,), RunOutcome.CRASHED),
@@ -113,11 +115,13 @@ def test_a_suite_whose_collection_never_ended_still_has_a_beginning():
     run(e.ProcessExited(-9, "SIGKILL"), sinks=[recorder])
 
     kinds = [type(entry.event) for entry in recorder.seen]
-    assert kinds == [e.RunStarted, e.ProcessExited, e.SuiteStarted, e.RunFinished]
+    assert kinds == [e.RunStarted, e.ProcessExited, e.SuiteStarted, e.SuiteFinished, e.RunFinished]
 
 
 def test_a_reader_that_fails_costs_that_reader_only():
     class Bomb(Recorder):
+        name = "-o events=log"
+
         def handle(self, entry, so_far):
             if isinstance(entry.event, e.TestFinished):
                 raise OSError("disk full")
@@ -126,7 +130,7 @@ def test_a_reader_that_fails_costs_that_reader_only():
     result = run(*ALL_PASSED, ENDED, EXITED, sinks=[Bomb(), recorder])
 
     assert result.outcome is RunOutcome.PASSED
-    assert result.notices == ["Bomb stopped: OSError: disk full"]
+    assert result.notices == ["-o events=log stopped: OSError: disk full"]
     assert type(recorder.seen[-1].event) is e.RunFinished
 
 
@@ -196,30 +200,32 @@ def test_every_fact_is_kept_where_readers_look_for_it():
         e.Noticed("by the way"),
     )
     for at, fact in enumerate(facts):
-        fold(result, e.Entry(at, float(at), fact))
+        fold(result, e.Entry(at, float(at), 0, fact))
 
-    assert result.suite is described
+    (suite,) = result.suites
+    assert suite.described is result.described is described
     assert (result.collectors, result.warnings, result.collection_errors) == ([collector], [warning], [error])
     assert list(result.selected) == ["a", "b", "c"]
     assert result.markers == {"a": ("slow",), "c": ("quick",)}
     assert result.places == {"a": e.Place("t.py", 4), "c": e.Place("t.py", 9)}
     assert result.deselected == ["x", "y"]
-    assert (result.count, result.build, result.filtered_out) == (3, "2026-01-01T00:00:01Z", 4)
+    assert (suite.count, suite.build, suite.filtered_out) == (3, "2026-01-01T00:00:01Z", 4)
+    assert (result.expected, result.left_out) == (3, 4)
     assert result.running == {"a": 9.0, "b": 10.0}
     assert result.attached == {"b": [e.File("f", "files/f", 1), e.File("g", "files/g", 2)]}
     assert (result.output.text(), result.stderr.text()) == ("out\nerr\n", "err\n")
-    assert result.fault == e.FaultTraced("Segmentation fault")
+    assert suite.session.fault == e.FaultTraced("Segmentation fault")
     assert result.notices == ["by the way"]
 
-    fold(result, e.Entry(90, 9.0, passed("b")))
+    fold(result, e.Entry(90, 9.0, 0, passed("b")))
 
     assert (result.attached, list(result.running)) == ({}, ["a"])
 
 
 def test_the_end_of_a_run_is_the_results():
     result = begin(STARTED)
-    fold(result, e.Entry(0, 0.0, e.TestStarted("c")))
-    fold(result, e.Entry(1, 1.0, e.RunFinished(RunOutcome.FAILED, 2.5, ("c", "d"), "because")))
+    fold(result, e.Entry(0, 0.0, 0, e.TestStarted("c")))
+    fold(result, e.Entry(1, 1.0, 0, e.RunFinished(RunOutcome.FAILED, 2.5, ("c", "d"), "because")))
 
     assert (result.outcome, result.seconds, result.not_run) == (RunOutcome.FAILED, 2.5, ("c", "d"))
     assert (result.reason, result.running) == ("because", {})
@@ -242,11 +248,11 @@ def test_the_first_test_that_was_lost_is_the_one_that_was_running():
 def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one():
     parts = [e.TestFinished(f"t/{n}", o, part_of="t") for n, o in enumerate((Outcome.WARN, Outcome.PASSED))]
     at_once, one_by_one = begin(STARTED), begin(STARTED)
-    fold_parts(at_once, parts)
+    fold_parts(at_once, 0, parts)
     for part in parts:
-        fold(one_by_one, e.Entry(0, 0.0, part))
+        fold(one_by_one, e.Entry(0, 0.0, 0, part))
 
-    assert (at_once.tests, at_once.counts) == (one_by_one.tests, one_by_one.counts)
+    assert at_once.suites == one_by_one.suites
 
 
 @pytest.mark.parametrize(
@@ -271,7 +277,7 @@ def test_expected_failures_skips_and_subtests_count_as_what_they_are(steps, outc
 
 FAULT = e.FaultTraced("Segmentation fault", (e.Place("deep.py", 7), e.Place("t.py", 4)), "Fatal Python error")
 AT = e.Place("t.py", 4)
-ENOUGH_FAILED = e.SessionInterrupted(e.Failure(ENOUGH, "stopping after 1 failures"))
+ENOUGH_FAILED = e.SessionInterrupted(e.Failure(MAXFAIL, "stopping after 1 failures"))
 
 
 @pytest.mark.parametrize(
@@ -354,7 +360,7 @@ def test_a_suite_that_is_never_counted_begins_with_what_is_known_of_it():
     recorder = Recorder()
     run(SELECTED, e.CollectionFailed("u.py", e.Failure()), e.ProcessExited(1), sinks=[recorder])
 
-    assert recorder.seen[-2].event == e.SuiteStarted("pytest", STARTED.started, 4)
+    assert recorder.seen[-3].event == e.SuiteStarted("pytest", STARTED.started, 4)
     assert recorder.seen[-1].event.seconds == 9.0
 
 
@@ -381,13 +387,13 @@ def test_in_any_order_the_result_is_consistent_and_green_is_earned(events):
     assert not result.running
     assert summary["total"] == len(result.tests)
     assert sum(result.counts.values()) == len(result.tests)
-    assert result.parts == sum(bool(test.part_of) for test in result.tests.values())
+    assert result.suites[0].parts == sum(bool(test.part_of) for test in result.tests.values())
     assert not set(result.not_run) & result.tests.keys()
     if result.outcome is RunOutcome.PASSED:
         assert ENDED in events
         assert not any(result.counts[bad] for bad in BAD)
         assert not result.collection_errors
-        assert result.channel_error is None
+        assert result.suites[0].session.channel_error is None
         assert not result.not_run
 
 
@@ -398,166 +404,219 @@ def entered(name, source="control"):
     return e.SuiteEntered(name, name, (), "/p", source=source)
 
 
+def several(*suites, end=9.0, sinks=()):
+    """Suites one after the other, each with its events, and a second for each."""
+    relay = Relay(STARTED, sinks)
+    for number, (name, source, events) in enumerate(suites):
+        relay.publish(entered(name, source), float(number), number)
+        relay.publish_all(events, float(number), number)
+        relay.close_suite(number + 1.0, number)
+    return relay.close(end)
+
+
+GREEN = (*ALL_PASSED, ENDED, EXITED)
+
+
 def test_each_suite_is_judged_by_itself_and_the_worst_is_the_runs():
     recorder = Recorder()
-    relay = Relay(STARTED, [recorder])
-    relay.publish(entered("pytest"), 0.0)
-    relay.publish_all((*ALL_PASSED, ENDED, EXITED), 1.0)
-    relay.close_suite(2.0)
-    relay.publish(entered("tap", "lines"), 3.0)
-    failed = e.TestFinished("t", Outcome.FAILED)
-    relay.publish_all((e.SuiteStarted("tap", "", 1), failed, e.SessionFinished(None, 1)), 4.0)
-    relay.publish(e.ProcessExited(3), 4.0)
-    relay.close_suite(5.0)
-    result = relay.close(6.0)
+    failed = (e.SuiteStarted("tap", "", 1), e.TestFinished("t", Outcome.FAILED), e.SessionFinished(None, 1))
+    result = several(
+        ("pytest", "control", GREEN), ("tap", "lines", (*failed, e.ProcessExited(3))), sinks=[recorder]
+    )
 
     pytest_suite, tap = result.suites
-    assert (pytest_suite.finished.outcome, tap.finished.outcome) == (RunOutcome.PASSED, RunOutcome.FAILED)
+    assert (pytest_suite.outcome, tap.outcome) == (RunOutcome.PASSED, RunOutcome.FAILED)
     assert result.outcome is RunOutcome.FAILED
     assert (pytest_suite.counts, tap.counts) == ({Outcome.PASSED: 3}, {Outcome.FAILED: 1})
-    assert [test.test for test in tap.tests(result)] == ["t"]
-    assert (pytest_suite.finished.seconds, tap.finished.seconds) == (2.0, 2.0)
-    assert (result.count, result.exited) == (4, e.ProcessExited(3))
+    assert list(tap.tests) == ["t"]
+    assert (pytest_suite.seconds, tap.seconds) == (1.0, 1.0)
+    assert (result.expected, result.exited) == (4, e.ProcessExited(3))
     assert type(recorder.seen[-2].event) is e.SuiteFinished
 
 
-def test_a_suite_has_what_was_said_between_its_beginning_and_its_end():
+def test_suites_may_overlap_and_each_keeps_what_is_its_own():
+    one = (e.TestsSelected(("a",)), e.SuiteStarted("one", "", 1), passed("a"), ENDED, EXITED)
+    two = (
+        e.TestsSelected(("b", "c")),
+        e.SuiteStarted("two", "", 2),
+        e.TestStarted("b"),
+        e.ProcessExited(-9, "SIGKILL"),
+    )
+    woven = Relay(STARTED, [])
+    for number, name in enumerate(("one", "two")):
+        woven.publish(entered(name), 0.0, number)
+    for pair in zip_longest(one, two):
+        for number, event in enumerate(pair):
+            if event is not None:
+                woven.publish(event, 0.0, number)
+    woven.close_suite(1.0, 1)
+    woven.close_suite(2.0, 0)
+    result = woven.close(3.0)
+
+    assert [(s.name, s.outcome, s.seconds, s.not_run) for s in result.suites] == [
+        ("one", RunOutcome.PASSED, 2.0, ()),
+        ("two", RunOutcome.CRASHED, 1.0, ("c",)),
+    ]
+    assert (result.outcome, result.not_run, result.current_test) == (RunOutcome.CRASHED, ("c",), "b")
+    assert list(result.tests) == ["a", "b"]
+
+
+def test_the_totals_of_a_run_are_those_of_its_suites():
     described = e.SuiteDescribed("/p")
     broke = e.SessionBroke(e.Failure("E", "E: inside"))
-    recorder = Recorder()
-    relay = Relay(STARTED, [recorder])
-    relay.publish(entered("one"), 1.0)
-    relay.publish_all((described, SELECTED, e.TestsDeselected(("x", "y")), READY, passed("a")), 2.0)
-    relay.publish_all((broke, e.FaultTraced("x"), e.ChannelBroken("x"), e.ProcessExited(3)), 2.0)
-    relay.close_suite(4.0)
-    relay.publish(entered("two"), 5.0)
-    kept = relay.result
-    assert (kept.suite, kept.count, kept.broke, kept.finished, kept.exited) == (None,) * 5
-    assert (kept.fault, kept.channel_error, kept.interrupted, kept.build) == (None, None, None, "")
-    relay.publish_all((e.SuiteStarted("two", "", 5, filtered_out=7), passed("d"), EXITED), 6.0)
-    result = relay.close(8.0)
+    error = e.CollectionFailed("u.py", e.Failure())
+    warning = e.WarningRecorded("W", "old", "t.py", 1)
+    place = e.Place("t.py", 3)
+    selected = e.TestsSelected(("a", "b", "c"), {"a": ("slow",)}, {"a": place})
+    one = (described, selected, e.TestsDeselected(("x", "y")), READY, passed("a"), broke, e.ProcessExited(3))
+    two = (e.SuiteStarted("two", "", 5, filtered_out=7), error, warning, passed("d"), EXITED)
+    result = several(("one", "control", one), ("two", "control", two))
 
-    one, two = result.suites
-    assert (one.entered, two.entered) == (entered("one"), entered("two"))
-    assert (one.described, one.count, one.filtered_out) == (described, 3, 2)
-    assert (one.broke, one.exited) == (broke, e.ProcessExited(3))
-    assert (two.described, two.count, two.filtered_out, two.broke, two.exited) == (None, 5, 7, None, EXITED)
-    assert (one.begin.at, one.end.at, two.begin.at, two.end.at) == (1.0, 4.0, 5.0, 8.0)
-    assert one.finished.not_run == ("b", "c")
-    assert result.not_run == ("b", "c")
-    assert (result.count, result.filtered_out) == (8, 9)
-    assert (result.suite, result.broke, result.exited) == (described, broke, e.ProcessExited(3))
-    assert (result.entered, result.in_suite, result.finished, result.mark) == (None, False, None, Mark())
-    assert recorder.seen[-1].event.seconds == 8.0
+    assert [(s.described, s.broke, s.left_out) for s in result.suites] == [
+        (described, broke, 2),
+        (None, None, 7),
+    ]
+    assert (list(result.tests), list(result.selected)) == (["a", "d"], ["a", "b", "c"])
+    assert (result.tests["d"], result.tests.get("e")) == (passed("d"), None)
+    assert ("d" in result.tests, "e" in result.tests, len(result.tests)) == (True, False, 2)
+    assert (result.markers["a"], result.places["a"]) == (("slow",), place)
+    assert (result.expected, result.left_out, result.not_run) == (8, 9, ("b", "c"))
+    assert (result.collection_errors, result.warnings, result.deselected) == ([error], [warning], ["x", "y"])
+    assert (result.described, result.broke, result.exited) == (described, broke, e.ProcessExited(3))
+    assert (result.finished, result.several) == (None, True)
+    assert result.counts == {Outcome.PASSED: 2}
 
 
 def test_suites_that_all_ended_well_end_the_run_as_the_last_of_them_did():
-    relay = Relay(STARTED, [])
-    for name in ("one", "two"):
-        relay.publish_all((entered(name), e.ProcessExited(0, test=name)), 0.0)
-        relay.close_suite(1.0)
+    names = ("one", "two")
+    result = several(*((name, "control", (e.ProcessExited(0, test=name),)) for name in names))
 
-    assert relay.close(2.0).exited == e.ProcessExited(0, test="two")
+    assert result.exited == e.ProcessExited(0, test="two")
 
 
-def test_a_suite_that_another_one_interrupts_is_incomplete():
-    relay = Relay(STARTED, [])
-    relay.publish_all((entered("one"), passed("a")), 1.0)
-    relay.publish_all((entered("two"), passed("b")), 3.0)
-    relay.publish(e.SuiteFinished(RunOutcome.PASSED), 4.0)
-    relay.publish(e.SuiteFinished(RunOutcome.FAILED), 5.0)  # of nothing
-    result = relay.result
+def test_an_unknown_suite_begins_where_it_is_first_heard_of():
+    result = begin(STARTED)
+    fold(result, e.Entry(0, 0.5, 1, passed("b")))
 
-    assert [suite.finished for suite in result.suites] == [
-        e.SuiteFinished(RunOutcome.INCOMPLETE, reason="another suite began before its end"),
-        e.SuiteFinished(RunOutcome.PASSED),
-    ]
-    assert [suite.end.at for suite in result.suites] == [3.0, 4.0]
+    assert [list(suite.tests) for suite in result.suites] == [[], ["b"]]
 
 
-def test_a_test_that_one_suite_missed_and_another_ran_was_run():
-    relay = Relay(STARTED, [])
-    relay.publish_all((entered("one"), SELECTED, READY, passed("a"), EXITED), 0.0)
-    relay.close_suite(1.0)
-    relay.publish_all((entered("two"), passed("b"), e.TestStarted("z"), e.ProcessExited(-9, "SIGKILL")), 1.0)
-    result = relay.close(2.0)
+def test_a_run_that_has_one_end_for_itself_and_its_suite_ends_both():
+    result = begin(STARTED)
+    fold(result, e.Entry(0, 1.0, 0, e.RunFinished(RunOutcome.FAILED, 2.5, ("c",), "because")))
 
-    assert result.not_run == ("c",)
-    assert result.tests["z"].outcome is Outcome.CRASH
-
-
-def test_a_test_that_starts_after_the_last_suite_gets_its_ending_too():
-    relay = Relay(STARTED, [])
-    relay.publish_all((entered("one"), *ALL_PASSED, ENDED, EXITED), 0.0)
-    relay.close_suite(1.0)
-    relay.publish(e.TestStarted("z"), 1.5)
-
-    assert relay.close(2.0).tests["z"].outcome is Outcome.ERROR
+    (suite,) = result.suites
+    assert (suite.outcome, suite.reason, suite.seconds, suite.not_run) == (
+        RunOutcome.FAILED,
+        "because",
+        2.5,
+        ("c",),
+    )
 
 
 def test_a_suite_that_began_later_than_now_took_no_time():
     relay = Relay(STARTED, [])
     relay.publish(entered("one"), 5.0)
-    relay.close_suite(4.0)
+    relay.close_suite(4.0, 0)
 
-    assert relay.result.suites[0].finished.seconds == 0.0
+    assert relay.result.suites[0].seconds == 0.0
+
+
+def test_a_suite_is_closed_once():
+    recorder = Recorder()
+    relay = Relay(STARTED, [recorder])
+    relay.publish_all((entered("one"), *GREEN), 0.0)
+    relay.close_suite(1.0, 0)
+    before = len(recorder.seen)
+    relay.close_suite(2.0, 0)
+
+    assert len(recorder.seen) == before
 
 
 def test_a_suite_without_tests_fails_no_other_but_is_told():
-    relay = Relay(STARTED, [])
-    relay.publish_all((entered("pytest"), *ALL_PASSED, ENDED, EXITED), 0.0)
-    relay.close_suite(1.0)
-    relay.publish_all((entered("tap", "lines"), e.SessionFinished(None), EXITED), 1.0)
-    relay.close_suite(2.0)
-    result = relay.close(3.0)
+    result = several(("pytest", "control", GREEN), ("tap", "lines", (e.SessionFinished(None), EXITED)))
 
     assert (result.outcome, result.reason) == (RunOutcome.PASSED, "tap: no tests")
 
 
 def test_suites_that_are_all_empty_are_no_tests():
-    relay = Relay(STARTED, [])
-    for name in ("pytest", "tap"):
-        relay.publish_all((entered(name), ENDED, EXITED), 0.0)
-        relay.close_suite(1.0)
+    empty = (ENDED, EXITED)
 
-    assert relay.close(2.0).outcome is RunOutcome.NO_TESTS
+    assert several(("pytest", "control", empty), ("tap", "control", empty)).outcome is RunOutcome.NO_TESTS
 
 
 def test_what_ended_one_suite_early_says_nothing_about_the_next():
-    relay = Relay(STARTED, [])
-    relay.publish_all((entered("one"), e.TestStarted("a"), e.ProcessExited(-6, "SIGABRT")), 0.0)
-    relay.close_suite(1.0)
-    relay.publish_all(
-        (entered("two"), *ALL_PASSED[:2], passed("b"), passed("c"), passed("d"), ENDED, EXITED), 2.0
-    )
-    relay.close_suite(3.0)
-    result = relay.close(4.0)
+    crashed = (e.TestStarted("z"), e.ProcessExited(-6, "SIGABRT"))
+    result = several(("one", "control", crashed), ("two", "control", GREEN))
 
-    assert [suite.finished.outcome for suite in result.suites] == [RunOutcome.CRASHED, RunOutcome.PASSED]
-    assert result.tests["a"].outcome is Outcome.CRASH
+    assert [suite.outcome for suite in result.suites] == [RunOutcome.CRASHED, RunOutcome.PASSED]
+    assert result.tests["z"].outcome is Outcome.CRASH
     assert result.reason == "one: SIGABRT"
 
 
-def test_a_run_that_is_stopped_between_two_suites_is_not_what_its_suites_were():
+def test_a_run_that_is_stopped_after_a_suite_is_not_what_its_suite_was():
     relay = Relay(STARTED, [])
-    relay.publish_all((entered("one"), *ALL_PASSED, ENDED, EXITED), 0.0)
-    relay.close_suite(1.0)
+    relay.publish_all((entered("one"), *GREEN), 0.0)
+    relay.close_suite(1.0, 0)
     relay.publish(e.RunStopped(RunOutcome.CANCELLED), 1.0)
+    result = relay.close(2.0)
 
-    assert relay.close(2.0).outcome is RunOutcome.CANCELLED
+    assert (result.outcome, result.suites[0].outcome) == (RunOutcome.CANCELLED, RunOutcome.PASSED)
+
+
+def test_a_suite_that_begins_after_the_run_was_stopped_was_stopped_too():
+    relay = Relay(STARTED, [])
+    relay.publish(e.RunStopped(RunOutcome.TIMEOUT), 0.0)
+    relay.publish_all((entered("one"), *GREEN), 0.0)
+
+    assert relay.close(1.0).suites[0].outcome is RunOutcome.TIMEOUT
 
 
 def test_a_build_has_no_tests_and_its_errors_are_collection_errors():
-    relay = Relay(STARTED, [])
-    relay.publish_all((entered("build", "build"), EXITED), 0.0)
-    relay.close_suite(1.0)
     broken = e.CollectionFailed("src/lib.rs", e.Failure("", "expected `;`", e.Place("src/lib.rs", 3)))
-    relay.publish_all((entered("again", "build"), broken, e.ProcessExited(101)), 1.0)
-    relay.close_suite(2.0)
-    result = relay.close(3.0)
+    said = e.StatusExplained(RunOutcome.COLLECTION_ERROR, "no such package")
+    result = several(
+        ("build", "build", (EXITED,)),
+        ("again", "build", (broken, e.ProcessExited(101))),
+        ("silent", "build", (e.ProcessExited(101),)),
+        ("told", "build", (said, e.ProcessExited(101))),
+    )
 
-    built, not_built = (suite.finished.outcome for suite in result.suites)
-    assert (built, not_built) == (RunOutcome.PASSED, RunOutcome.COLLECTION_ERROR)
+    assert [(suite.outcome, suite.reason) for suite in result.suites] == [
+        (RunOutcome.PASSED, ""),
+        (RunOutcome.COLLECTION_ERROR, ""),
+        (RunOutcome.COLLECTION_ERROR, "the build ended with 101"),
+        (RunOutcome.COLLECTION_ERROR, "no such package"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "runner, events, is_several",
+    [
+        ("pytest", (), False),
+        ("pytest,tap", (), True),
+        ("cargo", (entered("build", "build"),), True),
+    ],
+)
+def test_a_run_that_was_meant_to_have_several_suites_has_them(runner, events, is_several):
+    relay = Relay(msgspec.structs.replace(STARTED, runner=runner), [])
+    relay.publish_all(events, 0.0)
+
+    assert relay.result.several is is_several
+
+
+def test_a_session_that_begins_after_another_ended_is_the_next_of_its_suite():
+    first = (e.SuiteDescribed("/p", {"n": "1"}), e.TestStarted("a"), e.ProcessExited(-11, "SIGSEGV"))
+    second = (e.SuiteDescribed("/p", {"n": "2"}), passed("b"), e.SessionFinished(0), EXITED)
+    result = begin(STARTED)
+    for at, fact in enumerate((*first, *second)):
+        fold(result, e.Entry(at, float(at), 0, fact))
+
+    (suite,) = result.suites
+    assert [session.exited for session in suite.sessions] == [e.ProcessExited(-11, "SIGSEGV"), EXITED]
+    assert suite.session.finished == e.SessionFinished(0)
+    assert suite.exited == e.ProcessExited(-11, "SIGSEGV")
+    assert suite.described == first[0]
 
 
 LINES_DONE = (e.SuiteStarted("t", "", 3), *ALL_PASSED[2:], e.SessionFinished(None, 3))
@@ -582,39 +641,47 @@ def test_lines_that_look_whole_must_agree_with_the_end_of_their_process(events, 
     assert relay.close(1.0).outcome is outcome
 
 
-SUITE_EVENTS = st.one_of(
-    EVENTS,
-    st.builds(
-        entered, st.sampled_from(["one", "two"]), st.sampled_from(["control", "lines", "program", "build"])
+SUITE_EVENTS = st.tuples(
+    st.sampled_from([0, 1, 2]),
+    st.one_of(
+        EVENTS,
+        st.builds(
+            entered,
+            st.sampled_from(["one", "two"]),
+            st.sampled_from(["control", "lines", "program", "build"]),
+        ),
+        st.builds(e.SuiteFinished, st.sampled_from(sorted(RunOutcome)), not_run=st.just(())),
+        st.builds(e.RunStopped, st.just(RunOutcome.TIMEOUT)),
     ),
-    st.builds(e.SuiteFinished, st.sampled_from(sorted(RunOutcome)), not_run=st.just(())),
-    st.builds(e.RunStopped, st.just(RunOutcome.TIMEOUT)),
 )
+
+
+def woven(events, recorder):
+    """Events of any suites in any order, each suite numbered when it is first heard of."""
+    relay, numbers = Relay(STARTED, [recorder]), {}
+    for suite, event in events:
+        relay.publish(event, 0.0, numbers.setdefault(suite, len(numbers)))
+    return relay.close(1.0)
 
 
 @given(st.lists(SUITE_EVENTS, max_size=20))
 def test_suites_in_any_order_add_up_to_the_run(events):
     recorder = Recorder()
-    result = run(*events, sinks=[recorder])
+    result = woven(events, recorder)
 
-    assert not result.running
-    assert not result.in_suite
-    assert sum(result.counts.values()) == len(result.tests)
-    assert not set(result.not_run) & result.tests.keys()
-    spans = [(suite.begin, suite.end) for suite in result.suites]
-    assert all(begin.tests <= end.tests for begin, end in spans)
-    assert all(one.tests <= two.tests for (_, one), (two, _) in pairwise(spans))
+    assert RunOutcome.RUNNING not in {suite.outcome for suite in result.suites} or e.SuiteFinished in {
+        type(event) for _, event in events
+    }
+    assert sum(result.counts.values()) == sum(len(suite.tests) for suite in result.suites)
     assert type(recorder.seen[-1].event) is e.RunFinished
-    if result.suites and result.outcome is RunOutcome.PASSED:
-        assert result.tests
-        fine = {RunOutcome.PASSED, RunOutcome.NO_TESTS}
-        assert {suite.finished.outcome for suite in result.suites} <= fine
+    if result.outcome is RunOutcome.PASSED:
+        assert {suite.outcome for suite in result.suites} <= {RunOutcome.PASSED, RunOutcome.NO_TESTS}
 
 
 @given(st.lists(SUITE_EVENTS, max_size=20))
 def test_suites_are_the_same_when_they_are_told_again(events):
     recorder = Recorder()
-    live = run(*events, sinks=[recorder])
+    live = woven(events, recorder)
     again = begin(STARTED)
     for entry in recorder.seen:
         fold(again, entry)

@@ -11,7 +11,7 @@ from support.made_runs import failed, run_of
 
 from proctor import events as e
 from proctor.fold import begin
-from proctor.launch import Launch, Voice
+from proctor.launch import Lines
 from proctor.render.agent import agent_text
 from proctor.wire.reports.lines import LineReader
 from proctor.wire.reports.pytest_text import TextReader
@@ -25,8 +25,8 @@ def filled(*units: str) -> list[str]:
 
 
 def told(reader: str, *lines: str) -> list[e.Event]:
-    reading = LineReader(Launch(("x",), "/project", "x", Voice.LINES, reader=reader))
-    so_far = begin(e.RunStarted("", "x", (), "/project", "", ""))
+    reading = LineReader("x", "/project", Lines(reader))
+    so_far = begin(e.RunStarted("", "x", (), "/project", "", "")).suites[0]
     return [*reading.feed("".join(f"{line}\n" for line in lines).encode()), *reading.close(1, so_far)]
 
 

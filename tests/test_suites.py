@@ -12,7 +12,8 @@ import pytest
 from support.projects import clean_environment, outcomes, proctor, project_python, run_suite, write_project
 
 from proctor import events as e
-from proctor.execute import execute
+from proctor import launch
+from proctor.execute import Request, execute
 from proctor.launch import Artifact, Launch, Voice
 from proctor.outcome import Outcome, RunOutcome
 from proctor.prepare import Prepared
@@ -235,21 +236,19 @@ def test_an_interrupt_ends_the_suite_under_way_and_those_to_come(tmp_path):
 
 
 def test_a_name_that_an_earlier_suite_has_used_gets_a_number():
-    labels = SuiteLabels()
-    told = []
-    for _ in range(3):
-        labels.enter()
-        told += [
-            labels.relabelled(event).test for event in (e.TestStarted("a"), e.TestFinished("a", "passed"))
-        ]
+    labels = SuiteLabels(["a"])
+    events = (e.TestStarted("a"), e.TestFinished("a", "passed"))
+    told = [labels.relabelled(event, suite).test for suite in (1, 0, 2, 1) for event in events]
 
-    assert told == ["a", "a", "a#2", "a#2", "a#3", "a#3"]
+    assert told == ["a#2", "a#2", "a", "a", "a#3", "a#3", "a#2", "a#2"]
 
 
 def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so():
     stream, lines = StrictStream(), []
 
     class Sink:
+        name = "lines"
+
         def handle(self, entry, so_far):
             lines.extend(json.loads(line) for line in stream.lines(entry, so_far))
 
@@ -260,7 +259,7 @@ def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so():
     relay.publish_all(
         (e.SuiteEntered("a", "a", (), "/p"), *tests, e.SessionFinished(0), e.ProcessExited(0)), 0.0
     )
-    relay.close_suite(1.0)
+    relay.close_suite(1.0, 0)
     relay.publish(e.RunStopped(RunOutcome.CANCELLED), 1.0)
     relay.close(2.0)
 
@@ -304,25 +303,24 @@ def built(tmp_path, monkeypatch, text):
                     ("/bin/sh", a.path),
                     str(tmp_path),
                     a.name,
-                    Voice.LINES,
-                    reader="tap",
-                    prefix=f"{a.name}::",
+                    launch.Lines("tap", f"{a.name}::"),
                 )
                 for a in artifacts
             )
         )
 
-    build = Launch(("/bin/sh", "-c", text), str(tmp_path), "build", Voice.BUILD, reader="test-build")
+    build = Launch(("/bin/sh", "-c", text), str(tmp_path), "build", launch.Build("test-build"))
     suite = Suite("build", "made", Voice.BUILD, (build,), then=then)
     spec = RunSpec(str(tmp_path), "made")
-    return execute(spec, Prepared((suite,)), [], Stop(), clean_environment(), Keeping(archive=False)).result
+    request = Request(spec, Prepared((suite,)), Stop(), clean_environment(), keeping=Keeping(archive=False))
+    return execute(request).result
 
 
 def test_what_a_build_has_made_runs_next_each_as_a_suite(tmp_path, monkeypatch):
     write_project(tmp_path, {"one": TAP % "", "two": TAP % "not "})
     result = built(tmp_path, monkeypatch, f"echo made {tmp_path}/one; echo made {tmp_path}/two")
 
-    assert [(s.entered.name, s.finished.outcome) for s in result.suites] == [
+    assert [(s.name, s.outcome) for s in result.suites] == [
         ("build", RunOutcome.PASSED),
         ("one", RunOutcome.PASSED),
         ("two", RunOutcome.FAILED),

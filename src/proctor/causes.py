@@ -13,7 +13,7 @@ import msgspec
 
 from proctor.events import CollectionFailed, Failure, Phase, Place, TestFinished
 from proctor.outcome import BAD, Outcome
-from proctor.result import Result
+from proctor.result import RunResult
 
 COLLECT = "collect"
 CALL = "call"
@@ -50,7 +50,7 @@ class Cause(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(occurrence.test for occurrence in self.occurrences))
 
 
-def causes(result: Result) -> list[Cause]:
+def causes(result: RunResult) -> list[Cause]:
     """The harness first (crashes, then what could not be collected), then in the order of the tests."""
     found: dict[object, list[Occurrence]] = {}
     for occurrence in _occurrences(result):
@@ -58,7 +58,7 @@ def causes(result: Result) -> list[Cause]:
     return [Cause(tuple(group)) for group in _joined(found.values())]
 
 
-def _occurrences(result: Result) -> Iterator[Occurrence]:
+def _occurrences(result: RunResult) -> Iterator[Occurrence]:
     bad = _in_order(result, [test for test in result.tests.values() if test.outcome in BAD])
     for test in bad:
         if test.outcome in _HARNESS:
@@ -70,7 +70,7 @@ def _occurrences(result: Result) -> Iterator[Occurrence]:
             yield from _of_test(test)
 
 
-def _in_order(result: Result, bad: list[TestFinished]) -> list[TestFinished]:
+def _in_order(result: RunResult, bad: list[TestFinished]) -> list[TestFinished]:
     """As the tests were selected, not as they happened to end: workers do not change an answer."""
     if not bad:
         return bad

@@ -115,11 +115,11 @@ class RunStarted(Fact, frozen=True):
     started: str  # RFC 3339, UTC
     everything: bool = True  # no part of the tests was selected: the project as a whole
     collect_only: bool = False
-    source: str = "control"  # a Voice
+    source: str = "control"  # a Voice: of the first suite, unless that says it itself
 
 
 class SuiteEntered(Fact, frozen=True):
-    """One of several suites of the run begins: every fact up to its `SuiteFinished` is of that suite."""
+    """A suite of the run begins. Entries carry its number; suites may overlap in time."""
 
     name: str
     runner: str
@@ -241,6 +241,13 @@ class SessionFinished(Fact, frozen=True):
     created: Seconds = 0.0
 
 
+class StatusExplained(Fact, frozen=True):
+    """What the exit status of a session means, by the words of the framework that gave it."""
+
+    outcome: RunOutcome
+    reason: str = ""
+
+
 class OutputReceived(Fact, frozen=True):
     stream: str  # stdout, stderr
     text: str
@@ -282,7 +289,7 @@ class Noticed(Fact, frozen=True):
 
 
 class SuiteFinished(Fact, frozen=True):
-    """What one of several suites came to. A run of a single suite has `RunFinished` for that."""
+    """How one suite ended."""
 
     outcome: RunOutcome
     seconds: Seconds = 0.0
@@ -317,6 +324,7 @@ Event: TypeAlias = (
     | SessionInterrupted
     | SessionBroke
     | SessionFinished
+    | StatusExplained
     | ChannelBroken
     | FaultTraced
     | RunStopped
@@ -328,8 +336,9 @@ Event: TypeAlias = (
 
 
 class Entry(Fact, frozen=True):
-    """A fact with its place in the run: order, and seconds since the start."""
+    """A fact with its place in the run: order, seconds since the start, and the number of its suite."""
 
     seq: int
     at: float
+    suite: int  # 0 is the first; of a fact about the run as a whole it says nothing
     event: Event

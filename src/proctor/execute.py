@@ -8,24 +8,24 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
+from typing import Generic
 
 import msgspec
 
 from proctor import events as e
 from proctor.archive.store import new_run_id
 from proctor.errors import LaunchError, UsageError
-from proctor.launch import Artifact, Launch, Voice
-from proctor.listener import Listener
-from proctor.outcome import BAD, ENOUGH, Outcome, RunOutcome
+from proctor.launch import Artifact, Launch, Lines, Program, Voice
+from proctor.listener import Listener, listen
+from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
 from proctor.prepare import Prepared
+from proctor.process.cold_start import ColdStart
 from proctor.process.deadline import Ending
+from proctor.process.process import Chunk, P, Starter
 from proctor.process.stop import Stop
-from proctor.process.supervise import Chunk, Supervised
-from proctor.process.watch import Watch
 from proctor.relay import Fault, Sink
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.runners.plan import Suite, Then, suites
 from proctor.running import Keeping, ResultLine, Running, Shelf
 from proctor.spec import RunSpec
@@ -33,50 +33,54 @@ from proctor.spec import RunSpec
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
 
 
-class Answer(msgspec.Struct, frozen=True):
-    result: Result
+class Request(msgspec.Struct, frozen=True):
+    """A run to be carried out, and who wants to know of it."""
+
+    spec: RunSpec
+    prepared: Prepared
+    stop: Stop
+    environ: Mapping[str, str]
+    sinks: Sequence[Sink] = ()
+    keeping: Keeping = Keeping()
+    result_lines: Sequence[ResultLine] = ()
+    finish: Callable[[Executed], None] | None = None  # called while the run's files are there, kept or not
+
+
+class Executed(msgspec.Struct, frozen=True):
+    """A run that is over."""
+
+    result: RunResult
     directory: Path  # of the run's files; gone after the run if it is not kept
     faults: Sequence[Fault] = ()  # readers that could not go on
 
 
-def execute(
-    spec: RunSpec,
-    prepared: Prepared,
-    sinks: Sequence[Sink],
-    stop: Stop,
-    environ: Mapping[str, str],
-    keeping: Keeping | None = None,
-    result_lines: Sequence[ResultLine] = (),
-    finish: Callable[[Answer], None] | None = None,
-) -> Answer:
-    """Start, listen, end, conclude. Returns only when nothing of the run is alive.
-
-    `finish` gets the answer while the run's files are still there, kept or not.
-    """
-    keeping = keeping or Keeping()
+def execute(request: Request) -> Executed:
+    """Start, listen, end, conclude. Returns only when nothing of the run is alive."""
     run_id = new_run_id(datetime.now(UTC))
+    processes = ColdStart(run_id, request.environ, request.stop)
+    return execute_with(processes, request, run_id)
+
+
+def execute_with(processes: Starter[P], request: Request, run_id: str) -> Executed:
+    spec, prepared = request.spec, request.prepared
     since = time.monotonic()
-    with Shelf(Path(spec.root), run_id, environ, keeping) as shelf:
+    with Shelf(Path(spec.root), run_id, request.environ, request.keeping) as shelf:
         with ExitStack() as living:
-            numbers = count(1)
-
-            def start(launch: Launch) -> Supervised:
-                return Supervised(launch, f"{run_id}-{next(numbers)}", environ)
-
             # A suite that cannot be started is no run; a program that cannot is a test that fails.
             first = prepared.suites[0]
-            begun = living.enter_context(start(first.launches[0])) if _is_process(first) else None
-            run = Running(_started(spec, prepared, run_id), sinks, shelf, result_lines, since)
+            begun = processes.start(first.launches[0]) if _is_process(first) else None
+            if begun is not None:
+                living.callback(begun.close)
+            run = Running(_started(spec, prepared, run_id), request.sinks, shelf, request.result_lines, since)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
-            crew = living.enter_context(_Crew(run, spec, prepared, stop, start))
+            crew = living.enter_context(_Crew(run, request, processes))
             crew.perform(begun)
-        result = run.close()
-        shelf.finish(result)
-        answer = Answer(result, shelf.files, run.faults)
-        if finish is not None:
-            finish(answer)
-        return answer
+        executed = Executed(run.close(), shelf.files, run.faults)
+        shelf.prune()
+        if request.finish is not None:
+            request.finish(executed)
+        return executed
 
 
 def _is_process(suite: Suite) -> bool:
@@ -92,13 +96,12 @@ def _started(spec: RunSpec, prepared: Prepared, run_id: str) -> e.RunStarted:
     return e.RunStarted(
         run_id,
         prepared.runner,
-        _command(prepared.suites[0]) if prepared.single else (),
+        _command(prepared.suites[0]) if len(prepared.suites) == 1 else (),
         spec.root,
         prepared.interpreter,
         _timestamp(),
         spec.selection.everything and not spec.arguments,
         spec.collect_only,
-        prepared.suites[0].voice if prepared.single else Voice.SUITES,
     )
 
 
@@ -106,11 +109,11 @@ def _timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-class _Job:
+class _Job(Generic[P]):
     """A process that is running, and what is understood of it."""
 
-    def __init__(self, process: Supervised, listener: Listener, reads_lines: bool) -> None:
-        self.process, self.listener, self.reads_lines = process, listener, reads_lines
+    def __init__(self, process: P, listener: Listener) -> None:
+        self.process, self.listener = process, listener
         self.ending: Ending | None = None
 
     def take(self, chunks: list[Chunk], now: float, interrupted: bool) -> None:
@@ -140,48 +143,39 @@ class _Job:
         return self.ending.wait(now) if self.ending else self.listener.allowance.remaining(now)
 
 
-class _Crew:
-    """The loop: start, read, tell, and end what has to end."""
+class _Crew(Generic[P]):
+    """The loop: start, read, publish, and end what has to end."""
 
-    def __init__(
-        self,
-        run: Running,
-        spec: RunSpec,
-        prepared: Prepared,
-        stop: Stop,
-        start: Callable[[Launch], Supervised],
-    ) -> None:
-        self._run, self._spec, self._prepared, self._stop, self._start = run, spec, prepared, stop, start
-        self._jobs: list[_Job] = []
+    def __init__(self, run: Running, request: Request, processes: Starter[P]) -> None:
+        self._run, self._processes = run, processes
+        self._spec, self._prepared, self._stop = request.spec, request.prepared, request.stop
+        self._suite = 0  # the number of the one under way
+        self._jobs: list[_Job[P]] = []
         self._waiting: deque[Launch] = deque()
-        self._artifacts: tuple[Artifact, ...] = ()  # of the present suite
-        self._watch = Watch(stop)
-        self._limit = spec.timeout or None  # seconds since the start of the run
-        self._at_once = (os.cpu_count() or 1) if spec.workers == "auto" else int(spec.workers or 1)
+        self._artifacts: tuple[Artifact, ...] = ()  # of the suite under way
+        self._limit = self._spec.timeout or None  # seconds since the start of the run
+        self._at_once = (
+            (os.cpu_count() or 1) if self._spec.workers == "auto" else int(self._spec.workers or 1)
+        )
 
-    def __enter__(self) -> _Crew:
+    def __enter__(self) -> _Crew[P]:
         return self
 
     def __exit__(self, *_: object) -> None:
         for job in self._jobs:
             job.process.close()
 
-    def perform(self, begun: Supervised | None) -> None:
+    def perform(self, begun: P | None) -> None:
         """One suite after the other; `begun` is the process of the first."""
-        if self._prepared.single:
-            self._perform_suite(self._prepared.suites[0], begun)
-            return
         waiting = deque(self._prepared.suites)
         while waiting:
             suite = waiting.popleft()
-            self._run.enter(_entered(suite, self._spec))
             self._perform_suite(suite, begun)
-            self._run.leave()
             begun = None
             if suite.then is not None:
                 waiting.extendleft(reversed(self._next(suite, suite.then)))
             self._look_at_stop(between=bool(waiting))
-            if self._enough():
+            if self._over():
                 break
         if waiting:
             names = ", ".join(suite.name for suite in waiting)
@@ -193,15 +187,16 @@ class _Crew:
             plan = then(self._artifacts)
             return suites(suite.runner, plan) if plan.launches or plan.deselected else []
         except UsageError as error:
-            self._run.enter(e.SuiteEntered(suite.runner, suite.runner, (), self._spec.root))
-            self._run.publish(e.ChannelBroken(str(error)))
-            self._run.leave()
+            number = self._run.enter(e.SuiteEntered(suite.runner, suite.runner, (), self._spec.root))
+            self._run.publish(e.ChannelBroken(str(error)), number)
+            self._run.leave(number)
             return []
 
-    def _perform_suite(self, suite: Suite, begun: Supervised | None) -> None:
+    def _perform_suite(self, suite: Suite, begun: P | None) -> None:
+        self._suite = self._run.enter(_entered(suite, self._spec))
         self._artifacts = ()
         if suite.deselected:
-            self._run.publish(e.TestsDeselected(suite.deselected))
+            self._publish(e.TestsDeselected(suite.deselected))
         if begun is not None:
             self._adopt(suite.launches[0], begun)
         elif _is_process(suite):
@@ -209,31 +204,42 @@ class _Crew:
         else:
             self._announce(suite)
         self.work()
+        self._run.leave(self._suite)
+
+    def _publish(self, event: e.Event) -> None:
+        self._run.publish(event, self._suite)
 
     def _start_suite(self, launch: Launch) -> None:
         try:
-            self._adopt(launch, self._start(launch))
+            self._adopt(launch, self._processes.start(launch))
         except LaunchError as error:
-            self._run.publish(e.ChannelBroken(str(error)))
+            self._publish(e.ChannelBroken(str(error)))
 
-    def _adopt(self, launch: Launch, process: Supervised) -> None:
-        listener = Listener(self._run, launch, self._prepared.limits)
-        self._jobs.append(_Job(process, listener, launch.voice is Voice.LINES))
+    def _adopt(self, launch: Launch, process: P) -> None:
+        self._jobs.append(_Job(process, listen(self._run, self._suite, launch, self._prepared.limits)))
 
     def _announce(self, suite: Suite) -> None:
         """Programs are known before they run; the parts that they report on are not."""
-        programs = [launch for launch in suite.launches if launch.voice is Voice.PROGRAM]
-        known = [test for launch in suite.launches for test in launch.known]
-        names = (*(launch.name for launch in programs), *(test.name for test in known))
-        tags = {launch.name: launch.tags for launch in programs if launch.tags}
-        places = {test.name: e.Place(test.file, test.line) for test in known}
-        toolchain = {name: version for launch in suite.launches for name, version in launch.toolchain.items()}
+        names: list[str] = []
+        tags: dict[str, tuple[str, ...]] = {}
+        places: dict[str, e.Place] = {}
+        toolchain: dict[str, str] = {}
+        for launch in suite.launches:
+            if isinstance(launch.speech, Program):
+                names.append(launch.name)
+                toolchain |= launch.speech.toolchain
+                if launch.speech.tags:
+                    tags[launch.name] = launch.speech.tags
+            elif isinstance(launch.speech, Lines):
+                names += [test.name for test in launch.speech.known]
+                toolchain |= launch.speech.toolchain
+                places |= {test.name: e.Place(test.file, test.line) for test in launch.speech.known}
         if toolchain:
-            self._run.publish(e.SuiteDescribed(self._spec.root, toolchain))
-        self._run.publish(e.TestsSelected(names, tags, places))
-        self._run.publish(e.SuiteStarted(suite.name, _timestamp(), len(names)))
+            self._publish(e.SuiteDescribed(self._spec.root, toolchain))
+        self._publish(e.TestsSelected(tuple(names), tags, places))
+        self._publish(e.SuiteStarted(suite.name, _timestamp(), len(names)))
         if not self._spec.collect_only:
-            self._waiting.extend(programs)
+            self._waiting.extend(launch for launch in suite.launches if isinstance(launch.speech, Program))
 
     def work(self) -> None:
         while True:
@@ -242,38 +248,45 @@ class _Crew:
                 return
             now = self._run.now()
             self._end_some(now)
-            for process, chunks in self._watch.wait([job.process for job in self._jobs], self._patience(now)):
+            jobs = [job.process for job in self._jobs]
+            for process, chunks in self._processes.wait(jobs, self._patience(now)):
                 job = next(job for job in self._jobs if job.process is process)
-                job.take(chunks, now, self._run.result.interrupted is not None)
-                if job.reads_lines and job.ending is None and self._enough() and not self._run.stopped:
+                job.take(chunks, now, self._session_interrupted())
+                if not job.listener.heeds_maxfail and job.ending is None and self._at_maxfail():
                     self._cut(job, now)
             self._run.tick()
             for job in [job for job in self._jobs if job.process.done]:
                 self._bury(job)
 
-    def _cut(self, job: _Job, now: float) -> None:
+    def _session_interrupted(self) -> bool:
+        return self._run.result.suites[self._suite].session.interrupted is not None
+
+    def _cut(self, job: _Job[P], now: float) -> None:
         """What only prints its results has not been told how many may fail."""
         limit = f"stopped after {self._spec.maxfail} {'failure' if self._spec.maxfail == 1 else 'failures'}"
-        self._run.publish(e.SessionInterrupted(e.Failure(ENOUGH, limit)))
+        self._publish(e.SessionInterrupted(e.Failure(MAXFAIL, limit)))
         job.stop(RunOutcome.FAILED, now)
 
     def _start_more(self) -> None:
         self._look_at_stop()
-        while self._waiting and len(self._jobs) < self._at_once and not self._enough():
+        while self._waiting and len(self._jobs) < self._at_once and not self._over():
             launch = self._waiting.popleft()
             try:
-                self._adopt(launch, self._start(launch))
+                self._adopt(launch, self._processes.start(launch))
             except LaunchError as error:
-                self._run.publish(e.TestStarted(launch.name))
                 failure = e.Failure("", str(error))
-                self._run.publish(
-                    e.TestFinished(launch.name, Outcome.ERROR, message=str(error), failure=failure)
-                )
+                self._publish(e.TestStarted(launch.name))
+                self._publish(e.TestFinished(launch.name, Outcome.ERROR, message=str(error), failure=failure))
 
-    def _enough(self) -> bool:
-        """The run has been ended, or as many tests failed as were allowed to."""
-        failed = sum(self._run.result.counts[outcome] for outcome in BAD)
-        return self._run.stopped or bool(self._spec.maxfail and failed >= self._spec.maxfail)
+    def _over(self) -> bool:
+        """Nothing more is to start: the run has been ended, or too many tests have failed."""
+        return self._run.stopped or self._at_maxfail()
+
+    def _at_maxfail(self) -> bool:
+        if self._run.stopped or not self._spec.maxfail:
+            return False
+        counts = self._run.result.counts
+        return sum(counts[outcome] for outcome in BAD) >= self._spec.maxfail
 
     def _look_at_stop(self, between: bool = False) -> None:
         """`between`: one suite has ended, and others are waiting."""
@@ -301,7 +314,7 @@ class _Crew:
             waits.append(self._limit - now)
         return max(0.0, min(wait for wait in waits if wait is not None))
 
-    def _bury(self, job: _Job) -> None:
+    def _bury(self, job: _Job[P]) -> None:
         if job.process.cut_off:
             job.listener.lose_channel()
         job.process.close()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import ClassVar, TypeAlias
 
 import msgspec
 
 
 class Voice(StrEnum):
-    """How the process tells what happens in it."""
+    """The word for how results came to be known: `source` in documents and logs."""
 
-    CONTROL = "control"  # on the control channel: a session of many tests
-    PROGRAM = "program"  # on the control channel: it is a test itself
-    TEXT = "text"  # in the words of its terminal output
-    LINES = "lines"  # in lines on its stdout, in a format that `wire` reads
-    BUILD = "build"  # likewise, but about what it makes: it runs no tests
-    SUITES = "suites"  # the run has several suites, each with a voice of its own
-    REPORT = "report"  # in a report that was read when it was long gone
+    CONTROL = "control"
+    PROGRAM = "program"
+    TEXT = "text"
+    LINES = "lines"
+    BUILD = "build"
+    REPORT = "report"  # read from a report when its process was long gone
 
 
 class KnownTest(msgspec.Struct, frozen=True):
@@ -38,21 +38,56 @@ class Artifact(msgspec.Struct, frozen=True):
     facts: dict[str, str] = {}  # what else its runner wants to know
 
 
+class Session(msgspec.Struct, frozen=True):
+    """It reports a session of many tests on the control channel."""
+
+    voice: ClassVar[Voice] = Voice.CONTROL
+
+
+class Program(msgspec.Struct, frozen=True):
+    """It is a test itself, judged by how it ends, and may report more on the control channel."""
+
+    voice: ClassVar[Voice] = Voice.PROGRAM
+    duration: float | None = None  # seconds that it may take, unless it asks for more
+    tags: tuple[str, ...] = ()
+    toolchain: dict[str, str] = {}  # what it was built with
+
+
+class Text(msgspec.Struct, frozen=True):
+    """It prints its results for people: a pytest that is too old for the plugin."""
+
+    voice: ClassVar[Voice] = Voice.TEXT
+
+
+class Lines(msgspec.Struct, frozen=True):
+    """It prints its results on stdout, in a format that `wire` reads."""
+
+    voice: ClassVar[Voice] = Voice.LINES
+    reader: str  # the format, by its name in `wire.formats`
+    prefix: str = ""  # put before the names of tests, so that they can be run by what is shown
+    known: tuple[KnownTest, ...] = ()  # tests in it, by their full names
+    listed: bool = False  # these are all that will run: the process itself has said so before
+    deselected: tuple[str, ...] = ()  # tests that it would run if it were not asked for others
+    root: str = ""  # of the project, where the process runs in another directory
+    base: str = ""  # what the files that it names are relative to; nothing: the project
+    build: str = ""  # RFC 3339: when what is started was built
+    toolchain: dict[str, str] = {}  # what that was built with
+
+
+class Build(Lines, frozen=True):
+    """It prints what it builds, and runs no tests."""
+
+    voice: ClassVar[Voice] = Voice.BUILD
+
+
+#: How a process says what happens in it.
+Speech: TypeAlias = Session | Program | Text | Lines | Build
+
+
 class Launch(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]  # empty: nothing has to be started to know the tests
     cwd: str
     name: str = ""  # of the test that the process is, or of the suite that it runs
-    voice: Voice = Voice.CONTROL
+    speech: Speech = Session()
     environment: dict[str, str] = {}  # added to the user's own
     memory: int = 0  # bytes for each process; 0: no limit
-    duration: float | None = None  # seconds that it may take, unless it asks for more
-    tags: tuple[str, ...] = ()
-    reader: str = ""  # of LINES and BUILD: the format, by its name in `wire.formats`
-    prefix: str = ""  # of LINES: put before the names of tests, so that they can be run by what is shown
-    known: tuple[KnownTest, ...] = ()  # tests in it, by their full names
-    listed: bool = False  # these are all that will run: the process itself has said so before
-    deselected: tuple[str, ...] = ()  # tests that it would run if it were not asked for others
-    root: str = ""  # of the project, where `cwd` is another directory
-    base: str = ""  # what the files that it names are relative to; nothing: the project
-    build: str = ""  # RFC 3339: when what is started was built
-    toolchain: dict[str, str] = {}  # what that was built with

@@ -1,20 +1,25 @@
-"""One process of a run under way: its bytes become events, and its results find their files."""
+"""One process of a run under way: its bytes become events, and its results find their files.
+
+There is a class for each way in which a process speaks (`launch.Speech`).
+"""
 
 from __future__ import annotations
 
 import codecs
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from typing import Protocol, assert_never
 
 import msgspec
 
 from proctor import events as e
-from proctor.launch import Artifact, Launch, Voice
+from proctor.launch import Artifact, Build, Launch, Lines, Program, Session, Text
 from proctor.outcome import Outcome, RunOutcome
 from proctor.process.allowance import Allowance
 from proctor.process.attachments import Attachments
-from proctor.process.supervise import Chunk, Diversion, signal_name
+from proctor.process.process import Chunk, Diversion, signal_name
 from proctor.result import Excerpt
 from proctor.running import Running
+from proctor.wire import exit_status
 from proctor.wire.control.decoder import (
     Broken,
     ControlDecoder,
@@ -29,11 +34,8 @@ from proctor.wire.control.program import ProgramEnd, ProgramReader
 from proctor.wire.control.session import SessionReader
 from proctor.wire.fault import FaultReader, explain
 
-if TYPE_CHECKING:
-    from proctor.wire.reports.lines import LineReader
-    from proctor.wire.reports.pytest_text import TextReader
-
 _TAIL = 8 << 10  # characters of a program's output that its result shows
+_COMPLAINT = 1 << 16  # characters of stderr that may explain an exit status
 _BATCH = 1000  # results
 _LARGE = 1 << 16  # bytes of a file that are worth a way of their own
 
@@ -48,41 +50,61 @@ class _Reader(Protocol):
     def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]: ...
 
 
-class Listener:
-    """Bytes in, events out, in the order in which they were read."""
+def listen(run: Running, suite: int, launch: Launch, limits: Limits) -> Listener:
+    """To a process of the suite with that number, in the way in which it speaks."""
+    match launch.speech:
+        case Program():
+            return ProgramListener(run, suite, launch, launch.speech, limits)
+        case Session():
+            return SessionListener(run, suite, launch, limits)
+        case Text():
+            return TextListener(run, suite, launch, limits)
+        case Build():
+            return BuildListener(run, suite, launch, launch.speech, limits)
+        case Lines():
+            return LinesListener(run, suite, launch, launch.speech, limits)
+        case _:
+            assert_never(launch.speech)
 
-    def __init__(self, run: Running, launch: Launch, limits: Limits) -> None:
-        self._run, self._name = run, launch.name
+
+class Listener(ABC):
+    """Bytes in, events out, in the order in which they were read. Every process has a control channel."""
+
+    heeds_maxfail = True  # or the run has to stop the process when as many tests have failed
+
+    def __init__(self, run: Running, suite: int, launch: Launch, limits: Limits, own: str = "") -> None:
+        """`own` is the name of the test that the process is."""
+        self._run, self._suite, self._name = run, suite, launch.name
         self.deaf = False  # the channel is of no more use
-        self.stopped: RunOutcome | None = None  # we ended it, and why
-        self.allowance = Allowance(launch.duration, run.now())
-        self._begun = run.now()
-        self._test = launch.name if launch.voice is Voice.PROGRAM else ""
-        self._output = run.shelf.output(self._test)
-        self._tail = Excerpt(_TAIL)
+        self.stopped: RunOutcome | None = None  # we ended the process, and why
+        self.allowance = Allowance(None, run.now())
+        self._test = own
+        self._output = run.shelf.output(own)
         self._decoders: dict[str, codecs.IncrementalDecoder] = {
             stream: codecs.getincrementaldecoder("utf-8")("backslashreplace")
             for stream in ("stdout", "stderr")
         }
         self._ledger = Ledger(limits)
-        self._control = ControlDecoder(self._ledger, plain=launch.voice is Voice.PROGRAM)
+        self._control = ControlDecoder(self._ledger, plain=bool(own))
         self._files = Attachments(run.shelf.store)
-        self._fault = FaultReader(launch.cwd)
-        self._text = _text_reader(launch.name) if launch.voice is Voice.TEXT else None
-        self._lines = _line_reader(launch) if launch.reader else None
-        self._session: SessionReader | None = None
-        self._program: ProgramReader | None = None
-        self._reader: _Reader
-        if self._test:
-            self._reader = self._program = ProgramReader(self._test, self._output.path, run.labels)
-        else:
-            self._reader = self._session = SessionReader(launch.name, self._output.path, run.labels)
-        run.publish_all(self._reader.start())
+        self._reader = self._make_reader()
+        self._publish(self._reader.start())
+
+    @abstractmethod
+    def _make_reader(self) -> _Reader: ...
+
+    @abstractmethod
+    def _read_text(self, stream: str, text: str) -> None:
+        """What the process wrote to stdout or stderr; it has been published as output."""
+
+    @abstractmethod
+    def _end(self, exit_code: int | None, signal: str | None) -> None:
+        """The process is gone and all it wrote was read: publish what that means."""
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:
         """What the process has built, if that is its purpose."""
-        return self._lines.artifacts if self._lines is not None else ()
+        return ()
 
     @property
     def diversion(self) -> Diversion | None:
@@ -102,43 +124,30 @@ class Listener:
         else:
             self._read(chunk.stream, chunk.data)
 
-    def lose_channel(self) -> None:
-        """The program closed the channel and lived on. A session may do that only after its end."""
-        result = self._run.result
-        if self._session is not None and result.suite is not None and result.finished is None:
-            self._run.publish(e.ChannelBroken("the control channel was closed before the session finished"))
+    def lose_channel(self) -> None:  # noqa: B027  a program may do so
+        """The process closed the channel and lived on. A session may do that only after its end."""
 
-    def end(self, exit_status: int | None) -> None:
-        """The process is gone: the last words, then what it all means."""
+    def end(self, exit_code: int | None) -> None:
+        """The process is gone: its last words, then what it all means."""
         for stream in self._decoders:
             self._read(stream, b"", final=True)
         self._hear(self._control.close())
-        if self._text is not None:
-            self._run.publish_all(self._text.close())
-        if self._lines is not None:
-            self._run.publish_all(self._lines.close(exit_status, self._run.result))
-        if self._session is not None:
-            self._run.publish_all(self._session.close())
-        signal = None if exit_status is None else signal_name(exit_status)
-        error = str(self._control.error) if self._control.error else None
-        self._flush(exit_status, signal, error)
-        dumps = self._fault.dumps()
-        if dumps and self._session is not None and (self._run.stopped or exit_status is None or signal):
-            self._run.publish(dumps[-1])
-        if exit_status is not None:
-            self._run.publish(e.ProcessExited(exit_status, signal, self._test))
-        if self._program is not None:
-            seconds = self._run.now() - self._begun
-            end = ProgramEnd(seconds, exit_status, signal, self.stopped, error, self._tail.text())
-            self._run.publish_all(self._program.end(end))
+        self._end(exit_code, None if exit_code is None else signal_name(exit_code))
         self._files.close()
         self._output.close()
 
-    def _flush(self, exit_status: int | None, signal: str | None, error: str | None) -> None:
+    @property
+    def _channel_error(self) -> str | None:
+        return str(self._control.error) if self._control.error else None
+
+    def _publish(self, events: list[e.Event]) -> None:
+        self._run.publish_all(events, self._suite)
+
+    def _flush(self, exit_code: int | None, signal: str | None) -> None:
         """What is still open, and what the test did not say about itself."""
         note = "time limit reached" if self.stopped is RunOutcome.TIMEOUT else signal or ""
-        observed = 1 if exit_status is None or self.stopped is not None else exit_status
-        for number, finished in enumerate(self._ledger.close(observed, note, error), 1):
+        observed = 1 if exit_code is None or self.stopped is not None else exit_code
+        for number, finished in enumerate(self._ledger.close(observed, note, self._channel_error), 1):
             self._finish(finished)
             if number % _BATCH == 0:
                 self._run.tick()  # there may be more of them than should wait in memory
@@ -146,22 +155,10 @@ class Listener:
     def _read(self, stream: str, data: bytes, final: bool = False) -> None:
         if data:
             self._output.write(data)
-        if self._lines is not None and stream == "stdout":
-            self._lines.stopped = self.stopped is not None
-            self._run.publish_all(self._lines.feed(data))
-            return
         text = self._decoders[stream].decode(data, final)
-        if not text:
-            return
-        self._run.publish(e.OutputReceived(stream, text, self._test))
-        if self._test:
-            self._tail.add(text)
-        elif stream == "stderr":
-            self._fault.feed(text)
-            if self._lines is not None:
-                self._lines.hear(text)
-        elif self._text is not None:
-            self._run.publish_all(self._text.feed(text))
+        if text:
+            self._run.publish(e.OutputReceived(stream, text, self._test), self._suite)
+            self._read_text(stream, text)
 
     def _hear(self, frames: list[Frame]) -> None:
         plain: list[Plain] = []
@@ -174,7 +171,7 @@ class Listener:
                 plain = []
             match frame:
                 case Partial():
-                    self._tell(frame, ())
+                    self._publish_result(frame, ())
                 case Finished():
                     self._finish(frame)
                 case FileOpened():
@@ -187,8 +184,7 @@ class Listener:
                     self.allowance.change(frame, self._run.now())
                 case Broken():
                     self.deaf = True
-                    if self._session is not None:
-                        self._run.publish(e.ChannelBroken(f"control channel: {frame.error}"))
+                    self._break(frame)
                 case Disconnected():
                     self.deaf = True
                 case _:
@@ -196,52 +192,184 @@ class Listener:
         if plain:
             self._finish_plain(plain)
 
+    def _break(self, broken: Broken) -> None:  # noqa: B027  of a program it is known when that has ended
+        """The process broke the rules of the channel."""
+
     def _attach(self) -> None:
         if whole := self._files.whole():
             result, file = whole
-            self._run.publish(e.FileAttached(self._reader.full_name(result), file))
+            self._publish([e.FileAttached(self._reader.full_name(result), file)])
 
     def _finish(self, finished: Finished) -> None:
         files = self._files.take(finished.name) if "files" in finished.body else ()
         if self._run.keeps_results:
             full = self._reader.full_name(finished.name)
             self._run.write_result(_normal_form(full, finished.body, files, self._output.path))
-        self._tell(finished, files)
+        self._publish_result(finished, files)
+
+    def _finish_plain(self, frames: list[Plain]) -> None:
+        raise AssertionError("only a program's decoder makes these")
+
+    def _publish_result(self, frame: Partial | Finished, files: tuple[e.File, ...]) -> None:
+        try:
+            found = self._reader.read(frame, files)
+        except msgspec.ValidationError as error:
+            reason = f"a result of {frame.name or self._name} is not understood: {error}"
+            found = [e.ChannelBroken(reason)]
+        for event in found:
+            self._run.publish(self._explained(event), self._suite)
+
+    def _explained(self, event: e.Event) -> e.Event:
+        return event
+
+
+class ProgramListener(Listener):
+    """The process is a test. Its own result is published when it has ended: a crash may yet come after it."""
+
+    def __init__(self, run: Running, suite: int, launch: Launch, program: Program, limits: Limits) -> None:
+        self._labels = run.labels
+        super().__init__(run, suite, launch, limits, own=launch.name)
+        self.allowance = Allowance(program.duration, run.now())
+        self._begun = run.now()
+        self._tail = Excerpt(_TAIL)
+
+    def _make_reader(self) -> _Reader:
+        self._program = ProgramReader(self._test, self._output.path, self._labels)
+        return self._program
+
+    def _read_text(self, stream: str, text: str) -> None:
+        self._tail.add(text)
+
+    def _end(self, exit_code: int | None, signal: str | None) -> None:
+        self._flush(exit_code, signal)
+        if exit_code is not None:
+            self._publish([e.ProcessExited(exit_code, signal, self._test)])
+        seconds = self._run.now() - self._begun
+        end = ProgramEnd(seconds, exit_code, signal, self.stopped, self._channel_error, self._tail.text())
+        self._publish(self._program.end(end))
 
     def _finish_plain(self, frames: list[Plain]) -> None:
         """Many results at once, in as few steps as can be: all that each has is a name and a status."""
-        assert self._program is not None
         names = [f"{self._test}/{frame.name}" for frame in frames]
         if self._run.keeps_results:
             lines = [
                 _PlainLine(full, frame.name, frame.status) for full, frame in zip(names, frames, strict=True)
             ]
             self._run.write_result(_encoder.encode_lines(lines))
-        self._run.publish_parts(self._program.read_plain(names, frames))
+        self._run.publish_parts(self._program.read_plain(names, frames), self._suite)
 
-    def _tell(self, frame: Partial | Finished, files: tuple[e.File, ...]) -> None:
-        try:
-            found = self._reader.read(frame, files)
-        except msgspec.ValidationError as error:
-            reason = f"a result of {frame.name or self._name} is not understood: {error}"
-            self._run.publish(e.ChannelBroken(reason))
+
+class SessionListener(Listener):
+    """The process reports a session of many tests."""
+
+    def __init__(self, run: Running, suite: int, launch: Launch, limits: Limits) -> None:
+        self._labels = run.labels
+        self._fault = FaultReader(launch.cwd)
+        self._stderr = Excerpt(_COMPLAINT)
+        super().__init__(run, suite, launch, limits)
+
+    def _make_reader(self) -> _Reader:
+        self._session = SessionReader(self._name, self._output.path, self._labels)
+        return self._session
+
+    def lose_channel(self) -> None:
+        session = self._run.result.suites[self._suite].session
+        if session.described is not None and session.finished is None:
+            reason = "the control channel was closed before the session finished"
+            self._publish([e.ChannelBroken(reason)])
+
+    def _read_text(self, stream: str, text: str) -> None:
+        if stream == "stderr":
+            self._stderr.add(text)
+            self._fault.feed(text)
+
+    def _break(self, broken: Broken) -> None:
+        self._publish([e.ChannelBroken(f"control channel: {broken.error}")])
+
+    def _explained(self, event: e.Event) -> e.Event:
+        if isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH:
+            return explain(event, self._fault.dumps())
+        return event
+
+    def _end(self, exit_code: int | None, signal: str | None) -> None:
+        self._publish(self._session.close())
+        self._flush(exit_code, signal)
+        dumps = self._fault.dumps()
+        if dumps and (self._run.stopped or exit_code is None or signal):
+            self._publish([dumps[-1]])
+        if exit_code is not None:
+            if explained := self._explain_status(exit_code):
+                self._publish([explained])
+            self._publish([e.ProcessExited(exit_code, signal)])
+
+    def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
+        session = self._run.result.suites[self._suite].session
+        return exit_status.explained(session, exit_code, self._stderr.text())
+
+
+class TextListener(SessionListener):
+    """The process prints its results for people, as pytest does."""
+
+    def __init__(self, run: Running, suite: int, launch: Launch, limits: Limits) -> None:
+        from proctor.wire.reports.pytest_text import TextReader  # for old pytests only: no start waits for it
+
+        self._text = TextReader(launch.name)
+        super().__init__(run, suite, launch, limits)
+
+    def _read_text(self, stream: str, text: str) -> None:
+        super()._read_text(stream, text)
+        if stream == "stdout":
+            self._publish(self._text.feed(text))
+
+    def _end(self, exit_code: int | None, signal: str | None) -> None:
+        self._publish(self._text.close())
+        super()._end(exit_code, signal)
+
+
+class LinesListener(SessionListener):
+    """The process prints its results on stdout, in a format that has a reader."""
+
+    heeds_maxfail = False  # it only prints its results
+
+    def __init__(self, run: Running, suite: int, launch: Launch, lines: Lines, limits: Limits) -> None:
+        from proctor.wire.reports.lines import LineReader  # likewise
+
+        self._lines = LineReader(launch.name, launch.cwd, lines)
+        super().__init__(run, suite, launch, limits)
+
+    @property
+    def artifacts(self) -> tuple[Artifact, ...]:
+        return self._lines.artifacts
+
+    def _read(self, stream: str, data: bytes, final: bool = False) -> None:
+        if stream != "stdout":
+            super()._read(stream, data, final)
             return
-        for event in found:
-            if isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH:
-                event = explain(event, self._fault.dumps())
-            self._run.publish(event)
+        if data:
+            self._output.write(data)
+        self._lines.stopped = self.stopped is not None
+        self._publish(self._lines.feed(data))
+
+    def _read_text(self, stream: str, text: str) -> None:
+        super()._read_text(stream, text)
+        self._lines.hear(text)
+
+    def _end(self, exit_code: int | None, signal: str | None) -> None:
+        self._publish(self._lines.close(exit_code, self._run.result.suites[self._suite]))
+        super()._end(exit_code, signal)
+
+    def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
+        return None  # no code has a meaning of its own
 
 
-def _line_reader(launch: Launch) -> LineReader:
-    from proctor.wire.reports.lines import LineReader  # likewise
+class BuildListener(LinesListener):
+    """The process prints what it builds."""
 
-    return LineReader(launch)
+    heeds_maxfail = True
 
-
-def _text_reader(name: str) -> TextReader:
-    from proctor.wire.reports.pytest_text import TextReader  # for old pytests only: no start waits for it
-
-    return TextReader(name)
+    def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
+        why = exit_status.complaint(self._stderr.text()) if exit_code else ""
+        return e.StatusExplained(RunOutcome.COLLECTION_ERROR, why) if why else None
 
 
 _encoder = msgspec.json.Encoder()

@@ -21,8 +21,8 @@ class Outcome(StrEnum):
     WARN = "warn"
 
 
-#: What interrupted a session is of this type if as many tests had failed as were allowed to.
-ENOUGH = "maxfail"
+#: The type of a session's interruption when the limit of failures (`--maxfail`) was reached.
+MAXFAIL = "maxfail"
 
 #: A run with one of these cannot have passed.
 BAD = frozenset({Outcome.FAILED, Outcome.ERROR, Outcome.CRASH, Outcome.TIMEOUT})

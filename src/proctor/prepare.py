@@ -35,11 +35,6 @@ class Prepared(msgspec.Struct, frozen=True):
     def interpreter(self) -> str:
         return next((suite.interpreter for suite in self.suites if suite.interpreter), "")
 
-    @property
-    def single(self) -> bool:
-        """There is one suite, and there will be no other."""
-        return len(self.suites) == 1 and self.suites[0].then is None
-
 
 def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapping[str, str]) -> Prepared:
     """Raises what keeps the tests from running, before anything runs."""

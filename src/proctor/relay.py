@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from proctor.events import Entry, Event, Noticed, RunStarted, TestFinished
 from proctor.fold import begin, closing_events, fold, fold_parts, suite_closing_events
-from proctor.result import Result
+from proctor.outcome import RunOutcome
+from proctor.result import RunResult
 
 
 class Sink(Protocol):
     """A reader. It gets each entry with the result so far, and counts nothing itself."""
 
-    def handle(self, entry: Entry, so_far: Result) -> None: ...
+    name: str  # what users call it: a format, an option, a file
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None: ...
+
+    def tick(self, now: float, so_far: RunResult) -> None:
         """Called after each batch of entries, and now and then in silence; `now` counts from the start."""
         ...
 
@@ -24,8 +28,8 @@ class Sink(Protocol):
 class PartsSink(Sink, Protocol):
     """A reader for whom many entries in one piece are less work than one by one."""
 
-    def handle_parts(self, first: int, at: float, parts: Sequence[TestFinished], so_far: Result) -> None:
-        """`first` is the number of the first entry."""
+    def handle_parts(self, first: Entry, parts: Sequence[TestFinished], so_far: RunResult) -> None:
+        """`first` is the entry of the first part; the others follow it in number."""
         ...
 
 
@@ -33,64 +37,85 @@ Fault: TypeAlias = tuple[Sink, Exception]  # a reader, and why it stopped
 
 
 class Relay:
+    """Every reader sees the same entries, numbered from 0 on; the last is `RunFinished`, and none follows it.
+
+    A reader that fails is removed. The others hear of it in an entry of its own, after the one that it failed
+    at; if that was the last, in the faults alone.
+    """
+
     def __init__(self, started: RunStarted, sinks: Iterable[Sink], faults: list[Fault] | None = None) -> None:
         self.result = begin(started)
         self.faults: list[Fault] = [] if faults is None else faults
         self._sinks = list(sinks)
         self._seq = 0
+        self._dropped: deque[str] = deque()  # notices that wait for the entry under way
         self.publish(started, 0.0)
 
-    def publish(self, event: Event, at: float) -> None:
-        self.publish_all((event,), at)
+    def publish(self, event: Event, at: float, suite: int = 0) -> None:
+        self.publish_all((event,), at, suite)
 
-    def publish_all(self, events: Iterable[Event], at: float) -> None:
-        """Events that became known at the same moment."""
+    def publish_all(self, events: Iterable[Event], at: float, suite: int = 0) -> None:
+        """Events of one suite that became known at the same moment."""
         result = self.result
         for event in events:
-            entry = Entry(self._seq, at, event)
+            entry = Entry(self._seq, at, suite, event)
             self._seq += 1
             fold(result, entry)
             for sink in self._sinks:
                 try:
                     sink.handle(entry, result)
                 except Exception as error:  # noqa: BLE001  the one place: a reader must not cost the run
-                    self._drop(sink, error, at)
+                    self._drop(sink, error)
+            if self._dropped:
+                self._announce(at)
 
-    def publish_parts(self, parts: Sequence[TestFinished], at: float) -> None:
+    def publish_parts(self, parts: Sequence[TestFinished], at: float, suite: int = 0) -> None:
         """Parts of a test that became known together: a reader may take them in one piece."""
-        first = self._seq
+        first = Entry(self._seq, at, suite, parts[0])
         self._seq += len(parts)
-        fold_parts(self.result, parts)
+        fold_parts(self.result, suite, parts)
         for sink in self._sinks:
             try:
                 if isinstance(sink, PartsSink):
-                    sink.handle_parts(first, at, parts, self.result)
+                    sink.handle_parts(first, parts, self.result)
                 else:
-                    for seq, part in enumerate(parts, first):
-                        sink.handle(Entry(seq, at, part), self.result)
+                    for seq, part in enumerate(parts, first.seq):
+                        sink.handle(Entry(seq, at, suite, part), self.result)
             except Exception as error:  # noqa: BLE001
-                self._drop(sink, error, at)
+                self._drop(sink, error)
+        self._announce(at)
 
     def tick(self, now: float) -> None:
         for sink in self._sinks:
             try:
                 sink.tick(now, self.result)
             except Exception as error:  # noqa: BLE001
-                self._drop(sink, error, now)
+                self._drop(sink, error)
+        self._announce(now)
 
-    def close_suite(self, now: float) -> None:
-        """The same for the present one of several suites."""
-        self.publish_all(suite_closing_events(self.result, now), now)
+    def close_suite(self, now: float, suite: int) -> None:
+        """Give an ending to the suite, and to whatever in it has none."""
+        self._publish_numbered(suite_closing_events(self.result, suite, now), now)
         self.tick(now)
 
-    def close(self, now: float) -> Result:
+    def close(self, now: float) -> RunResult:
         """Give an ending to whatever has none; the last entry is the verdict."""
-        for event in closing_events(self.result, now):
-            self.publish(event, now)
+        self._publish_numbered(closing_events(self.result, now), now)
         self.tick(now)
         return self.result
 
-    def _drop(self, sink: Sink, error: Exception, at: float) -> None:
+    def _publish_numbered(self, events: Iterable[tuple[int, Event]], now: float) -> None:
+        for suite, event in events:
+            self.publish(event, now, suite)
+
+    def _drop(self, sink: Sink, error: Exception) -> None:
         self._sinks = [other for other in self._sinks if other is not sink]
         self.faults.append((sink, error))
-        self.publish(Noticed(f"{type(sink).__name__} stopped: {type(error).__name__}: {error}"), at)
+        self._dropped.append(f"{sink.name} stopped: {type(error).__name__}: {error}")
+
+    def _announce(self, at: float) -> None:
+        """Say which readers were dropped, now that every other one has the entry at which they were."""
+        while self._dropped:
+            text = self._dropped.popleft()
+            if self.result.outcome is RunOutcome.RUNNING:  # nothing follows the verdict
+                self.publish(Noticed(text), at)

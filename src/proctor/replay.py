@@ -8,7 +8,7 @@ from proctor import events as e
 from proctor.fold import closing_events
 from proctor.outcome import RunOutcome
 from proctor.relay import Fault, Relay, Sink
-from proctor.result import Result
+from proctor.result import RunResult
 
 _UNKNOWN = e.RunStarted("", "", (), "", "", "")
 
@@ -16,7 +16,7 @@ _UNKNOWN = e.RunStarted("", "", (), "", "", "")
 class Replay:
     """Takes entries of one run after another; each run gets readers of its own."""
 
-    def __init__(self, readers: Callable[[], Sequence[Sink]], done: Callable[[Result], None]) -> None:
+    def __init__(self, readers: Callable[[], Sequence[Sink]], done: Callable[[RunResult], None]) -> None:
         self._readers, self._done = readers, done
         self._relay: Relay | None = None
         self._at = 0.0
@@ -25,7 +25,7 @@ class Replay:
 
     def take(self, entries: Iterable[e.Entry]) -> None:
         for entry in entries:
-            self._tell(entry.event, entry.at)
+            self._publish(entry)
 
     def tick(self, now: float) -> None:
         if self._relay is not None:
@@ -46,8 +46,8 @@ class Replay:
         if self._relay is not None:
             self._cut(self._relay, "the stream ends without its final line")
 
-    def _tell(self, event: e.Event, at: float) -> None:
-        self._at = at
+    def _publish(self, entry: e.Entry) -> None:
+        event, self._at = entry.event, entry.at
         if isinstance(event, e.RunStarted):
             if self._relay is not None:
                 self._cut(self._relay, "another suite begins before the final line of this one")
@@ -55,14 +55,14 @@ class Replay:
             return
         if self._relay is None:
             self._relay = Relay(_UNKNOWN, self._readers(), self._faults)
-        self._relay.publish(event, at)
+        self._relay.publish(event, entry.at, entry.suite)
         if isinstance(event, e.RunFinished):
             self._end(self._relay)
 
     def _cut(self, relay: Relay, reason: str) -> None:
         self.gaps.append(reason)
-        for event in cut_short(relay.result, self._at, reason):
-            relay.publish(event, self._at)
+        for suite, event in cut_short(relay.result, self._at, reason):
+            relay.publish(event, self._at, suite)
         self._end(relay)
 
     def _end(self, relay: Relay) -> None:
@@ -71,19 +71,26 @@ class Replay:
         self._done(relay.result)
 
 
-def cut_short(result: Result, at: float, reason: str) -> Iterator[e.Event]:
+def cut_short(result: RunResult, at: float, reason: str) -> Iterator[tuple[int, e.Event]]:
     """Endings for a record that ends before its run did: from what is missing, nothing is concluded.
 
-    Each is to be taken into the result before the next is asked for.
+    Each comes with the number of its suite, and is to be folded before the next is asked for.
     """
-    yield e.ChannelBroken(reason)
-    for event in closing_events(result, at):
-        if isinstance(event, e.RunFinished):
-            why = f"{reason}{_missing(result)}"
-            event = e.RunFinished(result.stopped or RunOutcome.INCOMPLETE, at, event.not_run, why)
-        yield event
+    for number, suite in enumerate(result.suites):
+        if suite.outcome is RunOutcome.RUNNING:
+            yield number, e.ChannelBroken(reason)
+    outcome = result.stopped or RunOutcome.INCOMPLETE
+    for number, event in closing_events(result, at):
+        if isinstance(event, e.SuiteFinished):
+            suite = result.suites[number]
+            why = f"{reason}{_missing(suite.done, suite.count)}"
+            event = e.SuiteFinished(outcome, event.seconds, event.not_run, why)
+        elif isinstance(event, e.RunFinished):
+            event = e.RunFinished(
+                outcome, at, event.not_run, f"{reason}{_missing(result.done, result.expected)}"
+            )
+        yield number, event
 
 
-def _missing(result: Result) -> str:
-    seen, count = result.done, result.expected or 0
-    return f"; {count - seen} of {count} tests have no result" if seen < count else ""
+def _missing(seen: int, count: int | None) -> str:
+    return f"; {count - seen} of {count} tests have no result" if count and seen < count else ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,13 +20,16 @@ from proctor.events import (
     SessionBroke,
     SessionFinished,
     SessionInterrupted,
+    StatusExplained,
     SuiteDescribed,
     SuiteEntered,
-    SuiteFinished,
     TestFinished,
     WarningRecorded,
 )
+from proctor.launch import Voice
 from proctor.outcome import EXIT_CODES, Outcome, RunOutcome
+
+T = TypeVar("T")
 
 KEPT = 1 << 20  # characters of a text that stay in memory: half at its head, half at its tail
 
@@ -70,128 +73,219 @@ class Excerpt:
         return "".join(self._head) + tail
 
 
-class Mark(msgspec.Struct, frozen=True):
-    """How much a result held at some moment: between two of them lies what is one suite's."""
+class _Joined(Mapping[str, T]):
+    """Several dictionaries as one, without a copy: ids are unique in a run."""
 
-    at: float = 0.0
-    tests: int = 0
-    selected: int = 0
-    deselected: int = 0
-    collection_errors: int = 0
-    counts: dict[Outcome, int] = {}
+    def __init__(self, parts: list[dict[str, T]]) -> None:
+        self._parts = parts
+
+    def __getitem__(self, name: str) -> T:
+        for part in self._parts:
+            if name in part:
+                return part[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in part for part in self._parts)
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self._parts)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
 
 
-class SuiteRecord(msgspec.Struct, frozen=True):
-    """One of several suites, when it has ended."""
+def _joined(parts: list[dict[str, T]]) -> Mapping[str, T]:
+    return parts[0] if len(parts) == 1 else _Joined(parts)
 
+
+class Session(msgspec.Struct):
+    """What one session of a suite said of itself, and how its process ended. A restart begins another."""
+
+    described: SuiteDescribed | None = None
+    interrupted: SessionInterrupted | None = None
+    broke: SessionBroke | None = None
+    finished: SessionFinished | None = None
+    explained: StatusExplained | None = None
+    fault: FaultTraced | None = None
+    channel_error: str | None = None
+    exited: ProcessExited | None = None  # of several processes, the first that did not end with 0
+
+
+class SuiteResult(msgspec.Struct):
+    """The tests of one framework or one set of programs, as far as they are known."""
+
+    run: RunStarted  # what it is a part of
     entered: SuiteEntered
-    finished: SuiteFinished
-    described: SuiteDescribed | None
-    count: int | None
-    filtered_out: int
-    broke: SessionBroke | None
-    exited: ProcessExited | None
-    begin: Mark
-    end: Mark
-
-    def tests(self, result: Result) -> Iterator[TestFinished]:
-        return islice(result.tests.values(), self.begin.tests, self.end.tests)
-
-    @property
-    def counts(self) -> dict[Outcome, int]:
-        """Its tests by their outcomes, those that have any."""
-        begin = self.begin.counts
-        grown = {outcome: count - begin.get(outcome, 0) for outcome, count in self.end.counts.items()}
-        return {outcome: count for outcome, count in grown.items() if count}
-
-
-class Result(msgspec.Struct):
-    """Facts in, conclusions out; nothing here reads a clock or a file.
-
-    Of a run with several suites: while it runs, what is said of processes and sessions is the present
-    suite's; tests, counts, errors and warnings are always the run's.
-    """
-
-    run: RunStarted
-    suites: list[SuiteRecord] = []  # that have ended; none in a run of a single one
-    entered: SuiteEntered | None = None  # the present suite, or the newest
-    in_suite: bool = False
-    mark: Mark = Mark()  # when it began
-    suite: SuiteDescribed | None = None
+    started: float = 0.0  # seconds since the start of the run
+    sessions: list[Session] = msgspec.field(default_factory=lambda: [Session()])
+    stopped: RunOutcome | None = None  # the run was stopped before this suite ended
     count: int | None = None  # tests that are to run, once that is known
     build: str = ""
-    filtered_out: int = 0
+    filtered_out: int = 0  # as SuiteStarted has it
     selected: dict[str, None] = {}  # in the order in which they run; each once
     places: dict[str, Place] = {}
     markers: dict[str, tuple[str, ...]] = {}
     deselected: list[str] = []
     collectors: list[CollectorFinished] = []
-    collection_errors: list[CollectionFailed] = []
+    errors: list[CollectionFailed] = []
     tests: dict[str, TestFinished] = {}
-    parts: int = 0  # of these: what tests reported beside their own results
+    parts: int = 0  # how many of these are results that tests reported beside their own
     running: dict[str, float] = {}
     attached: dict[str, list[File]] = {}  # of results that are not closed yet
     counts: Counter[Outcome] = msgspec.field(default_factory=Counter)
     warnings: list[WarningRecorded] = []
-    interrupted: SessionInterrupted | None = None
-    broke: SessionBroke | None = None
-    finished: SessionFinished | None = None
-    fault: FaultTraced | None = None
-    channel_error: str | None = None
-    stopped: RunOutcome | None = None
-    exited: ProcessExited | None = None
     outcome: RunOutcome = RunOutcome.RUNNING
     reason: str = ""  # why the outcome is what it is, where the tests alone do not say it
     seconds: float = 0.0
-    current_test: str | None = None  # what was running when the process ended before its time
     not_run: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.entered.name
+
+    @property
+    def source(self) -> str:
+        return self.entered.source
+
+    @property
+    def session(self) -> Session:
+        """The newest."""
+        return self.sessions[-1]
+
+    @property
+    def described(self) -> SuiteDescribed | None:
+        return self.sessions[0].described
+
+    @property
+    def broke(self) -> SessionBroke | None:
+        return next((session.broke for session in self.sessions if session.broke), None)
+
+    @property
+    def exited(self) -> ProcessExited | None:
+        """Of the first session that did not end with 0, or else of the last."""
+        ends = [session.exited for session in self.sessions if session.exited]
+        return next((end for end in ends if end.exit_code), ends[-1] if ends else None)
+
+    @property
+    def done(self) -> int:
+        """Of the tests that are expected, those that have a result."""
+        return len(self.tests) - self.parts + len(self.errors)
+
+    @property
+    def left_out(self) -> int:
+        """Tests that were there and were not asked for, named or only counted."""
+        return self.filtered_out or len(self.deselected)
+
+
+class RunResult(msgspec.Struct):
+    """Facts in, conclusions out; nothing here reads a clock or a file. Totals are those of the suites."""
+
+    run: RunStarted
+    suites: list[SuiteResult]  # at least one
+    stopped: RunOutcome | None = None
+    outcome: RunOutcome = RunOutcome.RUNNING
+    reason: str = ""
+    seconds: float = 0.0
     notices: list[str] = []
     output: Excerpt = msgspec.field(default_factory=Excerpt)
     stderr: Excerpt = msgspec.field(default_factory=Excerpt)
 
     @property
-    def source(self) -> str:
-        """The voice of the present suite."""
-        return self.entered.source if self.entered is not None else self.run.source
+    def several(self) -> bool:
+        """It has more than one suite, or was meant to have: of several kinds, or after a build."""
+        return len(self.suites) > 1 or self.suites[0].source == Voice.BUILD or "," in self.run.runner
+
+    @property
+    def tests(self) -> Mapping[str, TestFinished]:
+        return _joined([suite.tests for suite in self.suites])
+
+    @property
+    def running(self) -> Mapping[str, float]:
+        return _joined([suite.running for suite in self.suites])
+
+    @property
+    def selected(self) -> Mapping[str, None]:
+        return _joined([suite.selected for suite in self.suites])
+
+    @property
+    def places(self) -> Mapping[str, Place]:
+        return _joined([suite.places for suite in self.suites])
+
+    @property
+    def markers(self) -> Mapping[str, tuple[str, ...]]:
+        return _joined([suite.markers for suite in self.suites])
+
+    @property
+    def attached(self) -> Mapping[str, list[File]]:
+        return _joined([suite.attached for suite in self.suites])
+
+    @property
+    def deselected(self) -> list[str]:
+        return [test for suite in self.suites for test in suite.deselected]
+
+    @property
+    def collectors(self) -> list[CollectorFinished]:
+        return [collector for suite in self.suites for collector in suite.collectors]
+
+    @property
+    def collection_errors(self) -> list[CollectionFailed]:
+        return [error for suite in self.suites for error in suite.errors]
+
+    @property
+    def warnings(self) -> list[WarningRecorded]:
+        return [warning for suite in self.suites for warning in suite.warnings]
+
+    @property
+    def not_run(self) -> tuple[str, ...]:
+        return tuple(test for suite in self.suites for test in suite.not_run)
+
+    @property
+    def counts(self) -> Counter[Outcome]:
+        return sum((suite.counts for suite in self.suites[1:]), self.suites[0].counts)
+
+    @property
+    def left_out(self) -> int:
+        return sum(suite.left_out for suite in self.suites)
+
+    @property
+    def described(self) -> SuiteDescribed | None:
+        return next((suite.described for suite in self.suites if suite.described), None)
+
+    @property
+    def broke(self) -> SessionBroke | None:
+        return next((suite.broke for suite in self.suites if suite.broke), None)
+
+    @property
+    def exited(self) -> ProcessExited | None:
+        ends = [suite.exited for suite in self.suites if suite.exited]
+        return next((end for end in ends if end.exit_code), ends[-1] if ends else None)
+
+    @property
+    def finished(self) -> SessionFinished | None:
+        """Of the only session; several have no end in common."""
+        return None if self.several else self.suites[0].session.finished
+
+    @property
+    def current_test(self) -> str | None:
+        """The first test that was running when its process ended before its time."""
+        lost = (Outcome.CRASH, Outcome.TIMEOUT)
+        for suite in self.suites:
+            if any(suite.counts[outcome] for outcome in lost):
+                return next(test.test for test in suite.tests.values() if test.outcome in lost)
+        return None
 
     @property
     def expected(self) -> int | None:
-        """Tests of the run, as far as its suites have counted them; None while the present one has not."""
-        if not self.suites or (self.in_suite and self.count is None):
-            return self.count
-        return sum(suite.count or 0 for suite in self.suites) + ((self.count or 0) if self.in_suite else 0)
+        """Tests of the run, as far as its suites have counted them; None while one under way has not."""
+        if any(suite.count is None and suite.outcome is RunOutcome.RUNNING for suite in self.suites):
+            return None
+        return sum(suite.count or 0 for suite in self.suites)
 
     @property
     def done(self) -> int:
         """Of the tests that are expected, those that have a result."""
-        return len(self.tests) - self.parts + len(self.collection_errors)
-
-    def own_tests(self) -> Iterator[TestFinished]:
-        """Of the present suite."""
-        return islice(self.tests.values(), self.mark.tests, None)
-
-    def own_selected(self) -> Iterator[str]:
-        return islice(self.selected, self.mark.selected, None)
-
-    def own_deselected(self) -> list[str]:
-        return self.deselected[self.mark.deselected :] if self.mark.deselected else self.deselected
-
-    def own_errors(self) -> list[CollectionFailed]:
-        return self.collection_errors[self.mark.collection_errors :]
-
-    def own_counts(self) -> Counter[Outcome]:
-        return Counter({outcome: n - self.mark.counts.get(outcome, 0) for outcome, n in self.counts.items()})
-
-    def marked(self, at: float) -> Mark:
-        """As much as there is now."""
-        return Mark(
-            at,
-            len(self.tests),
-            len(self.selected),
-            len(self.deselected),
-            len(self.collection_errors),
-            dict(self.counts),
-        )
+        return sum(suite.done for suite in self.suites)
 
     @property
     def exit_code(self) -> int:
@@ -200,10 +294,10 @@ class Result(msgspec.Struct):
 
     def summary(self) -> dict[str, Any]:
         """The counts as the document has them: each test once, collection errors beside them."""
-        counts = self.counts
+        counts, deselected = self.counts, sum(len(suite.deselected) for suite in self.suites)
         errors = counts[Outcome.ERROR] + counts[Outcome.CRASH] + counts[Outcome.TIMEOUT]
         return {
-            "total": len(self.tests),
+            "total": sum(len(suite.tests) for suite in self.suites),
             "passed": counts[Outcome.PASSED],
             "failed": counts[Outcome.FAILED],
             "skipped": counts[Outcome.SKIPPED],
@@ -212,7 +306,7 @@ class Result(msgspec.Struct):
             "xpassed": counts[Outcome.XPASSED],
             "info": counts[Outcome.INFO],
             "warn": counts[Outcome.WARN],
-            "deselected": len(self.deselected),
+            "deselected": deselected,
             "not_run": len(self.not_run),
             "duration": round(self.seconds, 6),
         }

@@ -18,7 +18,7 @@ from proctor.errors import LaunchError
 from proctor.outcome import RunOutcome
 from proctor.process.attachments import FileStore
 from proctor.relay import Fault, Relay, Sink
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.control.program import Labels
 
 if TYPE_CHECKING:
@@ -87,19 +87,17 @@ class Shelf:
         self._root, self._run_id, self._environ, self._keeping = root, run_id, environ, keeping
         self.notices: list[str] = []
         self.recording: Recording | None = None
-        self.kept: Path | None = None
         self._scratch: str | None = None
         directory = store.open_run(root, run_id, environ) if keeping.archive else None
         if directory is not None:
             self._record(directory)
         elif keeping.archive:
             self.notices.append("this run is not kept: neither the project nor the cache can be written")
-        self.store = FileStore(self.kept or self._make_scratch())
+        self.store = FileStore(self.recording.directory.path if self.recording else self._make_scratch())
 
     def _record(self, directory: store.RunDirectory) -> None:
         try:
             self.recording = Recording(directory, self._rescue)
-            self.kept = directory.path
         except OSError as error:
             directory.close()
             remove(directory.path)
@@ -120,7 +118,7 @@ class Shelf:
 
     @property
     def files(self) -> Path:
-        return self.kept or Path(self._scratch or "")
+        return self.recording.directory.path if self.recording else Path(self._scratch or "")
 
     @property
     def sinks(self) -> list[Sink]:
@@ -133,24 +131,20 @@ class Shelf:
     def __enter__(self) -> Shelf:
         return self
 
-    def finish(self, result: Result) -> None:
-        if self.store.fault is not None:
-            result.notices.append(f"some attached files were not kept: {self.store.fault}")
-        if self.recording is None:
-            return
-        try:
-            self.recording.finish(result)
-            self.kept = self.recording.directory.path
-            store.prune(self._root, self._environ, self._keeping.keep_runs)
-        except OSError as error:
-            result.notices.append(f"this run is not kept whole: {error}")
+    def prune(self) -> None:
+        """Remove runs that are older than those which are kept."""
+        if self.recording is not None:
+            try:
+                store.prune(self._root, self._environ, self._keeping.keep_runs)
+            except OSError:
+                pass  # the next run tries again
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self.store.close()
         if self.recording is not None:
             self.recording.close()
-        unused = self.kept if error is LaunchError else None  # nothing was started: there is nothing to keep
-        for leftover in (self._scratch, unused):
+        nothing_started = error is LaunchError
+        for leftover in (self._scratch, self.files if nothing_started else None):
             if leftover is not None:
                 remove(leftover)
 
@@ -173,7 +167,8 @@ class Running:
             self._result_lines.append(shelf.recording.result)
         self.keeps_results = bool(self._result_lines)
         self.labels = Labels()
-        self._suites: SuiteLabels | None = None  # in a run of several suites
+        self._entered = 0  # suites
+        self._labels: SuiteLabels | None = None  # in a run of several suites
         self._relay = Relay(started, [*sinks, *shelf.sinks])
         for notice in shelf.notices:
             self.publish(e.Noticed(notice))
@@ -185,7 +180,7 @@ class Running:
         self._relay.tick(self.now())
 
     @property
-    def result(self) -> Result:
+    def result(self) -> RunResult:
         """So far."""
         return self._relay.result
 
@@ -201,37 +196,43 @@ class Running:
     def stop(self, reason: RunOutcome) -> None:
         self.publish(e.RunStopped(reason))
 
-    def enter(self, suite: e.SuiteEntered) -> None:
-        """One of several suites begins."""
-        if self._suites is None:
-            from proctor.wire.relabel import SuiteLabels  # most runs have one
+    def enter(self, suite: e.SuiteEntered) -> int:
+        """A suite begins; returns its number."""
+        number = self._entered
+        self._entered += 1
+        if number == 1:
+            from proctor.wire.relabel import SuiteLabels  # most runs have one suite
 
-            self._suites = SuiteLabels()
-        self._suites.enter()
-        self.publish(suite)
+            first = self.result.suites[0]
+            known = (first.selected, first.deselected, first.running, first.tests)
+            self._labels = SuiteLabels(name for names in known for name in names)
+        self.publish(suite, number)
+        return number
 
-    def leave(self) -> None:
-        """All processes of the present suite are gone."""
-        self._relay.close_suite(self.now())
+    def leave(self, suite: int) -> None:
+        """All processes of the suite are gone."""
+        self._relay.close_suite(self.now(), suite)
 
-    def publish(self, event: e.Event) -> None:
-        self.publish_all((event,))
+    def publish(self, event: e.Event, suite: int = 0) -> None:
+        self.publish_all((event,), suite)
 
-    def publish_all(self, events: Sequence[e.Event]) -> None:
-        if self._suites is not None:
-            events = [self._suites.relabelled(event) for event in events]
-        self._relay.publish_all(events, self.now())
+    def publish_all(self, events: Sequence[e.Event], suite: int = 0) -> None:
+        if self._labels is not None:
+            events = [self._labels.relabelled(event, suite) for event in events]
+        self._relay.publish_all(events, self.now(), suite)
 
-    def publish_parts(self, parts: list[e.TestFinished]) -> None:
-        if self._suites is not None:
-            self.publish_all(parts)
+    def publish_parts(self, parts: list[e.TestFinished], suite: int) -> None:
+        if self._labels is not None:
+            self.publish_all(parts, suite)
         else:
-            self._relay.publish_parts(parts, self.now())
+            self._relay.publish_parts(parts, self.now(), suite)
 
     def write_result(self, line: bytes) -> None:
         for write in self._result_lines:
             write(line)
 
-    def close(self) -> Result:
+    def close(self) -> RunResult:
         """All processes are gone."""
+        if self.shelf.store.fault is not None:
+            self.publish(e.Noticed(f"some attached files were not kept: {self.shelf.store.fault}"))
         return self._relay.close(self.now())

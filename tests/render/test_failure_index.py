@@ -6,13 +6,13 @@ from proctor import events as e
 from proctor.fold import begin, fold
 from proctor.outcome import Outcome
 from proctor.render.failure_index import failure_index
-from proctor.result import Result
+from proctor.result import RunResult
 
 
-def result_of(*events: e.Event, cwd: str = "/p") -> Result:
+def result_of(*events: e.Event, cwd: str = "/p") -> RunResult:
     result = begin(e.RunStarted("r", "pytest", (), cwd, "", ""))
     for seq, event in enumerate(events):
-        fold(result, e.Entry(seq, 0.0, event))
+        fold(result, e.Entry(seq, 0.0, 0, event))
     return result
 
 
@@ -25,7 +25,7 @@ def phase(when: str, message: str, file: str = "", subtest: str | None = None, k
     return e.Phase(when, "failed", subtest=subtest, failure=e.Failure(kind, message, place))
 
 
-def rows(result: Result, most: int = 5000) -> list[str]:
+def rows(result: RunResult, most: int = 5000) -> list[str]:
     return failure_index(result, most).splitlines()[1:-1]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
-from proctor.result import Result
+from proctor.result import RunResult
+from support.streams import publish_suites
 
 STARTED = e.RunStarted(
     "20260101-000000-abcdef", "pytest", ("py", "-m", "pytest"), "/p", "py", "2026-01-01T00:00:00Z"
@@ -76,9 +77,9 @@ SEVERAL: tuple[e.Event, ...] = (
 )
 
 
-def result_of(facts: tuple[e.Event, ...]) -> Result:
+def result_of(facts: tuple[e.Event, ...]) -> RunResult:
     relay = Relay(STARTED, [])
-    relay.publish_all(facts, 1.0)
+    publish_suites(relay, facts, 1.0)
     return relay.close(9.1234567)
 
 

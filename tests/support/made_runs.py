@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from proctor import events as e
 from proctor.fold import begin, fold
 from proctor.outcome import Outcome, RunOutcome
-from proctor.result import Result
+from proctor.result import RunResult
 
 RUN_ID = "20260101-120000-abcdef"
 
 
-def run_of(*facts: e.Event, outcome: RunOutcome = RunOutcome.FAILED) -> Result:
+def run_of(*facts: e.Event, outcome: RunOutcome = RunOutcome.FAILED) -> RunResult:
     result = begin(e.RunStarted(RUN_ID, "pytest", ("pytest",), "/project", "/python", "2026-01-01T12:00:00Z"))
     for seq, fact in enumerate([*facts, e.RunFinished(outcome)]):
-        fold(result, e.Entry(seq, 0.0, fact))
+        fold(result, e.Entry(seq, 0.0, 0, fact))
     return result
 
 

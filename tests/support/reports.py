@@ -9,7 +9,7 @@ from pathlib import Path
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.relay import Relay
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire import formats
 from proctor.wire.reports.detect import detect
 
@@ -28,14 +28,14 @@ def events_of(data: bytes, form: str, size: int = 0) -> list[e.Event]:
     return found + reader.close()
 
 
-def result_of(events: Iterable[e.Event], form: str = "test") -> Result:
+def result_of(events: Iterable[e.Event], form: str = "test") -> RunResult:
     relay = Relay(e.RunStarted("", form, (), "", "", "", source="report"), [])
     for event in events:
         relay.publish(event, 0.0)
     return relay.close(0.0)
 
 
-def read(data: bytes, form: str, size: int = 0) -> Result:
+def read(data: bytes, form: str, size: int = 0) -> RunResult:
     """The result of a report; one that is broken is incomplete for that reason."""
     events: list[e.Event] = []
     reader = formats.reader(form)
@@ -49,16 +49,16 @@ def read(data: bytes, form: str, size: int = 0) -> Result:
     return result_of(events, form)
 
 
-def report(name: str) -> Result:
+def report(name: str) -> RunResult:
     data = REPORTS[name]
     form = detect(data, name)
     assert form is not None, name
     return read(data, form)
 
 
-def outcomes(result: Result) -> dict[str, str]:
+def outcomes(result: RunResult) -> dict[str, str]:
     return {name: str(test.outcome) for name, test in result.tests.items()}
 
 
-def tally(result: Result) -> dict[str, int]:
+def tally(result: RunResult) -> dict[str, int]:
     return dict(Counter(outcomes(result).values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay, Sink
 from proctor.render.say import Listener, Say
 from proctor.replay import Replay
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.stream.reader import StreamReader
 from proctor.wire.stream.rules import StreamRules, Violation
 from proctor.wire.stream.writer import StrictStream
@@ -31,10 +31,10 @@ class Strict:
         self._stream = StrictStream()
         self.lines: list[bytes] = []
 
-    def handle(self, entry: e.Entry, so_far: Result) -> None:
+    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
         self.lines += self._stream.lines(entry, so_far)
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
 
@@ -44,10 +44,10 @@ class Recorder:
     def __init__(self) -> None:
         self.entries: list[e.Entry] = []
 
-    def handle(self, entry: e.Entry, so_far: Result) -> None:
+    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
         self.entries.append(entry)
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
 
@@ -55,8 +55,7 @@ def strict_lines(events: Iterable[e.Event], started: e.RunStarted = STARTED) -> 
     """What the public stream says about a run with these events, to its very end."""
     strict = Strict()
     relay = Relay(started, [strict])
-    for event in events:
-        relay.publish(event, 0.5)
+    publish_suites(relay, events, 0.5)
     if not events or not isinstance(list(events)[-1], e.RunFinished):
         relay.close(1.0)
     return strict.lines
@@ -72,9 +71,9 @@ def violations(data: bytes) -> list[Violation]:
     return found + rules.close()
 
 
-def read(data: bytes, size: int | None = None) -> list[Result]:
+def read(data: bytes, size: int | None = None) -> list[RunResult]:
     """The runs that the forgiving reader finds, fed in pieces of a size."""
-    results: list[Result] = []
+    results: list[RunResult] = []
     replay = Replay(lambda: [], results.append)
     reader = StreamReader()
     for start in range(0, len(data), size or max(1, len(data))):
@@ -159,3 +158,16 @@ EVENTS: st.SearchStrategy[Sequence[e.Event]] = st.lists(
     ),
     max_size=12,
 )
+
+
+def numbered(events: Iterable[e.Event]) -> Iterator[tuple[int, e.Event]]:
+    """Events of suites that follow one another, each with the number of its suite."""
+    number = -1
+    for event in events:
+        number += isinstance(event, e.SuiteEntered)
+        yield max(0, number), event
+
+
+def publish_suites(relay: Relay, events: Iterable[e.Event], at: float) -> None:
+    for number, event in numbered(events):
+        relay.publish(event, at, number)

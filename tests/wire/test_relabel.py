@@ -41,10 +41,10 @@ def test_every_event_that_names_a_test_names_it_anew(event, expected):
 
 
 def test_what_another_suite_has_used_gets_a_number():
-    labels = SuiteLabels()
-    names = []
-    for _ in range(3):
-        names.append([labels.relabelled(e.TestStarted(name)).test for name in ("a", "b", "a")])
-        labels.enter()
+    labels = SuiteLabels(["a"])
+    names = [
+        [labels.relabelled(e.TestStarted(name), suite).test for name in ("a", "b", "a")]
+        for suite in (0, 1, 0, 2)
+    ]
 
-    assert names == [["a", "b", "a"], ["a#2", "b#2", "a#2"], ["a#3", "b#3", "a#3"]]
+    assert names == [["a", "b", "a"], ["a#2", "b#2", "a#2"], ["a", "b", "a"], ["a#3", "b#3", "a#3"]]

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from proctor.archive.inside import open_inside, remove
 from proctor.archive.store import (
     EVENTS_FILE,
@@ -19,10 +21,10 @@ from proctor.archive.store import (
 )
 from proctor.events import Entry, OutputReceived, RunFinished, TestFinished
 from proctor.launch import Voice
-from proctor.result import KEPT, Result
+from proctor.result import KEPT, RunResult
 from proctor.wire.document import writer as document
 from proctor.wire.literal import encode
-from proctor.wire.stream import log as jsonl
+from proctor.wire.stream import log
 
 OUTPUT_LIMIT = 16 << 30  # bytes of one output kept on disk: more is a run away, not a run
 
@@ -32,6 +34,8 @@ class Recording:
 
     Should the directory be gone, or its disk full, `rescue` names another one.
     """
+
+    name = "the record of the run"
 
     def __init__(
         self, directory: RunDirectory, rescue: Callable[[], RunDirectory | None] = lambda: None
@@ -43,7 +47,7 @@ class Recording:
         self._logged_output = 0
         self._kept_output = 0
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         if entry.seq == 0:
             self._write_head(so_far)
         event = entry.event
@@ -51,11 +55,11 @@ class Recording:
             entry = self._clipped(entry, event)
         self._entries.append(entry)
         if isinstance(event, RunFinished):
-            self._flush(so_far)
+            self._finish(so_far)
 
-    def handle_parts(self, first: int, at: float, parts: Sequence[TestFinished], so_far: Result) -> None:
+    def handle_parts(self, first: Entry, parts: Sequence[TestFinished], so_far: RunResult) -> None:
         self._encode(so_far)
-        self._pending[EVENTS_FILE].append(jsonl.encode_parts(first, at, parts))
+        self._pending[EVENTS_FILE].append(log.encode_parts(first, parts))
 
     def _clipped(self, entry: Entry, event: OutputReceived) -> Entry:
         """The whole output is in output.txt; the log keeps its beginning."""
@@ -63,7 +67,7 @@ class Recording:
         self._logged_output += len(event.text)
         if len(event.text) <= room:
             return entry
-        return Entry(entry.seq, entry.at, OutputReceived(event.stream, event.text[:room]))
+        return msgspec.structs.replace(entry, event=OutputReceived(event.stream, event.text[:room]))
 
     def output(self, data: bytes) -> None:
         room = OUTPUT_LIMIT - self._kept_output
@@ -74,14 +78,14 @@ class Recording:
     def result(self, line: bytes) -> None:
         self._pending[RESULTS_FILE].append(line)
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         self._flush(so_far)
 
-    def _encode(self, so_far: Result) -> None:
-        self._pending[EVENTS_FILE].append(jsonl.encode_lines(self._entries, so_far))
+    def _encode(self, so_far: RunResult) -> None:
+        self._pending[EVENTS_FILE].append(log.encode_lines(self._entries, so_far))
         self._entries.clear()
 
-    def _flush(self, so_far: Result) -> None:
+    def _flush(self, so_far: RunResult) -> None:
         self._encode(so_far)
         for name, pending in self._pending.items():
             if pending:
@@ -93,15 +97,15 @@ class Recording:
                     except OSError as error:
                         self._move(error, so_far)
 
-    def _write_head(self, result: Result) -> None:
+    def _write_head(self, result: RunResult) -> None:
         run = result.run
         head = RunHead(run.run_id, run.runner, run.started, run.command, run.everything, run.collect_only)
         if result.outcome != "running":
             head.outcome, head.summary = str(result.outcome), result.summary()
         _replace(self.directory.path / RUN_FILE, lambda file: _write_all(file, encode(head)))
 
-    def finish(self, result: Result) -> None:
-        """Write the document."""
+    def _finish(self, result: RunResult) -> None:
+        """Nothing follows: write the document."""
         self._flush(result)
         if self.directory.vanished:
             self._move(FileNotFoundError(f"{self.directory.path} is gone"), result)
@@ -111,9 +115,9 @@ class Recording:
             self._move(error, result)
             self._write_document(result)
 
-    def _write_document(self, result: Result) -> None:
+    def _write_document(self, result: RunResult) -> None:
         path = self.directory.path
-        if result.run.source == Voice.PROGRAM:
+        if _of_programs(result):
             (path / OUTPUT_FILE).unlink(missing_ok=True)  # programs have files of their own
 
         def write(file: int) -> None:
@@ -123,7 +127,7 @@ class Recording:
         _replace(path / RESULT_FILE, write)
         self._write_head(result)
 
-    def _move(self, trouble: OSError, so_far: Result) -> None:
+    def _move(self, trouble: OSError, so_far: RunResult) -> None:
         """To another place, with all that is written already; without one there is only the trouble."""
         before, directory = self.directory, self._rescue()
         if directory is None:
@@ -171,9 +175,14 @@ def _close(files: dict[str, int]) -> None:
         os.close(file)
 
 
-def whole_output(directory: Path, result: Result) -> str:
+def whole_output(directory: Path, result: RunResult) -> str:
     """Where all that the processes of a run wrote is kept: in one file, or in one for each program."""
-    return str(directory / (FILES_FOLDER if result.run.source == Voice.PROGRAM else OUTPUT_FILE))
+    return str(directory / (FILES_FOLDER if _of_programs(result) else OUTPUT_FILE))
+
+
+def _of_programs(result: RunResult) -> bool:
+    """Every process of the run is a test with an output of its own."""
+    return all(suite.source == Voice.PROGRAM for suite in result.suites)
 
 
 def loader(directory: Path) -> Callable[[str], str]:

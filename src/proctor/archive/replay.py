@@ -13,12 +13,12 @@ from proctor.errors import StreamError, UsageError
 from proctor.events import Entry, RunFinished, RunStarted
 from proctor.fold import begin, fold
 from proctor.replay import cut_short
-from proctor.result import Result
-from proctor.wire.stream import log as jsonl
+from proctor.result import RunResult
+from proctor.wire.stream import log
 
 
 class Replayed(msgspec.Struct):
-    result: Result
+    result: RunResult
     notes: list[str]  # what the reader should know about the record itself
 
 
@@ -39,14 +39,15 @@ def replay(path: Path) -> Replayed:
             notes.append(f"run {path.name} was cut short: this is what there is")
             last = entries[-1]
             endings = cut_short(result, last.at, "proctor was killed, or could not write its log")
-            for number, event in enumerate(endings, last.seq + 1):
-                fold(result, Entry(number, last.at, event))
+            for number, (suite, event) in enumerate(endings, last.seq + 1):
+                fold(result, Entry(number, last.at, suite, event))
     return Replayed(result, notes)
 
 
 def _entries(path: Path) -> tuple[list[Entry], int]:
     """All that can be read, and how many lines cannot. A last line without its end is still being written."""
     found: list[Entry] = []
+    suites = log.SuiteNumbers()
     damaged = 0
     try:
         file = os.fdopen(open_inside(path, EVENTS_FILE), "rb")
@@ -56,10 +57,10 @@ def _entries(path: Path) -> tuple[list[Entry], int]:
         for line in file:
             if line.endswith(b"\n"):
                 try:
-                    entry = jsonl.decode(line)
+                    entry = log.decode(line)
                 except StreamError:
                     damaged += 1
                     continue
                 if entry is not None:
-                    found.append(entry)
+                    found.append(suites.numbered(entry))
     return found, damaged

@@ -14,7 +14,7 @@ from proctor.errors import OutputError, UsageError
 from proctor.events import Entry
 from proctor.relay import Sink
 from proctor.replay import Replay
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire import formats
 from proctor.wire.document import writer as document
 from proctor.wire.reports.any_report import AnyReport
@@ -63,7 +63,7 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
     first: list[Entry] = []
     while report.form == "auto":  # a wrong wish must not cost a file, so it is opened when that is known
         first += next(batches)
-    results: list[Result] = []
+    results: list[RunResult] = []
     with _output(output) as file:
         replay = Replay(lambda: [_writer(target, file)], results.append)
         replay.take(first)
@@ -109,7 +109,7 @@ def _output(path: str | None) -> IO[bytes]:
     return open(path, "wb") if path else open(sys.stdout.fileno(), "wb", closefd=False)
 
 
-def _chunks(target: str, result: Result) -> Iterator[bytes]:
+def _chunks(target: str, result: RunResult) -> Iterator[bytes]:
     if target == "json":
         return document.chunks(result, load=_no_files)
     return formats.writer(target)(result)

@@ -9,12 +9,12 @@ import sys
 from proctor import config
 from proctor.cli import options
 from proctor.errors import UsageError
-from proctor.execute import execute
+from proctor.execute import Request, execute
 from proctor.prepare import prepare
 from proctor.process.stop import stoppable
 from proctor.render.agent import agent_text
 from proctor.render.discovery_tree import discovery_tree
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.running import Keeping
 from proctor.wire.document.discovery import discovery
 from proctor.wire.literal import encode_line
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
     environ = options.visible(os.environ, settings.hide_environment)
     with stoppable() as stop:
-        result = execute(spec, prepared, [], stop, environ, Keeping(archive=False)).result
+        result = execute(Request(spec, prepared, stop, environ, keeping=Keeping(archive=False))).result
     _show(parsed, result)
     return result.exit_code
 
@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show(parsed: argparse.Namespace, result: Result) -> None:
+def _show(parsed: argparse.Namespace, result: RunResult) -> None:
     page = discovery(result, parsed.offset, parsed.limit)
     if parsed.format == "json":
         sys.stdout.buffer.write(encode_line(page))

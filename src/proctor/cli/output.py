@@ -12,9 +12,9 @@ from proctor.cli import streams
 from proctor.cli.readers import Events, Stream, on_terminal, speaker, text_reader, wants_colours
 from proctor.cli.telling import Telling
 from proctor.errors import OutputError, UsageError
-from proctor.execute import Answer
+from proctor.execute import Executed
 from proctor.relay import Sink
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.document import writer as document
 
 FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github", "junit", "ctrf", "tap")
@@ -33,7 +33,7 @@ class Outputs:
         self._environ, self._telling = environ, telling
         self._live: list[tuple[str, Sink]] = []
         self.result_lines: list[Callable[[bytes], None]] = []
-        self._last: list[Callable[[Answer], None]] = []
+        self._last: list[Callable[[Executed], None]] = []
         self._close: list[tuple[str, Callable[[], None]]] = []
         self._faults: dict[str, Exception] = {}
 
@@ -55,7 +55,7 @@ class Outputs:
         else:
             self._last.append(self._kept(name, self._writer(form, file)))
 
-    def _writer(self, form: str, file: IO[bytes]) -> Callable[[Answer], None]:
+    def _writer(self, form: str, file: IO[bytes]) -> Callable[[Executed], None]:
         """Of a form that is written when the run is over."""
         if form == "json":
             return lambda answer: _write(file, _document(answer))
@@ -106,7 +106,7 @@ class Outputs:
 
         return written
 
-    def finish(self, answer: Answer) -> None:
+    def finish(self, answer: Executed) -> None:
         names = {id(sink): name for name, sink in self._live}
         for sink, error in answer.faults:
             if id(sink) in names:
@@ -185,7 +185,7 @@ def _write(file: IO[bytes], chunks: Iterable[bytes]) -> None:
     file.flush()
 
 
-def _failure_index(result: Result, summary: Summary) -> None:
+def _failure_index(result: RunResult, summary: Summary) -> None:
     from proctor.failure_row import LENGTH, ROWS
     from proctor.render.failure_index import failure_index
 
@@ -198,6 +198,6 @@ def _failure_index(result: Result, summary: Summary) -> None:
     speaker(sys.stdout.buffer)(text)
 
 
-def _document(answer: Answer) -> Iterator[bytes]:
+def _document(answer: Executed) -> Iterator[bytes]:
     directory = answer.directory
     return document.chunks(answer.result, loader(directory), whole_output(directory, answer.result))

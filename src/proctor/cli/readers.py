@@ -12,7 +12,7 @@ from proctor.errors import OutputError
 from proctor.events import Entry, RunFinished
 from proctor.relay import Sink
 from proctor.render.say import Say, coloured, plain
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.stream import log as jsonl
 
 if TYPE_CHECKING:
@@ -25,40 +25,46 @@ TEXTS = ("human", "libtest", "dots", "names", "tree", "summary")
 class Events:
     """Each event as a line, at once."""
 
+    name = "events"
+
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         self._file.write(jsonl.encode(entry, so_far))
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         self._file.flush()
 
 
 class Stream:
     """The public stream, each line as soon as it can be said."""
 
+    name = "stream"
+
     def __init__(self, file: IO[bytes], stream: StrictStream) -> None:
         self._file, self._stream = file, stream
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         self._file.writelines(self._stream.lines(entry, so_far))
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         self._file.flush()
 
 
 class AtTheEnd:
     """A reader that has nothing to say before the run is over."""
 
-    def __init__(self, tell: Callable[[Result], None]) -> None:
+    name = "the report"
+
+    def __init__(self, tell: Callable[[RunResult], None]) -> None:
         self._tell = tell
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         if isinstance(entry.event, RunFinished):
             self._tell(so_far)
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
 
@@ -121,7 +127,7 @@ def on_terminal(environ: Mapping[str, str]) -> bool:
     return sys.stdout.isatty() and environ.get("TERM") != "dumb"
 
 
-def _tell_github(result: Result, say: Say, environ: Mapping[str, str]) -> None:
+def _tell_github(result: RunResult, say: Say, environ: Mapping[str, str]) -> None:
     from secrets import token_hex
 
     from proctor.render.github import SUMMARY, github, step_summary
@@ -136,7 +142,7 @@ def _tell_github(result: Result, say: Say, environ: Mapping[str, str]) -> None:
             raise OutputError(path, error) from None
 
 
-def _prefix(result: Result, environ: Mapping[str, str]) -> str:
+def _prefix(result: RunResult, environ: Mapping[str, str]) -> str:
     """From the repository to the project, in whose terms places are given."""
     workspace = environ.get("GITHUB_WORKSPACE")
     if not workspace:

@@ -9,7 +9,7 @@ from proctor import config
 from proctor.cli import options, output
 from proctor.cli.telling import Telling
 from proctor.errors import UsageError
-from proctor.execute import execute
+from proctor.execute import Request, execute
 from proctor.prepare import prepare
 from proctor.process.stop import stoppable
 from proctor.running import Keeping
@@ -36,12 +36,13 @@ def main(arguments: list[str]) -> int:
     keeping = Keeping(not parsed.no_archive, settings.keep_runs)
     try:
         with stoppable() as stop:
-            answer = execute(
-                spec, prepared, outputs.sinks, stop, environ, keeping, outputs.result_lines, outputs.finish
+            request = Request(
+                spec, prepared, stop, environ, outputs.sinks, keeping, outputs.result_lines, outputs.finish
             )
+            executed = execute(request)
     finally:
         outputs.close()
-    return outputs.conclude(answer.result.exit_code)
+    return outputs.conclude(executed.result.exit_code)
 
 
 def _parser() -> options.Parser:

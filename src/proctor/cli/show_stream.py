@@ -28,7 +28,7 @@ from proctor.events import Entry
 from proctor.outcome import EXIT_CODES, WORST_FIRST, RunOutcome
 from proctor.relay import Sink
 from proctor.replay import Replay
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.document import writer as document
 from proctor.wire.reports.report_run import RunReader
 from proctor.wire.stream.rules import StreamRules
@@ -113,7 +113,7 @@ def show(
     indexed: bool = False,
 ) -> int:
     """Tell the runs in the source, their failures last if `indexed`; returns the worst exit code."""
-    results: list[Result] = []
+    results: list[RunResult] = []
     closers: list[Callable[[], None]] = []
     make = _reader(form, source.directory, environ, closers)
     plain = form == "human" and not on_terminal(environ)  # its sign of life is for silence alone
@@ -171,7 +171,7 @@ def _live(closers: list[Callable[[], None]]) -> Sink:
     return live
 
 
-def _document(result: Result, directory: Path | None) -> None:
+def _document(result: RunResult, directory: Path | None) -> None:
     where = directory or Path(os.devnull)
     for chunk in document.chunks(result, loader(where), whole_output(where, result) if directory else ""):
         sys.stdout.buffer.write(chunk)
@@ -196,7 +196,7 @@ class _Clock:
         return time.monotonic() - self._began
 
 
-def _conclude(results: list[Result], name: str) -> int:
+def _conclude(results: list[RunResult], name: str) -> int:
     if not results:
         print(f"proctor: {name} has no suite; nothing to show [stream]", file=sys.stderr)
         return 2

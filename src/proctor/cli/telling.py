@@ -6,7 +6,7 @@ import msgspec
 
 from proctor.outcome import RunOutcome
 from proctor.render.verdict_line import verdict_line
-from proctor.result import Result
+from proctor.result import RunResult
 
 
 class Telling(msgspec.Struct, frozen=True):
@@ -14,7 +14,7 @@ class Telling(msgspec.Struct, frozen=True):
     mask_secrets: bool = True
     kept: bool = True  # `proctor show` will find the run
 
-    def text(self, result: Result) -> str:
+    def text(self, result: RunResult) -> str:
         if result.outcome is RunOutcome.PASSED and not (result.reason or result.notices):
             return verdict_line(result) + "\n"  # all there is to say; what says more takes long to load
         from proctor.render.agent import Detail, agent_text

@@ -18,7 +18,7 @@ from proctor.render.agent import Detail, agent_text
 from proctor.render.budget import within
 from proctor.render.discovery_tree import discovery_tree
 from proctor.render.secrets import masked
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.document.discovery import discovery
 
 _REFUSAL = 2000  # characters
@@ -50,7 +50,7 @@ def finished(record: Record, detail: str, budget: int) -> Reply:
     return Reply(text, shorten(record.document, budget))
 
 
-def _unusable(result: Result) -> Reply:
+def _unusable(result: RunResult) -> Reply:
     said = result.reason or result.output.text().strip()
     if masking.wanted(result):
         said = masked(said)
@@ -85,7 +85,7 @@ def still_running(run: Run) -> Reply:
     return Reply(f"running {so_far.done}{of} tests done, {failed} failed so far\nmore: {again}\n", document)
 
 
-def discovered(result: Result, offset: int, limit: int, budget: int) -> Reply:
+def discovered(result: RunResult, offset: int, limit: int, budget: int) -> Reply:
     if result.outcome is RunOutcome.USAGE_ERROR:
         return _unusable(result)
     found = discovery(result, offset, min(limit, len(result.selected)))

@@ -8,7 +8,7 @@ from typing import Any
 from proctor import config
 from proctor.errors import ConfigError
 from proctor.render.secrets import MASK, masked
-from proctor.result import Result
+from proctor.result import RunResult
 
 #: Names and places, which are of use only as they are, and words of ours.
 _AS_THEY_ARE = frozenset(
@@ -17,7 +17,7 @@ _AS_THEY_ARE = frozenset(
 )
 
 
-def wanted(result: Result) -> bool:
+def wanted(result: RunResult) -> bool:
     """As the project's settings say; without any that can be read, yes."""
     try:
         return config.load(Path(result.run.cwd)).mask_secrets

@@ -11,14 +11,14 @@ from proctor.archive.inside import read_inside
 from proctor.archive.recording import loader, whole_output
 from proctor.archive.replay import replay
 from proctor.archive.store import RESULT_FILE
-from proctor.execute import Answer
+from proctor.execute import Executed
 from proctor.mcp_server.masking import masked_values, wanted
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.document import writer as document
 
 
 class Record(msgspec.Struct):
-    result: Result
+    result: RunResult
     document: dict[str, Any]
     directory: Path  # of its files, as long as they are kept
     mask: bool  # what looks like a credential; in the document it is done
@@ -28,7 +28,7 @@ class Record(msgspec.Struct):
         return self.result.run.run_id
 
 
-def of(answer: Answer) -> Record:
+def of(answer: Executed) -> Record:
     """While the run's files are there."""
     return _record(answer.result, _built(answer.result, answer.directory), answer.directory)
 
@@ -41,7 +41,7 @@ def read(path: Path) -> Record:
     return _record(result, _kept(path) or _built(result, path), path)
 
 
-def _record(result: Result, whole: dict[str, Any], path: Path) -> Record:
+def _record(result: RunResult, whole: dict[str, Any], path: Path) -> Record:
     mask = wanted(result)
     return Record(result, masked_values(whole) if mask else whole, path, mask)
 
@@ -55,6 +55,6 @@ def _kept(path: Path) -> dict[str, Any] | None:
     return kept if kept.get("schema") == document.SCHEMA else None
 
 
-def _built(result: Result, directory: Path) -> dict[str, Any]:
+def _built(result: RunResult, directory: Path) -> dict[str, Any]:
     raw = b"".join(document.chunks(result, loader(directory), whole_output(directory, result)))
     return msgspec.json.decode(raw, type=dict[str, Any])

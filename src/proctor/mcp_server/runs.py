@@ -15,13 +15,13 @@ import msgspec
 from proctor.archive.store import RESULT_FILE, RunDirectory
 from proctor.errors import LaunchError
 from proctor.events import Entry
-from proctor.execute import Answer, execute
+from proctor.execute import Executed, Request, execute
 from proctor.mcp_server import records
 from proctor.mcp_server.records import Record
 from proctor.outcome import RunOutcome
 from proctor.prepare import Prepared
 from proctor.process.stop import Stop
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.running import Keeping
 from proctor.spec import RunSpec
 
@@ -74,6 +74,8 @@ class Plan(msgspec.Struct, frozen=True):
 class Run:
     """One run, from the wish to its end. Its methods belong to the event loop's thread."""
 
+    name = "progress"
+
     def __init__(self, make_plan: Callable[[], Plan]) -> None:
         self._make_plan = make_plan
         self._loop = asyncio.get_running_loop()
@@ -82,7 +84,7 @@ class Run:
         self._ended = asyncio.Event()
         self._ended_really = threading.Event()
         self.so_far: SoFar | None = None
-        self.result: Result | None = None  # of a look at what there is to run
+        self.result: RunResult | None = None  # of a look at what there is to run
         self.directory: Path | None = None  # where it can be read, if it is kept
         self._held: RunDirectory | None = None  # until it has been told
         self._wanted = True
@@ -138,12 +140,12 @@ class Run:
                 what = self.so_far.current or "between tests"
                 await progress.tell(self.so_far.done, self.so_far.total, what)
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         if entry.seq == 0:
             self.tick(0.0, so_far)
             self._call(self._has_begun)
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         current = next(iter(so_far.running), None)
         summary = {**so_far.summary(), "duration": round(now, 3)}
         self.so_far = SoFar(
@@ -154,15 +156,10 @@ class Run:
         try:
             plan = self._make_plan()
             self.notices = plan.notices
-            answer = execute(
-                plan.spec,
-                plan.prepared,
-                [self],
-                self._stop,
-                plan.environ,
-                plan.keeping,
-                finish=self._keep,
+            request = Request(
+                plan.spec, plan.prepared, self._stop, plan.environ, [self], plan.keeping, finish=self._keep
             )
+            answer = execute(request)
             if plan.spec.collect_only:
                 self.result = answer.result
         except Exception as error:  # noqa: BLE001  where a thread ends: whoever waits will raise it
@@ -171,7 +168,7 @@ class Run:
             self._ended_really.set()
             self._call(self._has_ended)
 
-    def _keep(self, answer: Answer) -> None:
+    def _keep(self, answer: Executed) -> None:
         if (answer.directory / RESULT_FILE).is_file():
             self.directory = answer.directory
             with suppress(OSError):

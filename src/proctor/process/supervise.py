@@ -11,11 +11,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from proctor.errors import LaunchError
 from proctor.launch import Launch
 from proctor.process.deadline import Push
+from proctor.process.process import Chunk, Diversion
 from proctor.process.spawn import Spawned
 from proctor.process.tagged import TAG_VARIABLE, kill_tagged
 
@@ -38,21 +37,8 @@ GONE_SECONDS = 25.0  # for the supervisor to end the tree; it gives up itself be
 PF_EXITING = 0x4  # in the flags of /proc/PID/stat
 
 
-class Chunk(msgspec.Struct, frozen=True):
-    stream: str  # control, stdout, stderr
-    data: bytes
-    moved: int = 0  # bytes that went past us, into the file of a diversion
-
-
-class Diversion(msgspec.Struct, frozen=True):
-    """What comes next on the control channel is so many bytes of a file: they need not pass through us."""
-
-    descriptor: int
-    left: int
-
-
 class Supervised:
-    """A launch that is running. Use as a context manager: on the way out nothing of it is alive."""
+    """A process behind a supervisor of its own. A context manager: on the way out nothing of it is alive."""
 
     def __init__(self, launch: Launch, tag: str, environ: Mapping[str, str]) -> None:
         self.exit_status: int | None = None  # as Python has it: minus the signal's number
@@ -311,12 +297,3 @@ def encode_launch(launch: Launch, environ: Mapping[str, str]) -> bytes:
     except UnicodeEncodeError as error:
         raise LaunchError(f"cannot start a program: {error.object!r} is no text of this system") from error
     return b"%010d" % len(body) + body
-
-
-def signal_name(exit_code: int) -> str | None:
-    if exit_code >= 0:
-        return None
-    try:
-        return signal.Signals(-exit_code).name
-    except ValueError:
-        return f"signal {-exit_code}"

@@ -17,7 +17,7 @@ from proctor.render.ids import Known, factored, file_of, fitted, function_of
 from proctor.render.neutral import neutral
 from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.verdict import suite_reason
 
 _ONE_LINE = 160  # characters of ids that still go before the message instead of after it
@@ -51,14 +51,14 @@ class Line(msgspec.Struct, frozen=True):
     opens: bool = False  # lines of this test's parameters follow, so its file stands alone
 
 
-def agent_text(result: Result, detail: Detail = Detail()) -> str:  # noqa: B008  frozen
+def agent_text(result: RunResult, detail: Detail = Detail()) -> str:  # noqa: B008  frozen
     return "\n".join(Composer(result, causes(result), detail).lines()) + "\n"
 
 
 class Composer:
     """Composes one answer and remembers whether it left something out."""
 
-    def __init__(self, result: Result, found: list[Cause], detail: Detail) -> None:
+    def __init__(self, result: RunResult, found: list[Cause], detail: Detail) -> None:
         self._result, self._causes, self._detail = result, found, detail
         self._wording = Wording(result.run.cwd, detail.width, detail.more, detail.mask)
         self._left_out: dict[str, None] = {}  # tests about which there is more to know
@@ -111,7 +111,7 @@ class Composer:
             place = result.broke.failure.place
             yield f"{neutral(str(place))} {found.said}" if place else found.said
             yield from (f" {line}" for line in found.more)
-        elif result.suites:
+        elif result.several:
             yield from self._suites()
         elif result.reason and not self._is_said(
             result.reason, result.outcome, result.current_test is not None
@@ -122,9 +122,9 @@ class Composer:
         """Why suites have no better verdict, and the run where that is another reason."""
         reasons = []
         for suite in self._result.suites:
-            if why := suite_reason(suite.finished):
-                reasons.append(f"{suite.entered.name}: {why}")
-                if not self._is_said(why, suite.finished.outcome, Outcome.CRASH in suite.counts):
+            if why := suite_reason(suite):
+                reasons.append(f"{suite.name}: {why}")
+                if not self._is_said(why, suite.outcome, bool(suite.counts[Outcome.CRASH])):
                     yield self._short(reasons[-1])
         if self._result.reason and self._result.reason != "; ".join(reasons):
             yield self._short(self._result.reason)

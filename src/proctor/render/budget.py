@@ -14,7 +14,7 @@ import msgspec
 from proctor.causes import causes
 from proctor.render.agent import Composer, Detail
 from proctor.render.tokens import estimate
-from proctor.result import Result
+from proctor.result import RunResult
 
 LEAST = 100  # tokens: a verdict with all its counts, and what was cut
 
@@ -28,7 +28,7 @@ _STEPS: tuple[tuple[str, dict[str, object]], ...] = (
 )
 
 
-def within(result: Result, budget: int, detail: Detail) -> str:
+def within(result: RunResult, budget: int, detail: Detail) -> str:
     """Never more than `budget` tokens, as far as they can be estimated."""
     found = causes(result)
     detail = msgspec.structs.replace(detail, rows=min(detail.rows or budget, budget // 2))

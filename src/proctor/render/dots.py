@@ -7,7 +7,7 @@ from proctor.outcome import BAD, Outcome
 from proctor.render.failure import collection_headline, headline
 from proctor.render.human import report
 from proctor.render.say import Say, Tone
-from proctor.result import Result
+from proctor.result import RunResult
 
 _ROW = 60  # characters of a row; the count stands behind it
 _SIGNS: dict[Outcome, tuple[str, Tone]] = {
@@ -22,11 +22,13 @@ _SIGNS: dict[Outcome, tuple[str, Tone]] = {
 
 
 class Dots:
+    name = "dots"
+
     def __init__(self, say: Say) -> None:
         self._say = say
         self._column = 0
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
         if isinstance(event, TestFinished):
             if event.outcome in BAD:
@@ -39,10 +41,10 @@ class Dots:
             self._break_row()
             report(so_far, self._say)
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
-    def _dot(self, outcome: Outcome, so_far: Result) -> None:
+    def _dot(self, outcome: Outcome, so_far: RunResult) -> None:
         self._say(*_SIGNS[outcome])
         self._column += 1
         if self._column == _ROW:

@@ -11,7 +11,7 @@ from proctor.events import CollectionFailed, Failure, Phase, TestFinished
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.say import Tone
-from proctor.result import Result
+from proctor.result import RunResult
 
 _OUTPUT_LINES = 30  # of a failed test's captured output; the rest is in the run's directory
 _TRACE_HEAD, _TRACE_TAIL = 12, 36  # lines of a trace
@@ -45,7 +45,7 @@ class Group(msgspec.Struct, frozen=True):
         return self.tests[0]
 
 
-def groups(result: Result) -> list[Group]:
+def groups(result: RunResult) -> list[Group]:
     """The bad tests of a run; the harness's failures before those of tests."""
     alike: dict[tuple[object, ...], list[TestFinished]] = {}
     for test in result.tests.values():
@@ -62,7 +62,7 @@ def _likeness(test: TestFinished) -> tuple[object, ...]:
     return (test.outcome, failure.type, test.message, failure.place)
 
 
-def blocks(result: Result) -> Iterator[Block]:
+def blocks(result: RunResult) -> Iterator[Block]:
     for error in result.collection_errors:
         yield Block(f"ERROR cannot collect {neutral(error.file)}", _collection_body(error), "loud")
     if result.broke is not None:
@@ -73,7 +73,7 @@ def blocks(result: Result) -> Iterator[Block]:
         yield Block(_head(group), "\n".join(_body(group, result)), _tone(group.first))
 
 
-def headlines(result: Result) -> Iterator[str]:
+def headlines(result: RunResult) -> Iterator[str]:
     """The same in a line each, for where there is no room for more."""
     yield from map(collection_headline, result.collection_errors)
     if result.broke is not None:
@@ -108,7 +108,7 @@ def _head(group: Group) -> str:
     )
 
 
-def _body(group: Group, result: Result) -> Iterator[str]:
+def _body(group: Group, result: RunResult) -> Iterator[str]:
     test, several = group.first, len(group.tests) > 1
     if several:
         yield from (f"  {neutral(one.test)}" for one in group.tests[:_NAMED])
@@ -176,7 +176,7 @@ def _collection_body(error: CollectionFailed) -> str:
     return trace if _says(trace, message) else f"{message}\n{trace}".rstrip()
 
 
-def rerun(result: Result, tests: Sequence[str]) -> str:
+def rerun(result: RunResult, tests: Sequence[str]) -> str:
     """The command that runs these tests again; nothing where we do not know who ran them."""
     if not result.run.runner:
         return ""

@@ -8,16 +8,16 @@ from posixpath import join, relpath
 from proctor.events import Failure, Phase, Place, TestFinished
 from proctor.failure_row import LENGTH, ROWS, Row, block, encode, error
 from proctor.outcome import BAD
-from proctor.result import Result
+from proctor.result import RunResult
 
 
-def failure_index(result: Result, most: int = ROWS, length: int = LENGTH) -> str:
+def failure_index(result: RunResult, most: int = ROWS, length: int = LENGTH) -> str:
     """Empty where nothing failed. Collection errors come first, then the tests in the order of collection."""
     rows = list(_rows(result, length))
     return block(map(encode, rows[:most]), max(0, len(rows) - most))
 
 
-def _rows(result: Result, length: int) -> Iterator[Row]:
+def _rows(result: RunResult, length: int) -> Iterator[Row]:
     names = _Names(result)
     collected = {
         Row(names.shown(e.file), error(e.failure.message, "collect", length), _text(e.failure.place)): None
@@ -59,9 +59,9 @@ def _text(place: Place | None) -> str:
 class _Names:
     """The names of tests, seen from where the run was started, and the order in which they were collected."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: RunResult) -> None:
         self._order = {test: position for position, test in enumerate(result.selected)}
-        self._root = result.suite.root if result.suite else ""
+        self._root = result.described.root if result.described else ""
         self._here = result.run.cwd
 
     def position(self, test: TestFinished) -> int:

@@ -13,7 +13,7 @@ from proctor.render.failure import Block, blocks, first_line, groups, word
 from proctor.render.human import report_text, verdict
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.say import Say
-from proctor.result import Result
+from proctor.result import RunResult
 
 ANNOTATIONS = 10  # of each kind in a step; GitHub drops what comes after without a word
 MESSAGE = 64 << 10  # bytes of one annotation, as GitHub counts them
@@ -37,7 +37,7 @@ class Annotation(msgspec.Struct, frozen=True):
         return f"::{self.kind} {properties}::{_data(_fitting(self.message))}"
 
 
-def github(result: Result, say: Say, prefix: str = "", token: str = "proctor") -> None:
+def github(result: RunResult, say: Say, prefix: str = "", token: str = "proctor") -> None:
     """Annotations, then the report. What tests wrote could look like a command to GitHub: while the report
     is said nothing is one, until `token` comes, which no test can know."""
     for annotation in annotations_of(result):
@@ -45,7 +45,7 @@ def github(result: Result, say: Say, prefix: str = "", token: str = "proctor") -
     say(f"::stop-commands::{token}\n{report_text(result)}::{token}::\n")
 
 
-def annotations_of(result: Result) -> list[Annotation]:
+def annotations_of(result: RunResult) -> list[Annotation]:
     return [*_limited(list(_errors(result))), *_limited(list(_warnings(result)))]
 
 
@@ -58,7 +58,7 @@ def _limited(found: list[Annotation]) -> list[Annotation]:
     return [*found[: ANNOTATIONS - 1], Annotation(rest[0].kind, f"and {len(rest)} more", titles)]
 
 
-def _errors(result: Result) -> Iterator[Annotation]:
+def _errors(result: RunResult) -> Iterator[Annotation]:
     for error in result.collection_errors:
         where = error.failure.place or Place(error.file)
         message = error.failure.message or error.traceback
@@ -76,7 +76,7 @@ def _errors(result: Result) -> Iterator[Annotation]:
         yield Annotation("error", title, f"{message}\n{names}".rstrip(), place)
 
 
-def _warnings(result: Result) -> Iterator[Annotation]:
+def _warnings(result: RunResult) -> Iterator[Annotation]:
     if result.not_run:
         names = "\n".join(neutral(test) for test in result.not_run)
         yield Annotation("warning", f"{len(result.not_run)} tests not run", names)
@@ -106,7 +106,7 @@ def _cut(text: str, room: int, mark: str) -> str:
     return text if len(data) <= room else data[: max(0, room)].decode("utf-8", "ignore") + mark
 
 
-def step_summary(result: Result, room: int = SUMMARY) -> str:
+def step_summary(result: RunResult, room: int = SUMMARY) -> str:
     """Markdown for `GITHUB_STEP_SUMMARY`, in no more than `room` bytes: each failure, as far as they fit."""
     icon = "✅" if result.outcome is RunOutcome.PASSED else "❌"
     text = f"### {icon} {html.escape(verdict(result))}\n\n"

@@ -8,7 +8,7 @@ from proctor.render.failure import blocks, collection_headline, first_line, head
 from proctor.render.neutral import neutral
 from proctor.render.say import Listener, Say, Tone
 from proctor.render.verdict_line import verdict_line
-from proctor.result import Result
+from proctor.result import RunResult
 
 HEARTBEAT = 30.0  # seconds of silence after which a log says that we are still there
 
@@ -16,11 +16,13 @@ HEARTBEAT = 30.0  # seconds of silence after which a log says that we are still 
 class PlainLog:
     """Failures as they happen, a sign of life in long silence, and the report at the end."""
 
+    name = "human"
+
     def __init__(self, say: Say) -> None:
         self._say = say
         self._spoke = 0.0
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
         if isinstance(event, TestFinished) and event.outcome in BAD:
             self._speak(entry.at, headline(event), "bad")
@@ -29,7 +31,7 @@ class PlainLog:
         elif isinstance(event, RunFinished):
             report(so_far, self._say)
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         if now - self._spoke >= HEARTBEAT and so_far.outcome is RunOutcome.RUNNING:
             self._speak(now, f"... {progress(so_far)} after {now:.0f} s", "quiet")
 
@@ -38,13 +40,13 @@ class PlainLog:
         self._say(f"{line}\n", tone)
 
 
-def progress(result: Result) -> str:
+def progress(result: RunResult) -> str:
     done = f"{result.done}/{result.expected}" if result.expected is not None else "collecting"
     running = ", ".join(neutral(test) for test in list(result.running)[:3])
     return f"{done}: {running}" if running else done
 
 
-def report(result: Result, say: Say) -> None:
+def report(result: RunResult, say: Say) -> None:
     """Everything a person wants at the end: each failure with its trace and output, then the verdict."""
     found = list(blocks(result))
     for block in found:
@@ -60,23 +62,23 @@ def report(result: Result, say: Say) -> None:
     say(verdict(result) + "\n", tone(result))
 
 
-def report_text(result: Result) -> str:
+def report_text(result: RunResult) -> str:
     heard = Listener()
     report(result, heard)
     return heard.text().lstrip("\n")
 
 
-def verdict(result: Result) -> str:
+def verdict(result: RunResult) -> str:
     """The last line of a report."""
     text = f"{verdict_line(result) or result.outcome} in {result.seconds:.2f}s"
     return f"{text} ({neutral(result.reason)})" if result.reason else text
 
 
-def tone(result: Result) -> Tone:
+def tone(result: RunResult) -> Tone:
     return "good" if result.outcome is RunOutcome.PASSED else "loud"
 
 
-def skip_reasons(result: Result) -> dict[str, int]:
+def skip_reasons(result: RunResult) -> dict[str, int]:
     reasons: dict[str, int] = {}
     for test in result.tests.values():
         if test.outcome is Outcome.SKIPPED:

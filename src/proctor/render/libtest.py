@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from proctor.events import (
     CollectionFailed,
     Entry,
@@ -21,98 +19,76 @@ from proctor.events import (
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.say import Say
-from proctor.result import Result
+from proctor.result import RunResult, SuiteResult
 from proctor.wire.reports.libtest import MODE
 from proctor.wire.stream.objects import captured
+from proctor.wire.stream.turns import Turns
 from proctor.wire.stream.words import STATUS, one_line
 
 _GOOD = (RunOutcome.PASSED, RunOutcome.NO_TESTS)
 
 
 class Libtest:
-    """A run of several suites is printed suite by suite."""
+    """A run is printed suite by suite."""
+
+    name = "libtest"
 
     def __init__(self, say: Say) -> None:
         self._say = say
-        self._prefix = ""
+        self._prefixes: dict[int, str] = {}
+        self._open: set[int] = set()
+        self._turns: Turns[str] = Turns()
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
         if isinstance(event, SuiteStarted):
-            self._prefix = neutral(event.prefix)
-            self._say(f"\nrunning {event.count} {'test' if event.count == 1 else 'tests'}\n")
+            self._prefixes[entry.suite] = neutral(event.prefix)
+            self._print(entry.suite, f"\nrunning {event.count} {'test' if event.count == 1 else 'tests'}\n")
         elif isinstance(event, TestFinished):
-            self._line(_name(event), _ending(event))
+            self._print(entry.suite, self._line(entry.suite, _name(event), _ending(event)))
         elif isinstance(event, CollectionFailed):
-            self._line(neutral(event.file), "FAILED")
+            self._print(entry.suite, self._line(entry.suite, neutral(event.file), "FAILED"))
         elif isinstance(event, SuiteFinished):
-            self._end(_suite(event, so_far))
-        elif isinstance(event, RunFinished) and not so_far.suites:
-            self._end(_run(so_far))
+            self._end(entry.suite, so_far.suites[entry.suite])
+        elif isinstance(event, RunFinished):
+            for number in sorted(self._open):
+                self._end(number, so_far.suites[number])
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
-    def _end(self, suite: _Suite) -> None:
-        if suite.built:
-            return
-        for test in suite.not_run:
-            self._line(neutral(test), "ignored, not run")
-        self._say(self._failures(suite))
-        self._say(_result(suite))
-        self._prefix = ""
+    def _print(self, number: int, text: str) -> None:
+        self._open.add(number)
+        for piece in self._turns.take(number, [text]):
+            self._say(piece)
 
-    def _line(self, name: str, ending: str) -> None:
-        self._say(f"test {name.removeprefix(self._prefix)} ... {ending}\n")
+    def _end(self, number: int, suite: SuiteResult) -> None:
+        pieces = []
+        prefix = self._prefixes.pop(number, "")
+        if (
+            suite.count is not None or suite.outcome is not RunOutcome.PASSED
+        ):  # a build that went well is none
+            pieces += [_line(prefix, neutral(test), "ignored, not run") for test in suite.not_run]
+            pieces += [_failures(prefix, suite), _result(suite)]
+        self._open.discard(number)
+        for piece in self._turns.take(number, pieces, ended=True):
+            self._say(piece)
 
-    def _failures(self, suite: _Suite) -> str:
-        said = {name.removeprefix(self._prefix): told for name, told in _said(suite)}
-        if not said:
-            return ""
-        outputs = "".join(
-            _section(name, stream, text) for name, told in said.items() for stream, text in told
-        )
-        names = "".join(f"    {name}\n" for name in sorted(said))
-        return "\nfailures:\n" + (f"\n{outputs}" if outputs else "") + f"\nfailures:\n{names}"
+    def _line(self, number: int, name: str, ending: str) -> str:
+        return _line(self._prefixes.get(number, ""), name, ending)
 
 
-class _Suite(msgspec.Struct, frozen=True):
-    """What has come to an end: a suite, or a run that has no others."""
-
-    tests: list[TestFinished]
-    errors: list[CollectionFailed]
-    not_run: tuple[str, ...]
-    filtered_out: int
-    outcome: RunOutcome
-    reason: str
-    seconds: float
-    built: bool = False  # all it did was to build what others run
+def _line(prefix: str, name: str, ending: str) -> str:
+    return f"test {name.removeprefix(prefix)} ... {ending}\n"
 
 
-def _run(result: Result) -> _Suite:
-    return _Suite(
-        list(result.tests.values()),
-        result.collection_errors,
-        result.not_run,
-        result.filtered_out or len(result.deselected),
-        result.outcome,
-        result.reason,
-        result.seconds,
-    )
-
-
-def _suite(event: SuiteFinished, result: Result) -> _Suite:
-    record = result.suites[-1]
-    return _Suite(
-        list(record.tests(result)),
-        result.collection_errors[record.begin.collection_errors : record.end.collection_errors],
-        event.not_run,
-        record.filtered_out,
-        event.outcome,
-        event.reason,
-        event.seconds,
-        record.count is None and event.outcome is RunOutcome.PASSED,
-    )
+def _failures(prefix: str, suite: SuiteResult) -> str:
+    said = {name.removeprefix(prefix): told for name, told in _said(suite)}
+    if not said:
+        return ""
+    outputs = "".join(_section(name, stream, text) for name, told in said.items() for stream, text in told)
+    names = "".join(f"    {name}\n" for name in sorted(said))
+    return "\nfailures:\n" + (f"\n{outputs}" if outputs else "") + f"\nfailures:\n{names}"
 
 
 def _name(test: TestFinished) -> str:
@@ -139,11 +115,11 @@ def _measured(test: TestFinished) -> str:
     return f"bench: {median:>14,.2f} ns/iter{spread}{rate}"
 
 
-def _said(suite: _Suite) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def _said(suite: SuiteResult) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Each failure's name with what is told about it, by stream; it may be nothing."""
     for error in suite.errors:
         yield neutral(error.file), [("stdout", error.traceback or error.failure.message)]
-    for test in suite.tests:
+    for test in suite.tests.values():
         if test.outcome in BAD:
             told = [("stdout", _told(test, captured(test, "stdout"))), ("stderr", captured(test, "stderr"))]
             yield neutral(test.test), told
@@ -166,15 +142,15 @@ def _section(name: str, stream: str, text: str) -> str:
     return f"---- {name} {stream} ----\n{neutral_block(text)}\n" if text else ""
 
 
-def _result(suite: _Suite) -> str:
-    measured = sum(test.subtype == "bench" and STATUS[test.outcome] == "ok" for test in suite.tests)
+def _result(suite: SuiteResult) -> str:
+    measured = sum(test.subtype == "bench" and STATUS[test.outcome] == "ok" for test in suite.tests.values())
     tally = {"ok": -measured, "fail": len(suite.errors), "ignore": len(suite.not_run)}
-    for test in suite.tests:
+    for test in suite.tests.values():
         tally[STATUS[test.outcome]] += 1
     took = f"; finished in {suite.seconds:.2f}s" if suite.seconds else ""
     word = "FAILED" if tally["fail"] or suite.outcome not in _GOOD else "ok"
     why = f"error: {suite.outcome}: {neutral(suite.reason)}\n\n" if suite.reason else ""
     return (
         f"\ntest result: {word}. {tally['ok']} passed; {tally['fail']} failed; {tally['ignore']} ignored; "
-        f"{measured} measured; {suite.filtered_out} filtered out{took}\n\n{why}"
+        f"{measured} measured; {suite.left_out} filtered out{took}\n\n{why}"
     )

@@ -18,7 +18,7 @@ from proctor.render.human import report
 from proctor.render.neutral import neutral
 from proctor.render.say import Tone
 from proctor.render.verdict_line import counts
-from proctor.result import Result
+from proctor.result import RunResult
 
 _REDRAW = 0.1  # seconds between two pictures
 _RUNNING = 4  # tests shown as running
@@ -36,13 +36,15 @@ _STYLES: dict[Tone, str] = {
 class LiveTerminal:
     """A sink. Redraws when it is ticked, so it has no thread and no clock of its own."""
 
+    name = "the terminal"
+
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._drawn = -1.0
         self._widths: list[int] = []  # of the lines of the picture
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
         if entry.seq == 0:
             self._live.start()
@@ -55,7 +57,7 @@ class LiveTerminal:
             self._live.stop()
             report(so_far, self._say)
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         if so_far.outcome is RunOutcome.RUNNING and now - self._drawn >= _REDRAW:
             self._drawn = now
             self._mend()
@@ -84,7 +86,7 @@ class LiveTerminal:
         self._console.print(Text(text.removesuffix("\n"), style=_STYLES.get(tone, "")), soft_wrap=True)
 
 
-def picture(result: Result, now: float, width: int) -> RenderableType:
+def picture(result: RunResult, now: float, width: int) -> RenderableType:
     """What the terminal shows at this moment, none of its lines wider than the terminal."""
     running = sorted(result.running.items(), key=lambda test: test[1])
     long = [(test, now - since) for test, since in running if now - since >= 1]
@@ -94,7 +96,7 @@ def picture(result: Result, now: float, width: int) -> RenderableType:
     return Group(_head(result, now, width), *lines)
 
 
-def _head(result: Result, now: float, width: int) -> RenderableType:
+def _head(result: RunResult, now: float, width: int) -> RenderableType:
     """The bar and as many facts as there is room for. How many failed is worth more than the bar."""
     vital, others = _facts(result, now)
     beside_bar = width - _BAR[0] - 1
@@ -112,7 +114,7 @@ def _head(result: Result, now: float, width: int) -> RenderableType:
     return row
 
 
-def _facts(result: Result, now: float) -> tuple[list[str], list[str]]:
+def _facts(result: RunResult, now: float) -> tuple[list[str], list[str]]:
     """What is always told, and what is told where there is room, the most important first."""
     total, done = result.expected, result.done
     if total is None:

@@ -8,16 +8,18 @@ from proctor.render.failure import collection_headline, first_line
 from proctor.render.human import report
 from proctor.render.neutral import neutral
 from proctor.render.say import Say, Tone
-from proctor.result import Result
+from proctor.result import RunResult
 
 _WIDTH = max(len(outcome) for outcome in Outcome)
 
 
 class Names:
+    name = "names"
+
     def __init__(self, say: Say) -> None:
         self._say = say
 
-    def handle(self, entry: Entry, so_far: Result) -> None:
+    def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
         if isinstance(event, TestFinished):
             self._say(f"{mark(event.outcome)} {neutral(event.test)}{remark(event)}\n", tone(event.outcome))
@@ -28,7 +30,7 @@ class Names:
                 self._say(f"{mark(Outcome.NOT_RUN)} {neutral(test)}\n", "odd")
             report(so_far, self._say)
 
-    def tick(self, now: float, so_far: Result) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
 

@@ -12,12 +12,12 @@ from proctor.render.human import report
 from proctor.render.names import mark, remark, tone
 from proctor.render.neutral import neutral
 from proctor.render.say import Say, Tone
-from proctor.result import Result
+from proctor.result import RunResult
 
 _Leaf = tuple[tuple[str, ...], str, str, Tone]  # path, mark, remark, tone
 
 
-def outcome_tree(result: Result, say: Say) -> None:
+def outcome_tree(result: RunResult, say: Say) -> None:
     """Branches in the order in which their first test ended, whatever ran at the same time."""
     branch: dict[tuple[str, ...], list[_Leaf]] = {}
     for leaf in _leaves(result):
@@ -36,7 +36,7 @@ def outcome_tree(result: Result, say: Say) -> None:
     report(result, say)
 
 
-def _leaves(result: Result) -> Iterator[_Leaf]:
+def _leaves(result: RunResult) -> Iterator[_Leaf]:
     for error in result.collection_errors:
         why = f": {first_line(error.failure.message)}" if error.failure.message else ""
         yield (error.file,), mark(Outcome.ERROR), why, "bad"

@@ -8,13 +8,13 @@ from proctor.render.failure import headlines
 from proctor.render.human import skip_reasons, tone, verdict
 from proctor.render.neutral import neutral
 from proctor.render.say import Say
-from proctor.result import Result
+from proctor.result import RunResult
 
 _ROWS = 20  # of each list
 _SLOWEST = 5
 
 
-def summary(result: Result, say: Say) -> None:
+def summary(result: RunResult, say: Say) -> None:
     say(f"{verdict(result)}\n", tone(result))
     _list(say, "failures", list(headlines(result)))
     _list(say, "skipped", [f"{count}x {reason}" for reason, count in skip_reasons(result).items()])
@@ -23,7 +23,7 @@ def summary(result: Result, say: Say) -> None:
     _list(say, "notes", [neutral(notice) for notice in result.notices])
 
 
-def _slowest(result: Result) -> Iterator[str]:
+def _slowest(result: RunResult) -> Iterator[str]:
     if len(result.tests) > 1:
         for test in sorted(result.tests.values(), key=lambda test: -test.seconds)[:_SLOWEST]:
             if test.seconds >= 0.1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proctor.outcome import Outcome, RunOutcome
-from proctor.result import Result
+from proctor.result import RunResult
 
 _WORDS = {
     RunOutcome.COLLECTION_ERROR: "COLLECTION ERROR",
@@ -19,7 +19,7 @@ _WORDS = {
 }
 
 
-def verdict_line(result: Result) -> str:
+def verdict_line(result: RunResult) -> str:
     word = _WORDS.get(result.outcome, "")
     text = " ".join([*([word] if word else []), *counts(result)])
     if result.outcome is RunOutcome.FAILED and not any(result.counts[bad] for bad in Outcome if bad in _BAD):
@@ -30,7 +30,7 @@ def verdict_line(result: Result) -> str:
 _BAD = (Outcome.FAILED, Outcome.ERROR)
 
 
-def counts(result: Result) -> list[str]:
+def counts(result: RunResult) -> list[str]:
     tally = result.counts
     errors = tally[Outcome.ERROR] + len(result.collection_errors)
     several = {Outcome.CRASH: "crashed", Outcome.TIMEOUT: "timed out"}
@@ -44,7 +44,7 @@ def counts(result: Result) -> list[str]:
         (tally[Outcome.XPASSED], "xpassed"),
         (tally[Outcome.WARN], "warn"),
         (tally[Outcome.INFO], "info"),
-        (result.filtered_out or len(result.deselected), "deselected"),
+        (result.left_out, "deselected"),
         (len(result.not_run), "not run"),
     ]
     return [f"{count} {word}" for count, word in rows if count]

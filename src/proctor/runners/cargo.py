@@ -14,7 +14,7 @@ from shlex import join
 import msgspec
 
 from proctor.errors import UsageError
-from proctor.launch import Artifact, KnownTest, Launch, Voice
+from proctor.launch import Artifact, Build, KnownTest, Launch, Lines, Program
 from proctor.runners import cargo_package, matching
 from proctor.runners.cargo_selection import TARGETS, Wanted, doc_filters, wanted
 from proctor.runners.cargo_suites import DOC_TESTS, Around, Suite, binaries, documentation, toolchain
@@ -91,9 +91,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         ("/bin/sh", "-c", _BUILD, "sh", rustc, cargo, *build),
         spec.root,
         "cargo test --no-run",
-        Voice.BUILD,
-        reader="cargo-build",
-        base=str(cargo_package.load(root).workspace),
+        Build("cargo-build", base=str(cargo_package.load(root).workspace)),
     )
     return Plan((launch,), then=partial(_after_build, wish))
 
@@ -112,10 +110,8 @@ def _after_build(wish: _Wish, built: tuple[Artifact, ...]) -> Plan:
         ("/bin/sh", "-c", _LIST, "sh", *commands),
         wish.spec.root,
         "cargo test -- --list",
-        Voice.BUILD,
+        Build("libtest-list", toolchain=toolchain(built)),
         wish.allowed | libraries,
-        reader="libtest-list",
-        toolchain=toolchain(built),
     )
     broken = any(artifact.kind == cargo_build.BROKEN for artifact in built)
     then = partial(_after_lists, wish, found, toolchain(built), broken)
@@ -166,18 +162,19 @@ def _launch(
         () if wish.spec.collect_only else argv,
         suite.cwd,
         suite.name,
-        Voice.LINES,
+        Lines(
+            "libtest" if suite.documentation else "libtest-json",
+            prefix=prefix,
+            known=tuple(kept),
+            listed=True,
+            deselected=tuple(test.name for test in tests if test.name not in names),
+            root=wish.spec.root,
+            base=str(suite.package.workspace),
+            build=suite.build,
+            toolchain=compiler,
+        ),
         wish.allowed | suite.environment,
         wish.spec.memory,
-        reader="libtest" if suite.documentation else "libtest-json",
-        prefix=prefix,
-        known=tuple(kept),
-        listed=True,
-        deselected=tuple(test.name for test in tests if test.name not in names),
-        root=wish.spec.root,
-        base=str(suite.package.workspace),
-        build=suite.build,
-        toolchain=compiler,
     )
 
 
@@ -187,11 +184,9 @@ def _program(suite: Suite, compiler: dict[str, str], wish: _Wish) -> Launch:
         (*suite.command, *wish.passed),
         suite.cwd,
         suite.id,
-        Voice.PROGRAM,
+        Program(toolchain=compiler),
         suite.environment,
         wish.spec.memory,
-        build=suite.build,
-        toolchain=compiler,
     )
 
 

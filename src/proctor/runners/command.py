@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.launch import Launch, Voice
+from proctor.launch import Launch, Program
 from proctor.runners import matching
 from proctor.runners.finding import executable, on_path
 from proctor.runners.plan import Plan
@@ -113,11 +113,9 @@ def _launch(test: TestProgram, spec: RunSpec, environ: Mapping[str, str]) -> Lau
         (_resolved(test.command[0], cwd, environ), *test.command[1:], *spec.arguments),
         str(cwd),
         test.name,
-        Voice.PROGRAM,
+        Program(test.duration, test.tags),
         {**test.environment, **told},
         spec.memory,
-        test.duration,
-        test.tags,
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from proctor.errors import UsageError
-from proctor.launch import Launch, Voice
+from proctor.launch import Launch, Lines
 from proctor.runners import matching
 from proctor.runners.finding import on_path
 from proctor.runners.go_sources import MODULE_FILES, Package, directories, modules, packages
@@ -186,10 +186,8 @@ def _launch(
         (go, "test", "-json", *options, *patterns, *rest),
         spec.root,
         spec.runner if only else f"{spec.runner} {' '.join(patterns)}",
-        Voice.LINES,
+        Lines("go-list" if spec.collect_only else "go-json", known=tuple(places)),
         memory=spec.memory,
-        reader="go-list" if spec.collect_only else "go-json",
-        known=tuple(places),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from proctor.launch import Artifact, Launch, Voice
+from proctor.launch import Artifact, Launch, Lines, Program, Voice
 from proctor.spec import Python, RunSpec
 
 Then: TypeAlias = Callable[[tuple[Artifact, ...]], "Plan"]  # what a build made -> what comes next
@@ -37,9 +37,9 @@ class Suite(msgspec.Struct, frozen=True):
 
 def suites(runner: str, plan: Plan) -> list[Suite]:
     """In the order in which they run."""
-    together = [launch for launch in plan.launches if launch.voice is Voice.PROGRAM]
+    together = [launch for launch in plan.launches if isinstance(launch.speech, Program)]
     groups = [tuple(together)] if together or not plan.launches else []
-    groups += [(launch,) for launch in plan.launches if launch.voice is not Voice.PROGRAM]
+    groups += [(launch,) for launch in plan.launches if not isinstance(launch.speech, Program)]
     found = [_suite(runner, group, plan) for group in groups]
     found[0] = msgspec.structs.replace(found[0], deselected=found[0].deselected + plan.deselected)
     found[-1] = msgspec.structs.replace(found[-1], then=plan.then)
@@ -47,9 +47,10 @@ def suites(runner: str, plan: Plan) -> list[Suite]:
 
 
 def _suite(runner: str, launches: tuple[Launch, ...], plan: Plan) -> Suite:
-    voice = launches[0].voice if launches else Voice.PROGRAM
+    voice = launches[0].speech.voice if launches else Voice.PROGRAM
     name = runner if voice is Voice.PROGRAM else launches[0].name
-    deselected = tuple(test for launch in launches for test in launch.deselected)
+    lines = [launch.speech for launch in launches if isinstance(launch.speech, Lines)]
+    deselected = tuple(test for speech in lines for test in speech.deselected)
     return Suite(name, runner, voice, launches, deselected, plan.interpreter)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.launch import Launch, Voice
+from proctor.launch import Launch, Session, Text
 from proctor.runners.plan import Plan
 from proctor.spec import Python, RunSpec
 
@@ -47,8 +47,8 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
     else:
         argv += _TEXT_OPTIONS
     argv += _selection(spec)
-    voice = Voice.CONTROL if able else Voice.TEXT
-    launch = Launch(tuple(argv), spec.root, spec.runner, voice, environment, spec.memory)
+    speech = Session() if able else Text()
+    launch = Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
     return Plan((launch,), interpreter=python.path)
 
 

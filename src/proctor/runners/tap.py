@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.launch import KnownTest, Launch, Voice
+from proctor.launch import KnownTest, Launch, Lines
 from proctor.runners import matching
 from proctor.runners.finding import executable, on_path
 from proctor.runners.plan import Plan
@@ -157,12 +157,9 @@ def _launch(
         () if spec.collect_only else argv,
         spec.root,
         literal(file),
-        Voice.LINES,
+        Lines(reader, f"{literal(file)}::", tests),
         _perl_library(Path(spec.root), environ) if file.endswith(_PERL) else {},
         spec.memory,
-        reader=reader,
-        prefix=f"{literal(file)}::",
-        known=tests,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.launch import Launch, Voice
+from proctor.launch import Launch
 from proctor.runners import matching
 from proctor.runners.plan import Plan
 from proctor.runners.pytest_suite import has_settings
@@ -60,7 +60,7 @@ def plan(spec: RunSpec, _environ: Mapping[str, str], python: Python) -> Plan:
     if spec.maxfail:
         options.append(f"--maxfail={spec.maxfail}")
     argv = (python.path, REPORTER, *options, *spec.arguments, "--", *chosen.targets)
-    launch = Launch(argv, spec.root, spec.runner, Voice.CONTROL, memory=spec.memory)
+    launch = Launch(argv, spec.root, spec.runner, memory=spec.memory)
     return Plan((launch,), interpreter=python.path)
 
 

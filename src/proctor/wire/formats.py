@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TypeAlias, cast
 
 from proctor.errors import UsageError
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.reports.report import Reader
 from proctor.wire.reports.report_run import ReportRun, RunReader
 
-Writer: TypeAlias = Callable[[Result], Iterator[bytes]]
+Writer: TypeAlias = Callable[[RunResult], Iterator[bytes]]
 
 READERS = {
     "junit": "reports.junit:JunitReader",
@@ -81,7 +81,7 @@ def writer(name: str) -> Writer:
     return cast(Writer, _find(WRITERS, name, "written"))
 
 
-def left_out(name: str, result: Result) -> list[str]:
+def left_out(name: str, result: RunResult) -> list[str]:
     """What the result has and this format cannot hold."""
     tests = result.tests.values()
     present = {

@@ -3,7 +3,7 @@ earlier suite of the run has the same."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
@@ -13,26 +13,24 @@ from proctor import events as e
 class SuiteLabels:
     """Each test of a run has a name of its own: what another suite has used becomes `x#2`."""
 
-    def __init__(self) -> None:
-        self._used: set[str] = set()
-        self._own: dict[str, str] = {}  # of the present suite
+    def __init__(self, first: Iterable[str]) -> None:
+        """`first` are the names that the first suite has used already."""
+        self._own: dict[int, dict[str, str]] = {0: {name: name for name in first}}
+        self._used = set(self._own[0])
 
-    def enter(self) -> None:
-        """Another suite begins."""
-        self._own = {}
+    def relabelled(self, event: e.Event, suite: int) -> e.Event:
+        own = self._own.setdefault(suite, {})
+        return relabelled(event, lambda name: self._label(name, own))
 
-    def relabelled(self, event: e.Event) -> e.Event:
-        return relabelled(event, self._label)
-
-    def _label(self, name: str) -> str:
-        found = self._own.get(name)
+    def _label(self, name: str, own: dict[str, str]) -> str:
+        found = own.get(name)
         if found is None:
             found, number = name, 1
             while found in self._used:
                 number += 1
                 found = f"{name}#{number}"
             self._used.add(found)
-            self._own[name] = found
+            own[name] = found
         return found
 
 

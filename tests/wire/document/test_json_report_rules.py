@@ -119,6 +119,7 @@ def test_what_was_too_long_to_carry_is_loaded():
 )
 def test_the_exit_code_is_the_sessions_where_it_says_one(finished, exited, exit_code):
     result = begin(e.RunStarted("r", "pytest", (), "/project", "", ""))
-    result.finished, result.exited = finished, exited
+    session = result.suites[0].session
+    session.finished, session.exited = finished, exited
 
     assert json_report.head(result)["exitcode"] == exit_code

@@ -8,13 +8,18 @@ import pytest
 
 from proctor import events as e
 from proctor.fold import begin
-from proctor.launch import KnownTest, Launch, Voice
+from proctor.launch import Build, KnownTest, Lines
 from proctor.outcome import Outcome
 from proctor.wire.reports.lines import LineReader
 
 KNOWN = tuple(KnownTest(f"p::Test{n}", "a_test.go", n) for n in (1, 2, 3))
-LAUNCH = Launch(("go",), "/project", "go", Voice.LINES, reader="go-json", known=KNOWN)
-SO_FAR = begin(e.RunStarted("r", "go", (), "/project", "", ""))
+
+
+def go(reader: str = "go-json", known: tuple[KnownTest, ...] = KNOWN) -> LineReader:
+    return LineReader("go", "/project", Lines(reader, known=known))
+
+
+SO_FAR = begin(e.RunStarted("", "x", (), "/project", "", "")).suites[0]
 
 
 def lines(*actions: tuple[str, str]) -> bytes:
@@ -34,7 +39,7 @@ def ended(events: list[e.Event]) -> dict[str, Outcome]:
 
 
 def test_known_tests_that_a_dead_process_never_came_to_are_named():
-    events = told(LineReader(LAUNCH), DIED, 1)
+    events = told(go(), DIED, 1)
 
     assert ended(events) == {"p::Test1": "passed", "p::Test2": "crash", "p::Test2/sub": "crash"}
     [selected] = [event for event in events if isinstance(event, e.TestsSelected)]
@@ -45,7 +50,7 @@ def test_known_tests_that_a_dead_process_never_came_to_are_named():
 
 
 def test_a_part_of_a_test_is_where_its_test_is():
-    events = told(LineReader(LAUNCH), DIED, 1)
+    events = told(go(), DIED, 1)
     places = {event.test: event.place for event in events if isinstance(event, e.TestStarted)}
 
     assert places["p::Test2/sub"] == e.Place("a_test.go", 2)
@@ -60,7 +65,7 @@ def test_a_part_is_where_the_innermost_known_test_is():
 
 
 def test_what_we_ended_did_not_crash():
-    reader = LineReader(LAUNCH)
+    reader = go()
     reader.stopped = True
     events = told(reader, DIED, -2)
 
@@ -69,14 +74,14 @@ def test_what_we_ended_did_not_crash():
 
 
 def test_a_process_that_came_to_its_end_has_lost_nothing():
-    events = told(LineReader(LAUNCH), lines(("run", "Test1"), ("pass", "Test1"), ("pass", "")), 0)
+    events = told(go(), lines(("run", "Test1"), ("pass", "Test1"), ("pass", "")), 0)
 
     assert not any(isinstance(event, e.TestsSelected) for event in events)
 
 
 def tap(*points: str, **more: object) -> tuple[LineReader, bytes]:
-    launch = Launch(("prove",), "/project", "suite", Voice.LINES, reader="tap", **more)
-    return LineReader(launch), "".join(f"{point}\n" for point in points).encode()
+    reader = LineReader("suite", "/project", Lines("tap", **more))
+    return reader, "".join(f"{point}\n" for point in points).encode()
 
 
 def test_tests_are_told_under_the_names_by_which_they_can_be_run():
@@ -207,23 +212,24 @@ def test_a_test_that_was_running_explains_a_report_that_is_cut_short():
 
 
 def test_a_report_that_broke_is_told_once():
-    launch = Launch(("x",), "/project", "suite", Voice.LINES, reader="junit")
-    reader = LineReader(launch)
+    reader = LineReader("suite", "/project", Lines("junit"))
 
     assert reader.feed(b"<testsuites></b>") == [e.ChannelBroken("junit: line 1: mismatched tag")]
     assert reader.feed(b"<c/>") == reader.close(1, SO_FAR) == []
-    assert LineReader(launch).close(0, SO_FAR) == [e.ChannelBroken("junit: line 1: no element found")]
+
+    silent = LineReader("suite", "/project", Lines("junit"))
+    assert silent.close(0, SO_FAR) == [e.ChannelBroken("junit: line 1: no element found")]
 
 
 def test_a_list_of_tests_has_their_places_and_is_no_report_of_them():
-    launch = Launch(("go",), "/project", "go", Voice.LINES, reader="go-list", known=KNOWN)
+    reader = LineReader("go", "/project", Lines("go-list", known=KNOWN))
     said = [
         {"Action": "output", "Package": "p", "Output": f"{line}\n"}
         for line in ("Test1", "BenchmarkX", "ok p 0.1s")
     ]
     data = b"".join(json.dumps(line).encode() + b"\n" for line in [*said, {"Action": "pass", "Package": "p"}])
 
-    events = told(LineReader(launch), data, 0)
+    events = told(reader, data, 0)
 
     assert [event for event in events if isinstance(event, e.TestsSelected)] == [
         e.TestsSelected(("p::Test1",), places={"p::Test1": e.Place("a_test.go", 1)}),
@@ -244,22 +250,22 @@ def test_what_a_build_complains_of_is_seen_from_the_project():
     ]
     said[0]["message"]["rendered"] = "unused\n"
     data = b"".join(json.dumps(line).encode() + b"\n" for line in [*said, {"reason": "build-finished"}])
-    launch = Launch(("cargo",), "/w", "build", Voice.BUILD, reader="cargo-build", root="/w", base="/w/a")
+    reader = LineReader("build", "/w", Build("cargo-build", root="/w", base="/w/a"))
 
-    events = told(LineReader(launch), data, 101)
+    events = told(reader, data, 101)
 
     assert e.WarningRecorded("", "no", "a/src/lib.rs", 3, "build") in events
     assert e.CollectionFailed("a/src/lib.rs", e.Failure("", "no", e.Place("a/src/lib.rs", 3)), "no") in events
 
 
 def test_a_process_that_told_why_it_has_no_tests_is_not_asked_again():
-    launch = Launch(("go",), "/project", "go", Voice.LINES, reader="go-json")
+    reader = LineReader("go", "/project", Lines("go-json"))
     output = {"Action": "output", "Package": "p", "Output": "a.go:3:4: undefined: x\n"}
     said = [{"Action": "start", "Package": "p"}, output, {"Action": "fail", "Package": "p"}]
     data = b"".join(json.dumps(line).encode() + b"\n" for line in said)
 
     for cut_short in (b"", b'{"Action": "start", "Package": "q"}\n'):
-        events = told(LineReader(launch), data + cut_short, 1)
+        events = told(reader, data + cut_short, 1)
         assert [event.file for event in events if isinstance(event, e.CollectionFailed)] == ["p"]
 
 
@@ -274,7 +280,7 @@ def test_the_parts_of_a_failure_are_seen_from_the_project_too():
 
 
 def test_a_build_has_what_it_made():
-    launch = Launch(("cargo",), "/project", "build", Voice.BUILD, reader="cargo-build")
+    reader = LineReader("build", "/project", Build("cargo-build"))
 
-    assert LineReader(launch).artifacts == ()
+    assert reader.artifacts == ()
     assert tap()[0].artifacts == ()

@@ -444,7 +444,7 @@ def test_several_binaries_in_one_stream_are_counted_together_and_repeated_names_
 
     result = read(data, "libtest-json")
 
-    assert result.count == 4
+    assert result.expected == 4
     assert outcomes(result) == {
         "passes": "passed",
         "waits": "skipped",

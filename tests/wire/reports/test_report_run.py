@@ -25,7 +25,7 @@ def kinds(entries: list[e.Entry]) -> list[str]:
 def test_a_run_begins_with_the_name_of_the_format_and_nothing_else():
     (begun, *_) = of("tap").feed(b"")
 
-    assert begun == e.Entry(0, 0.0, e.RunStarted("", "tap", (), "", "", "", source=Voice.REPORT))
+    assert begun == e.Entry(0, 0.0, 0, e.RunStarted("", "tap", (), "", "", "", source=Voice.REPORT))
 
 
 def test_entries_are_numbered_through_and_told_once():
@@ -63,7 +63,7 @@ def test_a_report_breaks_once_and_what_came_before_stays():
     later = run.feed(b'{"test": "/b", "status": "pass"}\n') + run.close()
 
     assert kinds(first) == ["RunStarted", "TestFinished"]
-    assert kinds(later) == ["ChannelBroken", "SuiteStarted", "RunFinished"]
+    assert kinds(later) == ["ChannelBroken", "SuiteStarted", "SuiteFinished", "RunFinished"]
     broken, finished = later[0].event, later[-1].event
     assert isinstance(broken, e.ChannelBroken) and broken.reason == run.gap
     assert run.gap.startswith("results: line 2 is not a result: ")

@@ -22,7 +22,7 @@ from support.reports import outcomes, read, report, result_of
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire import formats
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "written"
@@ -75,7 +75,7 @@ errors = st.builds(e.CollectionFailed, names, st.builds(e.Failure, texts, texts)
 
 
 @st.composite
-def results(draw) -> Result:
+def results(draw) -> RunResult:
     """A finished run of any tests, with or without its end."""
     found = draw(st.lists(tests, max_size=6, unique_by=lambda test: test.test))
     broken = draw(st.lists(errors, max_size=2))
@@ -83,7 +83,7 @@ def results(draw) -> Result:
     return result_of([*found, *broken, *ends])
 
 
-def written(result: Result, form: str) -> bytes:
+def written(result: RunResult, form: str) -> bytes:
     return b"".join(formats.writer(form)(result))
 
 
@@ -215,7 +215,7 @@ def test_ctrf_keeps_to_its_schema(ctrf_schema, result):
     assert all(summary[word] == statuses.count(word) for word in ("passed", "failed", "skipped"))
 
 
-def everything() -> Result:
+def everything() -> RunResult:
     """One test of every outcome, with details, and a file that could not be collected."""
     long = "line one\n  line two\n\nlast: 'x' \"y\" # z"
     found = [
@@ -226,7 +226,7 @@ def everything() -> Result:
     return result_of([*found, broken, e.SessionFinished(None)])
 
 
-def proved(path: Path, result: Result) -> str:
+def proved(path: Path, result: RunResult) -> str:
     """What perl's harness says. It knows TAP 13, of which 14 is a superset, and refuses the later number."""
     path.write_bytes(written(result, "tap").replace(b"TAP version 14", b"TAP version 13"))
     command = ["prove", "--verbose", "--exec", "cat", str(path)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.full_runs import CASES
 from support.golden import agree
 from support.streams import EVENTS as EVENTS_OF_A_RUN
+from support.streams import numbered
 
 from proctor import events as e
 from proctor.errors import StreamError
@@ -49,6 +50,7 @@ EVENTS = [
     e.SessionBroke(e.Failure("RuntimeError", "x"), "trace"),
     e.SessionFinished(1, 2, 0.5, 1.0),
     e.OutputReceived("stderr", "text\n"),
+    e.StatusExplained(RunOutcome.USAGE_ERROR, "what?"),
     e.ChannelBroken("garbage"),
     e.FaultTraced("Segmentation fault", (PLACE,), "Fatal"),
     e.RunStopped(RunOutcome.TIMEOUT),
@@ -63,20 +65,20 @@ EVENTS = [
 def test_a_run_is_logged_in_these_lines(name):
     result = begin(STARTED)
     lines = []
-    for seq, event in enumerate(CASES.get(name, EVENTS)):
-        entry = e.Entry(seq, 0.1234567, event)
+    for seq, (suite, event) in enumerate(numbered(CASES.get(name, EVENTS))):
+        entry = e.Entry(seq, 0.1234567, suite, event)
         fold(result, entry)
         lines.append(jsonl.encode(entry, result))
-        assert jsonl.decode(lines[-1]) == e.Entry(seq, 0.123457, event)
+        assert jsonl.decode(lines[-1]) == e.Entry(seq, 0.123457, suite, event)
 
     agree(GOLDEN / f"log-{name.replace(' ', '-')}.txt", b"".join(lines).decode())
 
 
 def test_parts_are_logged_like_others():
     parts = [e.TestFinished(f"t/{word}", word, part_of="t", message="no") for word in Outcome]
-    entries = [e.Entry(7 + number, 0.1234567, part) for number, part in enumerate(parts)]
+    entries = [e.Entry(7 + number, 0.1234567, 0, part) for number, part in enumerate(parts)]
 
-    assert jsonl.encode_parts(7, 0.1234567, parts) == jsonl.encode_lines(entries, begin(STARTED))
+    assert jsonl.encode_parts(entries[0], parts) == jsonl.encode_lines(entries, begin(STARTED))
 
 
 def test_there_is_an_example_of_every_event():
@@ -85,7 +87,7 @@ def test_there_is_an_example_of_every_event():
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 def test_what_is_written_is_read_back(event):
-    entry = e.Entry(7, 1.25, event)
+    entry = e.Entry(7, 1.25, 0, event)
 
     line = jsonl.encode(entry, begin(STARTED))
 
@@ -96,7 +98,7 @@ def test_what_is_written_is_read_back(event):
 
 def test_the_lines_of_the_public_stream_have_its_fields():
     result = begin(STARTED)
-    lines = [json.loads(jsonl.encode(e.Entry(0, 0.0, event), result)) for event in EVENTS]
+    lines = [json.loads(jsonl.encode(e.Entry(0, 0.0, 0, event), result)) for event in EVENTS]
     suite = next(line for line in lines if line["type"] == "suite")
     passed, failed = (line for line in lines if line["type"] == "test" and line["label"] in "ab")
     final = lines[-1]
@@ -119,7 +121,7 @@ def test_what_a_newer_writer_adds_is_skipped():
     assert jsonl.decode(b'{"type":"hologram","seq":1,"at":0.5,"depth":3}') is None
     assert jsonl.decode(b'{"type":"note","kind":"mood","seq":1,"at":0.5}') is None
     assert jsonl.decode(b'{"type":"exit","seq":1,"at":0.5,"code":3,"mood":"bad"}') == e.Entry(
-        1, 0.5, e.ProcessExited(3)
+        1, 0.5, 0, e.ProcessExited(3)
     )
 
 
@@ -146,13 +148,13 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 def test_any_text_survives(name, message, seconds):
     event = e.TestFinished(name, Outcome.FAILED, seconds, message=message)
 
-    assert jsonl.decode(jsonl.encode(e.Entry(0, 0.0, event), begin(STARTED))) == e.Entry(0, 0.0, event)
+    assert jsonl.decode(jsonl.encode(e.Entry(0, 0.0, 0, event), begin(STARTED))) == e.Entry(0, 0.0, 0, event)
 
 
 @given(EVENTS_OF_A_RUN)
 def test_any_events_survive_and_what_cannot_be_encoded_is_written_out(events):
     for number, event in enumerate(events):
-        entry = e.Entry(number, 0.5, event)
+        entry = e.Entry(number, 0.5, 0, event)
         line = jsonl.encode(entry, begin(STARTED))
         again = jsonl.decode(line)
 

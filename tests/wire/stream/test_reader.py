@@ -35,7 +35,7 @@ def test_the_examples_of_the_proposal_are_read():
 
     assert result.outcome is RunOutcome.PASSED
     assert (test.subtype, str(test.place), test.seconds) == ("should_panic", "src/digest/md5.rs:684", 1e-7)
-    assert result.build == "2015-08-21T10:03:20+0200"
+    assert result.suites[0].build == "2015-08-21T10:03:20+0200"
     assert result.notices == []
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 import msgspec
 
 from proctor.events import Failure
-from proctor.result import Result
+from proctor.result import RunResult
 
 # 1: first published form.
 SCHEMA = "proctor.discovery/1"
@@ -38,7 +38,7 @@ class Discovery(msgspec.Struct, frozen=True):
     collection_errors: list[Uncollected]
 
 
-def discovery(result: Result, offset: int, limit: int) -> Discovery:
+def discovery(result: RunResult, offset: int, limit: int) -> Discovery:
     """Tests from `offset` on, `limit` at most; the total and the errors are those of the whole."""
     page = islice(result.selected, offset, offset + limit)
     return Discovery(
@@ -52,6 +52,6 @@ def discovery(result: Result, offset: int, limit: int) -> Discovery:
     )
 
 
-def _discovered(result: Result, test: str) -> Discovered:
+def _discovered(result: RunResult, test: str) -> Discovered:
     place = result.places.get(test)
     return Discovered(test, place.line if place and place.line else None, result.markers.get(test, ()))

@@ -9,32 +9,33 @@ from typing import Any
 import msgspec
 
 from proctor import events as e
-from proctor.result import Result
+from proctor.result import RunResult
 
 Load = Callable[[str], str]
 
 
-def head(result: Result) -> dict[str, Any]:
+def head(result: RunResult) -> dict[str, Any]:
     """Everything but the long lists, in the order in which the plugin has it."""
-    finished = result.finished
+    finished, described, deselected = result.finished, result.described, result.deselected
     summary: Counter[str] = Counter(_outcome(test) for test in _own(result))
     summary["total"] = sum(summary.values())
-    summary["collected"] = finished.collected if finished else len(result.selected) + len(result.deselected)
-    if result.deselected:
-        summary["deselected"] = len(result.deselected)
+    summary["collected"] = finished.collected if finished else len(result.selected) + len(deselected)
+    if deselected:
+        summary["deselected"] = len(deselected)
     said = finished.exit_status if finished else None
-    exit_code = said if said is not None else (result.exited.exit_code if result.exited else 0)
+    exited = result.exited
+    exit_code = said if said is not None else (exited.exit_code if exited else 0)
     return {
         "created": finished.created if finished else 0.0,
         "duration": finished.duration if finished else result.seconds,
         "exitcode": exit_code,
-        "root": result.suite.root if result.suite else result.run.cwd,
-        "environment": result.suite.environment if result.suite else {},
+        "root": described.root if described else result.run.cwd,
+        "environment": described.environment if described else {},
         "summary": dict(summary),
     }
 
 
-def collectors(result: Result) -> Iterator[dict[str, Any]]:
+def collectors(result: RunResult) -> Iterator[dict[str, Any]]:
     deselected = set(result.deselected)
     for collector in result.collectors:
         found = [_child(child, deselected) for child in collector.children]
@@ -53,17 +54,17 @@ def _child(child: e.Child, deselected: set[str]) -> dict[str, Any]:
     return facts
 
 
-def tests(result: Result, load: Load) -> Iterator[dict[str, Any]]:
+def tests(result: RunResult, load: Load) -> Iterator[dict[str, Any]]:
     for test in _own(result):
         yield reported(test, load)
 
 
-def _own(result: Result) -> Iterator[e.TestFinished]:
+def _own(result: RunResult) -> Iterator[e.TestFinished]:
     """What tests report beside their own results is not known there."""
     return (test for test in result.tests.values() if not test.part_of)
 
 
-def warnings(result: Result) -> list[dict[str, Any]]:
+def warnings(result: RunResult) -> list[dict[str, Any]]:
     return [
         {
             "message": warning.message,

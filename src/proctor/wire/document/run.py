@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -84,6 +85,9 @@ class _Document(msgspec.Struct):
     notices: list[str] = []
 
 
+#: The tests and the collection errors of one suite.
+_Share: TypeAlias = tuple[list[_Test], list[_CollectionError]]
+
 _decoder = msgspec.json.Decoder(_Document)
 
 
@@ -106,11 +110,13 @@ class DocumentRun:
             found = decode(b"".join(self._pieces), _decoder)
         except ValueError as error:
             raise StreamError(f"not a result document: {error}") from None
-        return [e.Entry(seq, 0.0, event) for seq, event in enumerate(_events(found))]
+        return [e.Entry(seq, 0.0, suite, event) for seq, (suite, event) in enumerate(_events(found))]
 
 
-def _events(found: _Document) -> list[e.Event]:
-    events: list[e.Event] = [
+def _events(found: _Document) -> Iterator[tuple[int, e.Event]]:
+    """Each with the number of its suite."""
+    yield (
+        0,
         e.RunStarted(
             found.run_id,
             found.runner,
@@ -119,36 +125,53 @@ def _events(found: _Document) -> list[e.Event]:
             found.interpreter,
             found.started,
             source=found.source,
-        )
-    ]
-    if not found.suites:
-        events += _suite_events(found, found.runner, found.tests, found.collection_errors, found.not_run)
-    for suite in found.suites:
-        events += _of_several(found, suite)
-    if found.suites:
-        events += _of_no_suite(found)
+        ),
+    )
+    suites = found.suites or [_only_suite(found)]
+    shares: dict[str, _Share] = {suite.name: ([], []) for suite in suites}
+    rest = shares[suites[-1].name]  # what names no suite that is known belongs to the last
+    for test in found.tests:
+        shares.get(test.suite, rest)[0].append(test)
+    for error in found.collection_errors:
+        shares.get(error.suite, rest)[1].append(error)
+    for number, suite in enumerate(suites):
+        share = shares.pop(suite.name, ([], []))
+        yield from ((number, event) for event in _of_suite(found, suite, share))
+    last = len(suites) - 1
     for warning in found.warnings:
         recorded = e.WarningRecorded(warning.category, warning.message, warning.file, warning.line)
-        events += [recorded] * min(warning.count, 1000)
+        yield from [(last, recorded)] * min(warning.count, 1000)
     if found.text_output:
-        events.append(e.OutputReceived("stdout", found.text_output))
-    events += [e.Noticed(notice) for notice in found.notices]
-    if found.exit_code is not None and not found.suites:
-        events.append(e.ProcessExited(found.exit_code, found.signal))
-    events.append(e.RunFinished(found.outcome, found.summary.duration, found.not_run, found.reason))
-    return events
+        yield last, e.OutputReceived("stdout", found.text_output)
+    for notice in found.notices:
+        yield last, e.Noticed(notice)
+    yield last, e.RunFinished(found.outcome, found.summary.duration, found.not_run, found.reason)
 
 
-def _of_several(found: _Document, suite: _Suite) -> list[e.Event]:
-    tests = [test for test in found.tests if test.suite == suite.name]
-    errors = [error for error in found.collection_errors if error.suite == suite.name]
-    exited = [] if suite.exit_code is None else [e.ProcessExited(suite.exit_code, suite.signal)]
-    return [
-        e.SuiteEntered(suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source),
-        *_suite_events(found, suite.name, tests, errors, suite.not_run),
-        *exited,
-        e.SuiteFinished(suite.outcome, suite.duration, suite.not_run, suite.reason),
-    ]
+def _only_suite(found: _Document) -> _Suite:
+    """A document of one suite has its facts at the top."""
+    return _Suite(
+        found.runner,
+        found.runner,
+        found.outcome,
+        found.reason,
+        found.exit_code,
+        found.signal,
+        found.summary.duration,
+        found.interpreter,
+        found.command,
+        "",
+        found.source,
+        found.not_run,
+    )
+
+
+def _of_suite(found: _Document, suite: _Suite, share: _Share) -> Iterator[e.Event]:
+    yield e.SuiteEntered(suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source)
+    yield from _suite_events(found, suite.name, *share, suite.not_run)
+    if suite.exit_code is not None:
+        yield e.ProcessExited(suite.exit_code, suite.signal)
+    yield e.SuiteFinished(suite.outcome, suite.duration, suite.not_run, suite.reason)
 
 
 def _suite_events(
@@ -164,14 +187,6 @@ def _suite_events(
         e.SuiteStarted(name, found.started, len(own) + len(not_run) + len(errors)),
     ]
     return [*events, *map(_collection_failed, errors), *map(_finished, tests)]
-
-
-def _of_no_suite(found: _Document) -> list[e.Event]:
-    """What ended after the last of several suites."""
-    known = {suite.name for suite in found.suites}
-    errors = (error for error in found.collection_errors if error.suite not in known)
-    tests = (test for test in found.tests if test.suite not in known)
-    return [*map(_collection_failed, errors), *map(_finished, tests)]
 
 
 def _collection_failed(error: _CollectionError) -> e.CollectionFailed:

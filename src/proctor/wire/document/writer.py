@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice, zip_longest
 from typing import Any
 
 import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.result import Result, SuiteRecord
+from proctor.result import RunResult, SuiteResult
 from proctor.wire.document import json_report
 from proctor.wire.document.json_report import Load
 from proctor.wire.literal import encode
@@ -22,10 +21,11 @@ from proctor.wire.literal import encode
 # 1: first published form.
 SCHEMA = "proctor.result/1"
 
+_SEVERAL = "suites"  # the `source` of a run whose suites each have their own
 _BATCH = 200  # list items encoded at a time
 
 
-def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]:
+def chunks(result: RunResult, load: Load, output_path: str = "") -> Iterator[bytes]:
     """The document as JSON. `load` gives the text of a file of the run, by its relative path."""
     yield _opened(_head(result))
     yield b',"tests":'
@@ -50,34 +50,31 @@ def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]
     yield b"," + encode(tail)[1:] + b"\n"
 
 
-def _tests(result: Result, load: Load) -> Iterator[TestEntry]:
-    if not result.suites:
-        yield from (test(entry, load) for entry in result.tests.values())
-        return
-    told = 0
+def _tests(result: RunResult, load: Load) -> Iterator[TestEntry]:
     for suite in result.suites:
-        for entry in suite.tests(result):
-            told += 1
-            yield msgspec.structs.replace(test(entry, load), suite=suite.entered.name)
-    yield from (test(entry, load) for entry in islice(result.tests.values(), told, None))
+        for entry in suite.tests.values():
+            told = test(entry, load)
+            if result.several:
+                told.suite = suite.name
+            yield told
 
 
-def _suite(suite: SuiteRecord) -> dict[str, Any]:
-    entered, finished, exited = suite.entered, suite.finished, suite.exited
+def _suite(suite: SuiteResult) -> dict[str, Any]:
+    exited = suite.exited
     return {
-        "name": entered.name,
-        "runner": entered.runner,
-        "outcome": finished.outcome,
-        "reason": finished.reason,
+        "name": suite.name,
+        "runner": suite.entered.runner,
+        "outcome": suite.outcome,
+        "reason": suite.reason,
         "exit_code": exited.exit_code if exited else None,
         "signal": exited.signal if exited else None,
-        "counts": suite.counts,
-        "duration": round(finished.seconds, 6),
-        "interpreter": entered.interpreter,
-        "command": entered.command,
-        "root": suite.described.root if suite.described else entered.cwd,
-        "source": entered.source,
-        "not_run": finished.not_run,
+        "counts": {outcome: count for outcome, count in suite.counts.items() if count},
+        "duration": round(suite.seconds, 6),
+        "interpreter": suite.entered.interpreter,
+        "command": suite.entered.command,
+        "root": suite.described.root if suite.described else suite.entered.cwd,
+        "source": suite.source,
+        "not_run": suite.not_run,
     }
 
 
@@ -100,7 +97,7 @@ def _list(items: Iterable[Any]) -> Iterator[bytes]:
     yield b"]"
 
 
-def _head(result: Result) -> dict[str, Any]:
+def _head(result: RunResult) -> dict[str, Any]:
     exited = result.exited
     return {
         "schema": SCHEMA,
@@ -112,10 +109,10 @@ def _head(result: Result) -> dict[str, Any]:
         "summary": result.summary(),
         "runner": result.run.runner,
         "interpreter": result.run.interpreter,
-        "command": result.run.command,
-        "source": result.run.source,
+        "command": () if result.several else result.suites[0].entered.command,
+        "source": _SEVERAL if result.several else result.suites[0].source,
         "started": result.run.started,
-        **({"suites": [_suite(suite) for suite in result.suites]} if result.suites else {}),
+        **({"suites": [_suite(suite) for suite in result.suites]} if result.several else {}),
         "current_test": result.current_test,
         "omitted": {},
         "notices": result.notices,
@@ -172,12 +169,10 @@ def test(entry: e.TestFinished, load: Load) -> TestEntry:
     )
 
 
-def _collection_errors(result: Result) -> Iterator[dict[str, Any]]:
-    names: list[str] = []
+def _collection_errors(result: RunResult) -> Iterator[dict[str, Any]]:
     for suite in result.suites:
-        names += [suite.entered.name] * (suite.end.collection_errors - len(names))
-    for error, name in zip_longest(result.collection_errors, names):
-        yield _collection_error(error) | ({"suite": name} if name else {})
+        for error in suite.errors:
+            yield _collection_error(error) | ({"suite": suite.name} if result.several else {})
 
 
 def _collection_error(error: e.CollectionFailed) -> dict[str, Any]:

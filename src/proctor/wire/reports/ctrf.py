@@ -11,7 +11,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.reports import tell
 from proctor.wire.reports.report import (
     COLLECTION_ERROR,
@@ -143,7 +143,7 @@ def _joined(lines: list[str] | None) -> str:
     return "".join(f"{line}\n" for line in lines or ())
 
 
-def write(result: Result) -> Iterator[bytes]:
+def write(result: RunResult) -> Iterator[bytes]:
     missing = tell.unexplained(result)
     words = Counter(_WORDS[test.outcome] for test in tell.tests(result))
     words["failed"] += len(result.collection_errors) + bool(missing)
@@ -163,7 +163,7 @@ def write(result: Result) -> Iterator[bytes]:
     yield b"]}}\n"
 
 
-def _entries(result: Result, missing: str) -> Iterator[dict[str, Any]]:
+def _entries(result: RunResult, missing: str) -> Iterator[dict[str, Any]]:
     for test in tell.tests(result):
         yield _entry(test)
     for error in result.collection_errors:
@@ -202,9 +202,10 @@ def _entry(test: e.TestFinished) -> dict[str, Any]:
     return facts | {key: value for key, value in optional.items() if value}
 
 
-def _times(result: Result) -> tuple[int, int]:
+def _times(result: RunResult) -> tuple[int, int]:
     """When it began and ended, in milliseconds; zero where nobody said."""
-    ended = result.finished.created if result.finished else 0.0
+    finished = result.finished
+    ended = finished.created if finished else 0.0
     try:
         began = datetime.fromisoformat(result.run.started).timestamp()
     except ValueError:

@@ -13,7 +13,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
-from proctor.result import Result
+from proctor.result import RunResult, SuiteResult
 from proctor.wire.reports import tell
 from proctor.wire.reports.junit import OUTCOME
 from proctor.wire.reports.report import COLLECTION_ERROR
@@ -24,29 +24,29 @@ _PLAIN = {Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED}
 _SKIPPED = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN}
 
 
-def write(result: Result) -> Iterator[bytes]:
-    groups = list(tell.groups(result))
+def write(result: RunResult) -> Iterator[bytes]:
+    suites = tell.suites(result)
     missing = tell.unexplained(result)
     if missing:
         inner = _element("error", {"type": str(result.outcome), "message": missing}, missing)
         explanation = _testcase({"classname": "proctor", "name": "run"}, [inner])
-    whole = [_numbers(group) for group in groups]
+    whole = [_numbers(suite) for suite in suites]
     sums: dict[str, Any] = {name: sum(numbers[name] for numbers in whole) for name in whole[0]}
     sums["tests"] += bool(missing)
     sums["errors"] += bool(missing)
     yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites{_attributes({**sums, 'time': _seconds(result.seconds)})}>\n".encode()
-    for group, numbers in zip(groups, whole, strict=True):
-        last = bool(missing) and group is groups[-1]
+    for suite, numbers in zip(suites, whole, strict=True):
+        last = bool(missing) and suite is suites[-1]
         numbers["tests"] += last
         numbers["errors"] += last
-        suite = {"name": group.name, **numbers, "time": _seconds(group.seconds)}
+        attributes = {"name": suite.name, **numbers, "time": _seconds(suite.seconds)}
         if result.run.started:
-            suite["timestamp"] = result.run.started
-        yield f"<testsuite{_attributes(suite)}>\n".encode()
-        for test in group.tests():
+            attributes["timestamp"] = result.run.started
+        yield f"<testsuite{_attributes(attributes)}>\n".encode()
+        for test in tell.tests_of(suite):
             yield _case(test).encode()
-        for error in group.errors:
+        for error in suite.errors:
             yield _collection_error(error).encode()
         if last:
             yield explanation.encode()
@@ -54,13 +54,13 @@ def write(result: Result) -> Iterator[bytes]:
     yield b"</testsuites>\n"
 
 
-def _numbers(group: tell.Group) -> dict[str, int]:
-    counts, not_run = group.counts, len(group.not_run)
+def _numbers(suite: SuiteResult) -> dict[str, int]:
+    counts, not_run = suite.counts, len(suite.not_run)
     return {
-        "tests": sum(counts.values()) + not_run + len(group.errors),
-        "failures": counts.get(Outcome.FAILED, 0),
-        "errors": sum(counts.get(outcome, 0) for outcome in BAD - {Outcome.FAILED}) + len(group.errors),
-        "skipped": sum(counts.get(outcome, 0) for outcome in _SKIPPED) + not_run,
+        "tests": sum(counts.values()) + not_run + len(suite.errors),
+        "failures": counts[Outcome.FAILED],
+        "errors": sum(counts[outcome] for outcome in BAD - {Outcome.FAILED}) + len(suite.errors),
+        "skipped": sum(counts[outcome] for outcome in _SKIPPED) + not_run,
     }
 
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.launch import Artifact, Launch
+from proctor.launch import Artifact, Lines
 from proctor.outcome import Outcome
-from proctor.result import Excerpt, Result
+from proctor.result import Excerpt, SuiteResult
 from proctor.wire.formats import live_reader
 from proctor.wire.relabel import relabelled
 
@@ -24,13 +24,14 @@ _PLACE = re.compile(r"(?<![^\s:])([^\s:]+)(?![^\s:])(?:: line | line |:)([0-9]{1
 class LineReader:
     """Bytes in, events out, under the names by which the tests can be run again."""
 
-    def __init__(self, launch: Launch) -> None:
-        self._launch = launch
-        self._reader = live_reader(launch.reader)
-        self._known = {test.name: test for test in launch.known}
-        self._places = {test.name: e.Place(test.file, test.line) for test in launch.known if test.file}
-        self._root = launch.root or launch.cwd
-        self._base = launch.base.removesuffix("/")
+    def __init__(self, name: str, cwd: str, lines: Lines) -> None:
+        """`name` is that of the suite, `cwd` where its process runs."""
+        self._name, self._lines = name, lines
+        self._reader = live_reader(lines.reader)
+        self._known = {test.name: test for test in lines.known}
+        self._places = {test.name: e.Place(test.file, test.line) for test in lines.known if test.file}
+        self._root = lines.root or cwd
+        self._base = lines.base.removesuffix("/")
         self._announced = False
         self._printed = Excerpt(_COMPLAINED)
         self._begun: set[str] = set()  # tests
@@ -56,7 +57,7 @@ class LineReader:
     def hear(self, stderr: str) -> None:
         self._printed.add(stderr)
 
-    def close(self, exit_status: int | None, so_far: Result) -> list[e.Event]:
+    def close(self, exit_status: int | None, so_far: SuiteResult) -> list[e.Event]:
         """The process is gone. `so_far` holds what was told before."""
         if self._broken:
             return []
@@ -75,7 +76,7 @@ class LineReader:
         if running or exit_status is None or exit_status < 0:
             return rest  # a report that ends in the middle: the end of the process says why
         if exit_status and not self._told:
-            counted = [] if self._launch.listed else [self._suite(1)]
+            counted = [] if self._lines.listed else [self._suite(1)]
             return [*rest, *counted, self._complaint(gap.reason)]
         status = f"; the process exited with {exit_status}" if exit_status else ""
         return [*rest, e.ChannelBroken(f"{gap.reason}{status}")]
@@ -90,7 +91,7 @@ class LineReader:
             lines[0] if telling.lstrip().startswith("-->") else telling
         )  # an arrow says where, and no more
         failure = e.Failure("", message.strip(), e.Place(at[1], int(at[2])) if at else None)
-        return e.CollectionFailed(self._launch.name, self._inside(failure), said)
+        return e.CollectionFailed(self._name, self._inside(failure), said)
 
     def _opening(self) -> list[e.Event]:
         """What is known of the suite before it has said anything."""
@@ -98,16 +99,15 @@ class LineReader:
             return []
         self._announced = True
         found: list[e.Event] = []
-        if self._launch.toolchain:
-            found.append(e.SuiteDescribed(self._root, self._launch.toolchain))
-        if self._launch.listed:
+        if self._lines.toolchain:
+            found.append(e.SuiteDescribed(self._root, self._lines.toolchain))
+        if self._lines.listed:
             found += self._selected(len(self._known))
             found.append(self._suite(len(self._known)))
         return found
 
     def _suite(self, count: int) -> e.SuiteStarted:
-        launch = self._launch
-        return e.SuiteStarted(launch.name, launch.build, count, prefix=launch.prefix)
+        return e.SuiteStarted(self._name, self._lines.build, count, prefix=self._lines.prefix)
 
     def _named(self, events: Iterable[e.Event]) -> list[e.Event]:
         found: list[e.Event] = []
@@ -115,12 +115,12 @@ class LineReader:
             if self.stopped and _is_loss(event):
                 continue
             if isinstance(event, e.SuiteStarted):
-                if self._launch.listed:
+                if self._lines.listed:
                     continue
                 found += self._selected(event.count)
                 event = self._suite(event.count)
-            elif self._launch.prefix:
-                event = relabelled(event, lambda name: self._launch.prefix + name)
+            elif self._lines.prefix:
+                event = relabelled(event, lambda name: self._lines.prefix + name)
             found.append(self._placed(event))
         return found
 
@@ -156,7 +156,7 @@ class LineReader:
 
     def _missing(self, exit_status: int | None) -> list[e.Event]:
         """Known tests that would have run, had not the process that runs them died."""
-        if self._launch.listed:
+        if self._lines.listed:
             return []  # they were told at the start
         cut_short = tuple(getattr(self._reader, "cut_short", ()))
         if self.stopped or exit_status is None or exit_status < 0:
@@ -194,7 +194,7 @@ class LineReader:
     def _selected(self, count: int) -> list[e.Event]:
         """The tests that were seen before the start are those that run if there are as many."""
         names = () if self._listed else tuple(self._known)
-        sure = self._begun <= {*names} and all(name.startswith(self._launch.prefix) for name in names)
+        sure = self._begun <= {*names} and all(name.startswith(self._lines.prefix) for name in names)
         return [e.TestsSelected(names, places=self._places)] if sure and 0 < len(names) == count else []
 
 

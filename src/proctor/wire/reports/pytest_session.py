@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proctor import events as e
-
-_INTERRUPTED = 2
+from proctor.result import Session
+from proctor.wire import exit_status
 
 
 def concluded_session(finished: e.SessionFinished, not_collected: bool) -> Iterator[e.Event]:
     """The end of a session by its exit status, which also says whether it was stopped on its way."""
-    if finished.exit_status == _INTERRUPTED and not not_collected:
-        yield e.SessionInterrupted(e.Failure("Exit", "pytest was interrupted"))
+    stop = None
+    if finished.exit_status == exit_status.STOPPED and not not_collected:
+        stop = e.SessionInterrupted(e.Failure("Exit", "pytest was interrupted"))
+        yield stop
+    session = Session(interrupted=stop, finished=finished)
+    if explained := exit_status.explained(session, finished.exit_status or 0, ""):
+        yield explained
     yield finished
 
 

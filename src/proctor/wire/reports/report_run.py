@@ -28,12 +28,12 @@ class ReportRun:
         self._result = begin(started)
         self._entries: list[e.Entry] = []
         self._seq = 0
-        self._tell(started)
+        self._take(started)
 
     def feed(self, data: bytes) -> list[e.Entry]:
         try:
             for event in self._reader.feed(data):
-                self._tell(event)
+                self._take(event)
         except StreamError as error:
             self._break(error)
         return self._told()
@@ -41,25 +41,25 @@ class ReportRun:
     def close(self) -> list[e.Entry]:
         try:
             for event in self._reader.close():
-                self._tell(event)
+                self._take(event)
         except StreamError as error:
             self._break(error)
-        finished = self._result.finished
-        for event in closing_events(self._result, finished.duration if finished else 0.0):
-            self._tell(event)
+        finished = self._result.suites[0].session.finished
+        for suite, event in closing_events(self._result, finished.duration if finished else 0.0):
+            self._take(event, suite)
         return self._told()
 
     @property
     def gap(self) -> str:
         """What keeps the report from being complete, once all of it was read."""
-        return self._result.channel_error or ""
+        return self._result.suites[0].session.channel_error or ""
 
     def _break(self, error: StreamError) -> None:
-        if self._result.channel_error is None:  # a reader stays broken, and says so each time
-            self._tell(e.ChannelBroken(str(error)))
+        if not self.gap:  # a reader stays broken, and says so each time
+            self._take(e.ChannelBroken(str(error)))
 
-    def _tell(self, event: e.Event) -> None:
-        entry = e.Entry(self._seq, 0.0, event)
+    def _take(self, event: e.Event, suite: int = 0) -> None:
+        entry = e.Entry(self._seq, 0.0, suite, event)
         self._seq += 1
         fold(self._result, entry)
         self._entries.append(entry)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.reports import diagnostics, tell
 from proctor.wire.reports.report import COLLECTION_ERROR
 
@@ -23,15 +23,16 @@ _NOT_OK = BAD | {Outcome.XFAILED}
 _SAID = {Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}  # by TAP itself
 
 
-def write(result: Result) -> Iterator[bytes]:
-    count = len(result.tests) + len(result.not_run) + len(result.collection_errors)
+def write(result: RunResult) -> Iterator[bytes]:
+    errors = result.collection_errors
+    count = len(result.tests) + len(result.not_run) + len(errors)
     missing = tell.unexplained(result)
     yield b"TAP version 14\n"
     if not missing or count:
         yield f"1..{count}\n".encode()
     for number, test in enumerate(tell.tests(result), 1):
         yield _point(number, test)
-    for number, error in enumerate(result.collection_errors, count - len(result.collection_errors) + 1):
+    for number, error in enumerate(errors, count - len(errors) + 1):
         yield _collection_error(number, error)
     if missing:
         yield f"Bail out! {_line(missing)}\n".encode()

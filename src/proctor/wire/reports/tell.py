@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import islice
-
-import msgspec
+from collections.abc import Iterator
 
 from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.result import Mark, Result
+from proctor.result import RunResult, SuiteResult
 
 _BY_TESTS = {RunOutcome.FAILED, RunOutcome.COLLECTION_ERROR, RunOutcome.CRASHED, RunOutcome.TIMEOUT}
 _NO_FAULT = {RunOutcome.PASSED, RunOutcome.NO_TESTS}
@@ -21,92 +16,50 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 
 
-def unexplained(result: Result) -> str:
+def unexplained(result: RunResult) -> str:
     """Why the run is not a pass, where its tests do not show it; empty where they do, or where it passed."""
     if result.outcome is RunOutcome.PASSED:
         return ""
-    if any(suite.finished.outcome not in _NO_FAULT for suite in result.suites):
-        return "; ".join(f"{group.name}: {why}" for group in groups(result) if (why := group.unexplained()))
-    return _unexplained(result.outcome, result.reason, result.counts, result.collection_errors)
+    if all(suite.outcome in _NO_FAULT for suite in result.suites):
+        return _words(result.outcome, result.reason)
+    found = [(suite.name, why) for suite in result.suites if (why := _unexplained(suite))]
+    return "; ".join(f"{name}: {why}" if result.several else why for name, why in found)
 
 
-def _unexplained(
-    outcome: RunOutcome, reason: str, counts: Mapping[Outcome, int], errors: Sequence[e.CollectionFailed]
-) -> str:
-    if outcome in _BY_TESTS and (errors or any(counts.get(bad) for bad in BAD)):
+def _unexplained(suite: SuiteResult) -> str:
+    if suite.outcome in _NO_FAULT:
         return ""
+    if suite.outcome in _BY_TESTS and (suite.errors or any(suite.counts[bad] for bad in BAD)):
+        return ""
+    return _words(suite.outcome, suite.reason)
+
+
+def _words(outcome: RunOutcome, reason: str) -> str:
     words = str(outcome).replace("_", " ")
     return f"{words}: {reason}" if reason else words
 
 
-class Group(msgspec.Struct, frozen=True):
-    """One suite of a result, which may be all of it."""
-
-    name: str
-    outcome: RunOutcome
-    reason: str
-    seconds: float
-    counts: Mapping[Outcome, int]
-    errors: Sequence[e.CollectionFailed]
-    not_run: tuple[str, ...]
-    ended: Callable[[], Iterable[e.TestFinished]]
-    places: Mapping[str, e.Place]
-
-    def unexplained(self) -> str:
-        if self.outcome in _NO_FAULT:
-            return ""
-        return _unexplained(self.outcome, self.reason, self.counts, self.errors)
-
-    def tests(self) -> Iterator[e.TestFinished]:
-        """Every test that is known: those with an end, then those that never ran."""
-        yield from self.ended()
-        for test in self.not_run:
-            yield e.TestFinished(test, Outcome.NOT_RUN, message="not run", place=self.places.get(test))
-
-
-def groups(result: Result) -> Iterator[Group]:
-    """At least one: its suites, and what ended in none of them."""
-    suites = [
+def suites(result: RunResult) -> list[SuiteResult]:
+    """Those that a report shows, at least one: a build that went well is no suite of tests."""
+    shown = [
         suite
         for suite in result.suites
-        if suite.entered.source != Voice.BUILD or suite.finished.outcome is not RunOutcome.PASSED
-    ]  # a build that went well is no suite
-    for suite in suites:
-        yield Group(
-            suite.entered.name,
-            suite.finished.outcome,
-            suite.finished.reason,
-            suite.finished.seconds,
-            suite.counts,
-            result.collection_errors[suite.begin.collection_errors : suite.end.collection_errors],
-            suite.finished.not_run,
-            partial(suite.tests, result),
-            result.places,
-        )
-    told = result.suites[-1].end if result.suites else Mark()
-    errors = result.collection_errors[told.collection_errors :]
-    if not suites or errors or len(result.tests) > told.tests:
-        yield Group(
-            result.run.runner,
-            result.outcome,
-            result.reason,
-            0.0 if suites else result.seconds,
-            result.counts - Counter(told.counts),
-            errors,
-            () if suites else result.not_run,
-            partial(_after, result, told.tests),
-            result.places,
-        )
+        if suite.source != Voice.BUILD or suite.outcome is not RunOutcome.PASSED
+    ]
+    return shown or result.suites[:1]
 
 
-def _after(result: Result, told: int) -> Iterator[e.TestFinished]:
-    return islice(result.tests.values(), told, None)
+def tests_of(suite: SuiteResult) -> Iterator[e.TestFinished]:
+    """Every test that is known: those with an end, then those that never ran."""
+    yield from suite.tests.values()
+    for test in suite.not_run:
+        yield e.TestFinished(test, Outcome.NOT_RUN, message="not run", place=suite.places.get(test))
 
 
-def tests(result: Result) -> Iterator[e.TestFinished]:
+def tests(result: RunResult) -> Iterator[e.TestFinished]:
     """Those of all suites."""
-    for group in groups(result):
-        yield from group.tests()
+    for suite in result.suites:
+        yield from tests_of(suite)
 
 
 def stdout(test: e.TestFinished) -> str:

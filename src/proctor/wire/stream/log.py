@@ -13,12 +13,14 @@ import msgspec
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD
-from proctor.result import Result
+from proctor.result import RunResult
 from proctor.wire.literal import encode_line
 from proctor.wire.stream.words import STATUS, one_line
 
 # 1: first published form.
-FORMAT_VERSION = 1
+# 2: a line has the number of its suite, unless that is the first; before, suites followed one another. Every
+#    suite is entered and finished, also the only one. Notes of kind `explained`.
+FORMAT_VERSION = 2
 
 _NOTES: dict[type, str] = {
     e.RunStarted: "run",
@@ -31,6 +33,7 @@ _NOTES: dict[type, str] = {
     e.SessionInterrupted: "interrupted",
     e.SessionBroke: "broke",
     e.SessionFinished: "session",
+    e.StatusExplained: "explained",
     e.ChannelBroken: "channel",
     e.FaultTraced: "fault",
     e.RunStopped: "stopped",
@@ -64,6 +67,7 @@ class _Line(msgspec.Struct, omit_defaults=True):
     signal: str | None = None
     results: dict[str, int] | None = None
     extra: Any = None
+    suite: int = 0
 
 
 class _StartLine(msgspec.Struct, tag="start", omit_defaults=True, gc=False):
@@ -74,6 +78,7 @@ class _StartLine(msgspec.Struct, tag="start", omit_defaults=True, gc=False):
     label: str
     file: str = ""
     line: int = 0
+    suite: int = 0
 
 
 class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_only=True):
@@ -85,15 +90,16 @@ class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_onl
     file: str = ""
     line: int = 0
     duration: int = 0
+    suite: int = 0
     extra: e.TestFinished
 
 
-def encode(entry: e.Entry, so_far: Result) -> bytes:
+def encode(entry: e.Entry, so_far: RunResult) -> bytes:
     """One line with its LF."""
     return encode_lines([entry], so_far)
 
 
-def encode_lines(entries: Iterable[e.Entry], so_far: Result) -> bytes:
+def encode_lines(entries: Iterable[e.Entry], so_far: RunResult) -> bytes:
     """Many at once, which costs half as much as one by one."""
     lines = [_line(entry, so_far) for entry in entries]
     try:
@@ -102,24 +108,28 @@ def encode_lines(entries: Iterable[e.Entry], so_far: Result) -> bytes:
         return b"".join(map(encode_line, lines))
 
 
-def encode_parts(first: int, at: float, parts: Iterable[e.TestFinished]) -> bytes:
-    """The lines of parts of tests that finished at the same moment, numbered from `first` on."""
-    at = round(at, 6)
-    return _encoder.encode_lines([_test_line(part, seq, at) for seq, part in enumerate(parts, first)])
+def encode_parts(first: e.Entry, parts: Iterable[e.TestFinished]) -> bytes:
+    """The lines of parts of tests that finished at the same moment; the first part is that of `first`."""
+    at, suite = round(first.at, 6), first.suite
+    return _encoder.encode_lines(
+        [_test_line(part, seq, at, suite) for seq, part in enumerate(parts, first.seq)]
+    )
 
 
-def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
+def _line(entry: e.Entry, so_far: RunResult) -> _Line | _StartLine | _TestLine:
     """A line as a value. `so_far` gives a `final` line its counts and a `suite` line its compiler."""
-    event, seq, at = entry.event, entry.seq, round(entry.at, 6)
+    event, seq, at, suite = entry.event, entry.seq, round(entry.at, 6), entry.suite
     if isinstance(event, e.TestFinished):
-        return _test_line(event, seq, at)
+        return _test_line(event, seq, at, suite)
     if isinstance(event, e.TestStarted):
-        place = event.place
-        return (
-            _StartLine(seq, at, event.test, place.file, place.line)
-            if place
-            else _StartLine(seq, at, event.test)
-        )
+        file, line = (event.place.file, event.place.line) if event.place else ("", 0)
+        return _StartLine(seq, at, event.test, file, line, suite)
+    found = _other_line(event, seq, at, so_far, suite)
+    found.suite = suite
+    return found
+
+
+def _other_line(event: e.Event, seq: int, at: float, so_far: RunResult, suite: int) -> _Line:
     if isinstance(event, e.OutputReceived):
         return _Line("output", seq, at, label=event.test, stream=event.stream, text=event.text)
     if isinstance(event, e.FileAttached):
@@ -130,7 +140,8 @@ def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
             extra["filtered_out"] = event.filtered_out
         if event.prefix:
             extra["prefix"] = event.prefix
-        rustc = (so_far.suite.toolchain if so_far.suite else {}).get("rustc", "none")
+        described = so_far.suites[suite].described
+        rustc = (described.toolchain if described else {}).get("rustc", "none")
         return _Line(
             "suite", seq, at, name=event.name, build=event.build, count=event.count, rustc=rustc, extra=extra
         )
@@ -143,11 +154,11 @@ def _line(entry: e.Entry, so_far: Result) -> _Line | _StartLine | _TestLine:
     return _Line("note", seq, at, kind=_NOTES[type(event)], extra=event)
 
 
-def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
-    if event.part_of and event.outcome not in BAD:  # there may be very many
-        return _TestLine(seq=seq, at=at, label=event.test, status=STATUS[event.outcome], extra=event)
-    file, line = (event.place.file, event.place.line) if event.place else ("", 0)
+def _test_line(event: e.TestFinished, seq: int, at: float, suite: int) -> _TestLine:
     status = STATUS[event.outcome]
+    if event.part_of and event.outcome not in BAD:  # there may be very many
+        return _TestLine(seq=seq, at=at, label=event.test, status=status, suite=suite, extra=event)
+    file, line = (event.place.file, event.place.line) if event.place else ("", 0)
     reason = one_line(event.message or event.outcome) if status == "fail" else ""
     return _TestLine(
         seq=seq,
@@ -158,6 +169,7 @@ def _test_line(event: e.TestFinished, seq: int, at: float) -> _TestLine:
         file=file,
         line=line,
         duration=round(event.seconds * 1e9),
+        suite=suite,
         extra=event,
     )
 
@@ -168,7 +180,7 @@ def _collection_line(event: e.CollectionFailed, seq: int, at: float) -> _Line:
     return _Line("test", seq, at, label=event.file, status="fail", reason=reason, extra=extra)
 
 
-def _tally(result: Result) -> dict[str, int]:
+def _tally(result: RunResult) -> dict[str, int]:
     tally = {"ok": 0, "fail": len(result.collection_errors), "ignore": 0}
     for outcome, count in result.counts.items():
         tally[STATUS[outcome]] += count
@@ -182,7 +194,33 @@ def decode(line: bytes) -> e.Entry | None:
         event = _event(found)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
-    return None if event is None else e.Entry(found.seq, found.at, event)
+    return None if event is None else e.Entry(found.seq, found.at, found.suite, event)
+
+
+class SuiteNumbers:
+    """The suites of a log, numbered in the order in which they come, whatever it numbers them itself.
+
+    A log of version 1 has no numbers: each suite lasts until the next one is entered.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = {0: 0}
+        self._next = 1
+        self._entered = False
+
+    def numbered(self, entry: e.Entry) -> e.Entry:
+        if isinstance(entry.event, e.SuiteEntered):
+            if entry.suite == 0 and self._entered:
+                self._add(0)
+            self._entered = True
+        if entry.suite not in self._numbers:
+            self._add(entry.suite)
+        number = self._numbers[entry.suite]
+        return entry if number == entry.suite else msgspec.structs.replace(entry, suite=number)
+
+    def _add(self, suite: int) -> None:
+        self._numbers[suite] = self._next
+        self._next += 1
 
 
 def _event(line: _Line) -> e.Event | None:

@@ -6,7 +6,7 @@ from math import isfinite
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.result import Result
+from proctor.result import SuiteResult
 from proctor.wire.stream.words import STATUS, STRICT_XPASS, SUBTYPES, WORDS, Object, has_zone, one_line
 
 # 1: first published form.
@@ -15,36 +15,35 @@ REVISION = 1
 _EPOCH = "1970-01-01T00:00:00+00:00"
 
 
-def suite_object(suite: e.SuiteStarted, result: Result) -> Object:
-    toolchain = result.suite.toolchain if result.suite else {}
-    runner = result.entered.runner if result.entered else result.run.runner
-    extra: Object = {"proctor": {"rev": REVISION}, "run": result.run.run_id, "runner": runner}
+def suite_object(started: e.SuiteStarted, suite: SuiteResult) -> Object:
+    toolchain = suite.described.toolchain if suite.described else {}
+    extra: Object = {"proctor": {"rev": REVISION}, "run": suite.run.run_id, "runner": suite.entered.runner}
     if toolchain:
         extra["toolchain"] = toolchain
-    if suite.prefix:
-        extra["prefix"] = suite.prefix
-    if filtered_out := suite.filtered_out or len(result.own_deselected()):
+    if started.prefix:
+        extra["prefix"] = started.prefix
+    if filtered_out := started.filtered_out or len(suite.deselected):
         extra["filtered_out"] = filtered_out
     return {
         "type": "suite",
-        "name": suite.name,
-        "build": _build(suite, result),
-        "count": suite.count,
+        "name": started.name,
+        "build": _build(started, suite.run),
+        "count": started.count,
         "rustc": toolchain.get("rustc") or "none",
         "extra": extra,
     }
 
 
-def _build(suite: e.SuiteStarted, result: Result) -> str:
-    return next((time for time in (suite.build, result.run.started) if has_zone(time)), _EPOCH)
+def _build(started: e.SuiteStarted, run: e.RunStarted) -> str:
+    return next((time for time in (started.build, run.started) if has_zone(time)), _EPOCH)
 
 
-def final_object(tally: dict[str, int], event: e.RunFinished | e.SuiteFinished, result: Result) -> Object:
-    extra: Object = {"outcome": event.outcome, "seconds": round(event.seconds, 6)}
-    if event.reason:
-        extra["reason"] = event.reason
-    if result.exited is not None:
-        extra["exit"] = {"code": result.exited.exit_code, "signal": result.exited.signal}
+def final_object(tally: dict[str, int], suite: SuiteResult) -> Object:
+    extra: Object = {"outcome": suite.outcome, "seconds": round(suite.seconds, 6)}
+    if suite.reason:
+        extra["reason"] = suite.reason
+    if suite.exited is not None:
+        extra["exit"] = {"code": suite.exited.exit_code, "signal": suite.exited.signal}
     return {"type": "final", "results": dict(tally), "extra": extra}
 
 

@@ -13,7 +13,7 @@ from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import RunOutcome
 from proctor.wire.reports.report import MAX_LINE
-from proctor.wire.stream import log as jsonl
+from proctor.wire.stream import log
 from proctor.wire.stream.fields import PLAIN, Fields, exited, failure_of, finished
 from proctor.wire.stream.words import NOT_RUN, Object, has_zone
 
@@ -65,8 +65,8 @@ class StreamReader:
             return self._leave_if_done(reading.line(line, self._number))
         found = _object(line)
         if reading is None and found is not None and self._begins_log(found):
-            log = self._reading = _Log()
-            return self._leave_if_done(log.line(line, self._number))
+            reading = self._reading = _Log()
+            return self._leave_if_done(reading.line(line, self._number))
         if found is not None and found.get("type") == "suite":
             noise = reading.told() if reading is not None else []
             suite = self._reading = _Suite(found, self._number)
@@ -101,20 +101,21 @@ class _Log:
     """A full log: what it says is what happened."""
 
     def __init__(self) -> None:
-        self._last = e.Entry(-1, 0.0, e.Noticed(""))
+        self._last = e.Entry(-1, 0.0, 0, e.Noticed(""))
+        self._suites = log.SuiteNumbers()
 
     def line(self, line: bytes, number: int) -> list[e.Entry]:
         try:
-            entry = jsonl.decode(line)
+            entry = log.decode(line)
         except StreamError as error:
             return [self._next(e.Noticed(f"line {number} is left out: {error}"))]
         if entry is None:
             return [self._next(e.Noticed(f"line {number} is of a type that is not known here; left out"))]
-        self._last = entry
-        return [entry]
+        self._last = self._suites.numbered(entry)
+        return [self._last]
 
     def _next(self, event: e.Event) -> e.Entry:
-        self._last = e.Entry(self._last.seq + 1, self._last.at, event)
+        self._last = e.Entry(self._last.seq + 1, self._last.at, self._last.suite, event)
         return self._last
 
 
@@ -237,7 +238,7 @@ class _Suite:
     def _entries(self, events: list[e.Event]) -> list[e.Entry]:
         first = self._seq
         self._seq += len(events)
-        return [e.Entry(first + number, 0.0, event) for number, event in enumerate(events)]
+        return [e.Entry(first + number, 0.0, 0, event) for number, event in enumerate(events)]
 
     def _warn(self, number: int, text: str) -> e.Noticed:
         return e.Noticed(f"line {number}: {text}")

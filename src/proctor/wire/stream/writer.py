@@ -7,14 +7,12 @@ and what was promised and never came is said to be not run: the promise is kept,
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import msgspec
 
 from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import RunOutcome
-from proctor.result import Result
+from proctor.result import RunResult, SuiteResult
 from proctor.wire.literal import encode_line, literal
 from proctor.wire.stream.objects import (
     collection_object,
@@ -23,22 +21,79 @@ from proctor.wire.stream.objects import (
     suite_object,
     test_object,
 )
+from proctor.wire.stream.turns import Turns
 from proctor.wire.stream.words import NOT_RUN, Object, one_line
-
-_Ending: TypeAlias = e.RunFinished | e.SuiteFinished
 
 _PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts that nobody can count before
 _QUIET = (RunOutcome.PASSED, RunOutcome.NO_TESTS)  # endings that need no failure to explain them
 
 
-class StrictStream:
-    """Entries in, lines out. One for a whole output: labels are unique in all of its suites."""
+class _Labels:
+    """Labels are unique in all suites of an output."""
 
     def __init__(self) -> None:
         self._labels: dict[str, int] = {}
-        self._begin()
 
-    def _begin(self) -> None:
+    def label(self, name: str) -> str:
+        base = label = literal(name) or "unnamed"
+        while label in self._labels:
+            self._labels[base] += 1
+            label = f"{base}#{self._labels[base]}"
+        self._labels[label] = 1
+        return label
+
+
+class StrictStream:
+    """Entries in, lines out. One for a whole output."""
+
+    def __init__(self) -> None:
+        self._labels = _Labels()
+        self._suites: dict[int, _SuiteLines] = {}
+        self._ended: set[int] = set()
+        self._turns: Turns[Object] = Turns()
+
+    def lines(self, entry: e.Entry, so_far: RunResult) -> list[bytes]:
+        """What can be said now that this entry is known; `so_far` includes it."""
+        if isinstance(entry.event, e.RunFinished):
+            found = [line for number in range(len(so_far.suites)) for line in self._end(number, so_far)]
+            found += self._explained(so_far)
+            self._suites, self._ended = {}, set()
+        elif isinstance(entry.event, e.SuiteFinished):
+            found = self._end(entry.suite, so_far)
+        elif isinstance(entry.event, e.RunStarted | e.RunStopped | e.Noticed):
+            return []
+        else:
+            lines = self._lines(entry.suite).objects(entry.event, so_far.suites[entry.suite])
+            found = self._turns.take(entry.suite, lines) if lines else []
+        return [encode_line(line) for line in found]
+
+    def _end(self, number: int, so_far: RunResult) -> list[Object]:
+        """What is left to say of a suite; of one that has ended, what came too late."""
+        suite, lines = so_far.suites[number], self._lines(number)
+        left = lines.rest(suite) if number in self._ended else lines.end(suite)
+        self._ended.add(number)
+        return self._turns.take(number, left, ended=True)
+
+    def _lines(self, number: int) -> _SuiteLines:
+        if number not in self._suites:
+            self._suites[number] = _SuiteLines(self._labels)
+        return self._suites[number]
+
+    def _explained(self, so_far: RunResult) -> list[Object]:
+        """A suite that says why the run failed, where none of its suites does."""
+        if so_far.outcome in _QUIET or any(suite.outcome not in _QUIET for suite in so_far.suites):
+            return []
+        lines = _SuiteLines(self._labels)
+        run = SuiteResult(so_far.run, e.SuiteEntered(so_far.run.runner, so_far.run.runner, (), ""))
+        run.outcome, run.reason, run.seconds = so_far.outcome, so_far.reason, so_far.seconds
+        return lines.end(run)
+
+
+class _SuiteLines:
+    """The lines of one suite."""
+
+    def __init__(self, labels: _Labels) -> None:
+        self._label = labels.label
         self._suite: e.SuiteStarted | None = None
         self._written: int | None = None  # tests, since the suite line was
         self._held: list[Object] = []
@@ -46,32 +101,22 @@ class StrictStream:
         self._tally = {"ok": 0, "fail": 0, "ignore": 0}
         self._seen: set[str] = set()
 
-    def lines(self, entry: e.Entry, so_far: Result) -> list[bytes]:
-        """What can be said now that this entry is known; `so_far` includes it."""
-        event = entry.event
-        found: list[Object] = []
-        if isinstance(event, e.RunStarted):
-            self._begin()
-        elif isinstance(event, e.SuiteStarted):
+    def objects(self, event: e.Event, suite: SuiteResult) -> list[Object]:
+        """What can be said now that this event is known."""
+        if isinstance(event, e.SuiteStarted):
             if self._written is None:
                 self._suite = event
-        elif isinstance(event, e.SuiteEntered):
-            self._begin()
-        elif isinstance(event, e.SuiteFinished):
-            found = self._end(event, so_far)
-            self._begin()
-        elif isinstance(event, e.RunFinished):
-            found = self._end_of_several(event, so_far) if so_far.suites else self._end(event, so_far)
-        else:
-            if self._suite is not None and self._written is None and so_far.source != _PARTS_UNKNOWN:
-                found = self._open(self._suite.count, so_far)
-            if isinstance(event, e.TestFinished):
-                self._seen.add(event.test)
-                test = test_object(self._label(event.test), event)
-                found += self._add(test, counted=not event.part_of)
-            elif isinstance(event, e.CollectionFailed):
-                found += self._add(collection_object(self._label(event.file), event))
-        return [encode_line(line) for line in found]
+            return []
+        found: list[Object] = []
+        if self._suite is not None and self._written is None and suite.source != _PARTS_UNKNOWN:
+            found = self._open(self._suite.count, suite)
+        if isinstance(event, e.TestFinished):
+            self._seen.add(event.test)
+            test = test_object(self._label(event.test), event)
+            found += self._add(test, counted=not event.part_of)
+        elif isinstance(event, e.CollectionFailed):
+            found += self._add(collection_object(self._label(event.file), event))
+        return found
 
     def _add(self, test: Object, counted: bool = True) -> list[Object]:
         if self._written is None or self._suite is None:
@@ -84,30 +129,30 @@ class StrictStream:
         self._tally[test["status"]] += 1
         return [test]
 
-    def _open(self, count: int, result: Result) -> list[Object]:
+    def _open(self, count: int, suite: SuiteResult) -> list[Object]:
         assert self._suite is not None
         self._suite = msgspec.structs.replace(self._suite, count=count)
         self._written = 0
-        found = [suite_object(self._suite, result)]
+        found = [suite_object(self._suite, suite)]
         held, self._held = self._held, []
         for test in held:
             found += self._add(test)
         return found
 
-    def _end(self, event: _Ending, result: Result) -> list[Object]:
-        tests = dict.fromkeys((*result.own_selected(), *event.not_run))
+    def end(self, suite: SuiteResult) -> list[Object]:
+        """The suite has ended: what is left to say of it."""
+        tests = dict.fromkeys((*suite.selected, *suite.not_run))
         missing = [self._not_run(test) for test in tests if test not in self._seen]
-        why = self._explanation(event, result)
-        if result.source == Voice.BUILD and self._written is None and not (self._held or why):
+        why = self._explanation(suite)
+        if suite.source == Voice.BUILD and self._written is None and not (self._held or why):
             return []  # a build that went well is no suite
         found: list[Object] = []
         if self._suite is None:
-            name = result.entered.name if result.entered else result.run.runner
-            self._suite = e.SuiteStarted(name, result.run.started, 0)
+            self._suite = e.SuiteStarted(suite.name, suite.run.started, 0)
         if self._written is None:
-            promised = self._suite.count if result.source != _PARTS_UNKNOWN else 0
+            promised = self._suite.count if suite.source != _PARTS_UNKNOWN else 0
             known = len(self._held) + len(missing)
-            found = self._open(max(promised, known) + len(why), result)
+            found = self._open(max(promised, known) + len(why), suite)
             reserved = len(why)
         else:
             reserved = 0
@@ -118,46 +163,30 @@ class StrictStream:
             found += self._add(self._not_run(nameless))
         for test in why:
             found += self._add(test)
-        found.append(final_object(self._tally, event, result))
-        return found + self._rest(event, result)
+        found.append(final_object(self._tally, suite))
+        return found + self.rest(suite)
 
-    def _end_of_several(self, event: e.RunFinished, result: Result) -> list[Object]:
-        """Each suite has its end. What came after the last, and why the run failed if no suite says it, has
-        one more."""
-        said = any(suite.finished.outcome not in _QUIET for suite in result.suites)
-        late = [*self._held, *([] if said else self._explanation(event, result))]
-        suite = e.SuiteStarted(result.run.runner, result.run.started, len(late))
-        self._begin()
-        return [suite_object(suite, result), *late, final_object(_tally(late), event, result)] if late else []
-
-    def _rest(self, event: _Ending, result: Result) -> list[Object]:
-        """A suite for what came beyond the count of the first."""
-        beyond = self._beyond
-        if not beyond or self._suite is None:
+    def rest(self, suite: SuiteResult) -> list[Object]:
+        """A suite for what came beyond the count, or after the end."""
+        beyond, self._held, self._beyond = [*self._held, *self._beyond], [], []
+        if not beyond:
             return []
-        more = e.SuiteStarted(f"{self._suite.name} (beyond the count)", self._suite.build, len(beyond))
-        return [suite_object(more, result), *beyond, final_object(_tally(beyond), event, result)]
-
-    def _label(self, name: str) -> str:
-        base = label = literal(name) or "unnamed"
-        while label in self._labels:
-            self._labels[base] += 1
-            label = f"{base}#{self._labels[base]}"
-        self._labels[label] = 1
-        return label
+        first = self._suite or e.SuiteStarted(suite.name, suite.run.started, 0)
+        more = e.SuiteStarted(f"{first.name} (beyond the count)", first.build, len(beyond))
+        return [suite_object(more, suite), *beyond, final_object(_tally(beyond), suite)]
 
     def _not_run(self, name: str) -> Object:
         label = self._label(name)
         test: Object = {"type": "test", "status": "ignore", "label": label}
         return {**test, "extra": {**native_id(label, name), "outcome": NOT_RUN}}
 
-    def _explanation(self, event: _Ending, result: Result) -> list[Object]:
-        """For a run that did not pass though none of its tests failed: nobody shall count that as a pass."""
+    def _explanation(self, suite: SuiteResult) -> list[Object]:
+        """For a suite that did not pass though no test failed: nobody shall count that as a pass."""
         tests = (*self._held, *self._beyond)
-        if event.outcome in _QUIET or self._tally["fail"] or any(test["status"] == "fail" for test in tests):
+        if suite.outcome in _QUIET or self._tally["fail"] or any(test["status"] == "fail" for test in tests):
             return []
-        told = ": ".join(part for part in (event.outcome.replace("_", " "), event.reason) if part)
-        label = self._label(result.entered.name if result.entered else result.run.runner or "run")
+        told = ": ".join(part for part in (suite.outcome.replace("_", " "), suite.reason) if part)
+        label = self._label(suite.name or "run")
         test: Object = {"type": "test", "status": "fail", "reason": one_line(told), "label": label}
         return [{**test, "extra": {"outcome": "error", "phase": "run"}}]
 

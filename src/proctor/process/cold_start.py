@@ -1,19 +1,28 @@
-"""Waits for all processes of a run at once, and reads what they say in batches."""
+"""The cold start: a supervisor for each process. Waits for all of a run at once, and reads in batches."""
 
 from __future__ import annotations
 
 import select
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 
+from proctor.launch import Launch
 from proctor.process.pace import Pace
+from proctor.process.process import Chunk
 from proctor.process.stop import Stop
-from proctor.process.supervise import Chunk, Supervised
+from proctor.process.supervise import Supervised
 
 
-class Watch:
-    def __init__(self, stop: Stop) -> None:
-        self._stop = stop
+class ColdStart:
+    """Starts the processes of one run and waits for them, or for whoever stops the run."""
+
+    def __init__(self, run_id: str, environ: Mapping[str, str], stop: Stop) -> None:
+        self._run_id, self._environ, self._stop = run_id, environ, stop
+        self._started = count(1)
         self._pace = Pace()
+
+    def start(self, launch: Launch) -> Supervised:
+        return Supervised(launch, f"{self._run_id}-{next(self._started)}", self._environ)
 
     def wait(self, processes: Sequence[Supervised], seconds: float) -> list[tuple[Supervised, list[Chunk]]]:
         """What each has said, after at most `seconds`."""

@@ -1,0 +1,54 @@
+"""What an exit status means to pytest, and to every session that uses its numbers."""
+
+from __future__ import annotations
+
+from proctor.events import StatusExplained
+from proctor.outcome import RunOutcome
+from proctor.result import Session
+
+STOPPED, INTERNAL, USAGE, NOTHING = 2, 3, 4, 5
+_CONFTEST = "while loading conftest"  # all that a pytest too old for the plugin says about it
+
+
+def explained(session: Session, code: int, stderr: str) -> StatusExplained | None:
+    """None where the status says no more than whether anything failed."""
+    if session.finished is None:
+        return _refused(session, code, stderr)
+    if session.interrupted is not None and session.interrupted.failure.type == "KeyboardInterrupt":
+        place = session.interrupted.failure.place
+        why = f"KeyboardInterrupt at {place}" if place else "KeyboardInterrupt"
+        return StatusExplained(RunOutcome.INTERRUPTED, why)
+    if session.broke is not None:
+        return StatusExplained(RunOutcome.INTERNAL_ERROR, session.broke.failure.message)
+    if session.interrupted is not None and session.interrupted.failure.type == "Exit":  # with any status
+        outcome = RunOutcome.INTERRUPTED if code == STOPPED else RunOutcome.INCOMPLETE
+        return StatusExplained(outcome, session.interrupted.failure.message)
+    if session.finished.exit_status not in (None, code):
+        return None  # a test can end the process with any status
+    if code == INTERNAL:
+        return StatusExplained(RunOutcome.INTERNAL_ERROR, complaint(stderr))
+    if code == USAGE:
+        return StatusExplained(RunOutcome.USAGE_ERROR, complaint(stderr))
+    return StatusExplained(RunOutcome.NO_TESTS) if code == NOTHING else None
+
+
+def _refused(session: Session, code: int, stderr: str) -> StatusExplained | None:
+    """The process ended before there was a session: it could not do what it was asked for."""
+    why = complaint(stderr)
+    if code != USAGE or session.described is not None or not why:
+        return None
+    return StatusExplained(
+        RunOutcome.COLLECTION_ERROR if _CONFTEST in stderr else RunOutcome.USAGE_ERROR, why
+    )
+
+
+def complaint(stderr: str) -> str:
+    """What a tool wrote to stderr about a request it could not carry out."""
+    lines = stderr.splitlines()
+    for line in lines:
+        if ": error: " in line:
+            return line.partition(": error: ")[2].strip()
+    for line in lines:
+        if line.startswith(("ERROR: ", "error: ")) and not line.startswith("ERROR: usage:"):
+            return line[len("ERROR: ") :].strip()
+    return lines[-1].removeprefix("E ").strip() if lines else ""

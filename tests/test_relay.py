@@ -1,0 +1,135 @@
+"""One order for all readers, whichever of them fails and when."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import proctor
+from proctor import events as e
+from proctor.outcome import Outcome, RunOutcome
+from proctor.relay import Relay
+from proctor.result import RunResult
+
+STARTED = e.RunStarted("id", "pytest", (), "/p", "", "2026-01-01T00:00:00Z")
+FACTS = (
+    e.TestsSelected(("a", "b")),
+    e.SuiteStarted("pytest", "", 2),
+    e.TestStarted("a"),
+    e.TestFinished("a", Outcome.PASSED),
+    e.TestStarted("b"),
+)
+PARTS = [e.TestFinished(f"a/{number}", Outcome.PASSED, part_of="a") for number in range(3)]
+
+
+class Reader:
+    """Keeps what it is given, and fails at the entry or the tick with these numbers."""
+
+    def __init__(self, name: str, at: int | None = None, tick: int | None = None) -> None:
+        self.name, self._at, self._tick = name, at, tick
+        self.seen: list[e.Entry] = []
+        self._ticks = 0
+
+    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
+        if entry.seq == self._at:
+            raise OSError("disk full")
+        self.seen.append(entry)
+
+    def tick(self, now: float, so_far: RunResult) -> None:
+        self._ticks += 1
+        if self._ticks == self._tick:
+            raise ValueError("no clock")
+
+
+class Whole(Reader):
+    def handle_parts(self, first: e.Entry, parts: list[e.TestFinished], so_far: RunResult) -> None:
+        for number, part in enumerate(parts, first.seq):
+            self.handle(e.Entry(number, first.at, first.suite, part), so_far)
+
+
+def run(readers: list[Reader]) -> Relay:
+    relay = Relay(STARTED, readers)
+    relay.publish_all(FACTS, 1.0)
+    relay.publish_parts(PARTS, 2.0)
+    relay.tick(2.5)
+    relay.close(3.0)
+    return relay
+
+
+READERS = st.lists(
+    st.builds(
+        lambda kind, at, tick: kind("-o events=x", at, tick),
+        st.sampled_from([Reader, Whole]),
+        st.one_of(st.none(), st.integers(0, 16)),
+        st.one_of(st.none(), st.integers(1, 3)),
+    ),
+    max_size=4,
+)
+
+
+@given(READERS)
+def test_whichever_reader_fails_and_when_the_others_see_everything_in_order(readers):
+    healthy = [Reader("first"), Whole("last")]
+    relay = run([healthy[0], *readers, healthy[1]])
+
+    for reader in healthy:
+        assert [entry.seq for entry in reader.seen] == list(range(len(reader.seen)))
+        assert type(reader.seen[-1].event) is e.RunFinished
+    assert healthy[0].seen == healthy[1].seen
+    for reader in readers:
+        assert [entry.seq for entry in reader.seen] == list(range(len(reader.seen)))
+    failed = [sink for sink, _ in relay.faults]
+    assert len(failed) == len({id(sink) for sink in failed})
+
+
+@given(READERS)
+def test_every_reader_that_fails_is_on_record_and_a_notice_says_so_before_the_verdict(readers):
+    witness = Reader("witness")
+    relay = run([witness, *readers])
+    notices = [entry.event.text for entry in witness.seen if isinstance(entry.event, e.Noticed)]
+
+    assert notices == relay.result.notices
+    assert set(notices) <= {
+        "-o events=x stopped: OSError: disk full",
+        "-o events=x stopped: ValueError: no clock",
+    }
+    assert len(notices) <= len(relay.faults)
+
+
+def test_a_reader_that_fails_at_the_last_entry_is_on_record_and_nothing_follows_the_verdict():
+    relay, healthy = Relay(STARTED, []), Reader("healthy")
+    relay = Relay(STARTED, [Reader("-o events=x", at=4), healthy])
+    relay.publish_all((e.SuiteStarted("pytest", "", 0), e.ProcessExited(0)), 0.0)
+    relay.close(1.0)
+
+    assert [type(entry.event) for entry in healthy.seen][-2:] == [e.SuiteFinished, e.RunFinished]
+    assert ([sink.name for sink, _ in relay.faults], relay.result.notices) == (["-o events=x"], [])
+    assert relay.result.outcome is RunOutcome.CRASHED
+
+
+def test_only_the_fold_writes_a_result():
+    """Nothing else assigns to a result or changes what is in it."""
+    fields = {*RunResult.__struct_fields__, "sessions", "selected", "deselected", "collectors", "errors"}
+    changing = {"append", "extend", "update", "pop", "add", "clear", "setdefault", "insert", "remove"}
+    found = []
+    for path in Path(proctor.__file__).parent.rglob("*.py"):
+        if path.name in ("fold.py", "result.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Attribute(value=owner, attr=field), attr=method)
+                ) if method in changing and field in fields and _is_result(owner):
+                    found.append(f"{path}:{node.lineno}")
+                case ast.Assign(targets=[ast.Attribute(value=owner, attr=field)]) if _is_result(owner):
+                    found.append(f"{path}:{node.lineno}")
+
+    assert found == []
+
+
+def _is_result(node: ast.expr) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name in ("result", "so_far", "_result")
