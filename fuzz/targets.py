@@ -25,10 +25,10 @@ from proctor.render.failure_index import failure_index
 from proctor.render.human import report_text
 from proctor.result import Result
 from proctor.runners import matching
+from proctor.unique_names import UniqueNames
 from proctor.wire import formats
 from proctor.wire.control.decoder import Broken, ControlDecoder, FileChunk
 from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial
-from proctor.wire.control.program import Labels
 from proctor.wire.control.session import SessionReader
 from proctor.wire.document import writer as document
 from proctor.wire.fault import FaultReader
@@ -103,7 +103,7 @@ def live(form: str, data: bytes) -> None:
 
 def session(data: bytes) -> None:
     """What the reporter in a framework says, a message each line: understood, or refused in words."""
-    reader = SessionReader("pytest", "", Labels())
+    reader = SessionReader("pytest", "", UniqueNames())
     relay = Relay(e.RunStarted("", "pytest", (), "/project", "", "", source=Voice.CONTROL), [])
     decoder = ControlDecoder(Ledger(_SMALL))
     said = b"".join(b"result %d\n%b" % (len(line), line) for line in data.splitlines())

@@ -17,13 +17,13 @@ from proctor.runners.finding import on_path
 from proctor.runners.go_sources import MODULE_FILES, Package, directories, modules, packages
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
+from proctor.unique_names import without_number
 
 Wanted: TypeAlias = dict[str, list[str]]  # packages as go is told of them -> tests in them; none: all
 
 _EVERY_TEST = "^(Test|Example|Fuzz)"
 _BENCHMARK = "Benchmark"
 _REST = "-args"  # what comes behind it is not for go
-_REPEATED = re.compile(r"#[0-9]+$")  # of a test that ran twice
 
 
 def detect(root: Path) -> bool:
@@ -104,7 +104,7 @@ def _is_package(name: str, root: Path) -> bool:
 
 def _once(test: str) -> str:
     """go itself numbers subtests; only other tests have numbers of ours."""
-    return test if "/" in test else _REPEATED.sub("", test)
+    return test if "/" in test else without_number(test)
 
 
 def _at(directory: str) -> str:

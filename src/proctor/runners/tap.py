@@ -15,6 +15,7 @@ from proctor.runners import matching
 from proctor.runners.finding import executable, on_path
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
+from proctor.unique_names import without_number
 from proctor.wire.literal import literal
 
 _BATS, _PERL = ".bats", ".t"
@@ -28,7 +29,6 @@ _OWN_BATS = (
 _MERGED = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
 _VENDORED = re.compile(r"(^|/)(node_modules|bats|bats-core|test_helper|\.[^/]+)/")
 _TEST = re.compile(r"""[ \t]*@test[ \t]+(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+))[ \t]+\{""")
-_REPEATED = re.compile(r"#[0-9]+\Z")
 _SPECIAL = re.compile(r"[][\\.*^$+?(){}|]")
 
 
@@ -126,7 +126,7 @@ def _meant(file: str, wanted: list[str], known: list[KnownTest]) -> list[str]:
     if not file.endswith(_BATS):
         return wanted  # its tests are not known before it runs, and it runs as a whole
     names = {test.name.partition("::")[2] for test in known}
-    found = [name if name in names else _REPEATED.sub("", name) for name in wanted]
+    found = [without_number(name, names) for name in wanted]
     for description, name in zip(wanted, found, strict=True):
         if name not in names:
             raise UsageError(

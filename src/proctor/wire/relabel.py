@@ -8,13 +8,14 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from proctor import events as e
+from proctor.unique_names import UniqueNames
 
 
 class SuiteLabels:
     """Each test of a run has a name of its own: what another suite has used becomes `x#2`."""
 
     def __init__(self) -> None:
-        self._used: set[str] = set()
+        self._names = UniqueNames()
         self._own: dict[str, str] = {}  # of the present suite
 
     def enter(self) -> None:
@@ -27,12 +28,7 @@ class SuiteLabels:
     def _label(self, name: str) -> str:
         found = self._own.get(name)
         if found is None:
-            found, number = name, 1
-            while found in self._used:
-                number += 1
-                found = f"{name}#{number}"
-            self._used.add(found)
-            self._own[name] = found
+            found = self._own[name] = self._names.unique(name)
         return found
 
 

@@ -17,6 +17,7 @@ import msgspec
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD, Outcome
+from proctor.unique_names import UniqueNames
 
 MAX_LINE = 16 << 20  # bytes
 MAX_DOCUMENT = 256 << 20  # bytes of a report that is one JSON value: it is held as a whole
@@ -48,7 +49,7 @@ class Report(ABC):
 
     def __init__(self) -> None:
         self._error: StreamError | None = None
-        self._names = Names()
+        self._names = UniqueNames()
         self._gaps: list[str] = []  # what is missing or does not add up
 
     def feed(self, data: bytes) -> list[e.Event]:
@@ -160,26 +161,6 @@ class Document(Report):
         if not data.strip():
             raise self._fault("the report is empty; the tool ended before it wrote one")
         return self._tell(data)
-
-
-class Names:
-    """Test ids are unique: the second `a` becomes `a#2`."""
-
-    def __init__(self) -> None:
-        self._used: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._used)
-
-    def unique(self, name: str) -> str:
-        label, number = name, self._used.get(name, 0)
-        while label in self._used:
-            number += 1
-            label = f"{name}#{number}"
-        self._used[label] = 1
-        if number:
-            self._used[name] = number
-        return label
 
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:

@@ -15,6 +15,7 @@ from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import RunOutcome
 from proctor.result import Result
+from proctor.unique_names import UniqueNames
 from proctor.wire.literal import encode_line, literal
 from proctor.wire.stream.objects import (
     collection_object,
@@ -35,7 +36,7 @@ class StrictStream:
     """Entries in, lines out. One for a whole output: labels are unique in all of its suites."""
 
     def __init__(self) -> None:
-        self._labels: dict[str, int] = {}
+        self._labels = UniqueNames()
         self._begin()
 
     def _begin(self) -> None:
@@ -139,12 +140,7 @@ class StrictStream:
         return [suite_object(more, result), *beyond, final_object(_tally(beyond), event, result)]
 
     def _label(self, name: str) -> str:
-        base = label = literal(name) or "unnamed"
-        while label in self._labels:
-            self._labels[base] += 1
-            label = f"{base}#{self._labels[base]}"
-        self._labels[label] = 1
-        return label
+        return self._labels.unique(literal(name) or "unnamed")
 
     def _not_run(self, name: str) -> Object:
         label = self._label(name)
