@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Voice
+from proctor.places import program
 from proctor.runners import matching
-from proctor.runners.finding import on_path
 from proctor.runners.go_sources import MODULE_FILES, Package, directories, modules, packages
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
@@ -44,7 +44,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         raise UsageError("go knows no markers; -k selects tests by their names, `-- -tags TAG` files by tags")
     if not any((root / name).is_file() for name in MODULE_FILES):
         raise UsageError(f"no go.mod and no go.work in {root}; -C names the directory that has one")
-    go = on_path("go", environ)
+    go = program("go", environ)
     if not go:
         raise UsageError("no go on PATH; Go 1.21 or newer would do")
     known = packages(root)

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UsageError
+from proctor.places import program
 from proctor.runners import matching
-from proctor.runners.finding import on_path
 from proctor.spec import RunSpec
 from proctor.unique_names import without_number
 
@@ -70,7 +70,7 @@ def own_tool(root: Path, name: str, environ: Mapping[str, str]) -> str:
 
 
 def node(environ: Mapping[str, str]) -> str:
-    found = on_path("node", environ)
+    found = program("node", environ)
     if not found:
         raise UsageError("no node on PATH; a directory with node in it would do")
     return found
