@@ -11,7 +11,8 @@ import msgspec
 
 from proctor import events as e
 from proctor.launch import Artifact
-from proctor.wire.reports.report import Lines, decode, text_of
+from proctor.text import text_of
+from proctor.wire.reports.report import Lines, decode
 
 # Kinds of artifacts
 TEST = "test"  # a test binary

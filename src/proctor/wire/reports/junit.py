@@ -12,6 +12,7 @@ from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
+from proctor.text import first_line
 from proctor.wire.reports import node
 from proctor.wire.reports.report import (
     COLLECTION_ERROR,
@@ -62,7 +63,7 @@ class _Complaint:
 
     @property
     def message(self) -> str:
-        return self._message or self.text.text().strip().partition("\n")[0]
+        return self._message or first_line(self.text.text())
 
 
 class _Printed:

@@ -18,6 +18,7 @@ from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD, Outcome
 from proctor.unique_names import UniqueNames
+from proctor.wire.literal import literal_in
 
 MAX_LINE = 16 << 20  # bytes
 MAX_DOCUMENT = 256 << 20  # bytes of a report that is one JSON value: it is held as a whole
@@ -174,30 +175,10 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         if b"\\ud" not in data.lower() and not isinstance(error, UnicodeDecodeError):
             raise
     try:
-        value = literal(json.loads(data.decode("utf-8", "surrogateescape")))
+        value = literal_in(json.loads(data.decode("utf-8", "surrogateescape")))
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return msgspec.convert(value, decoder.type)
-
-
-def literal(value: Any) -> Any:
-    """A JSON value with every text made plain."""
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, list):
-        return [literal(item) for item in value]
-    if isinstance(value, dict):
-        return {plain(key): literal(item) for key, item in value.items()}
-    return value
-
-
-def plain(text: str) -> str:
-    """What has no UTF-8 is written as literal text."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def text_of(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace")
 
 
 def finished(

@@ -14,9 +14,10 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.result import Excerpt
+from proctor.text import text_of
 from proctor.wire.reports import diagnostics, node
 from proctor.wire.reports import perl_comments as test_more
-from proctor.wire.reports.report import COLLECTION_ERROR, Lines, finished, refined, seconds_of, text_of
+from proctor.wire.reports.report import COLLECTION_ERROR, Lines, finished, refined, seconds_of
 
 MAX_DEPTH = 50
 

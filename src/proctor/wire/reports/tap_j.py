@@ -12,7 +12,8 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.wire.reports.report import Lines, decode, finished, place_of, text_of
+from proctor.text import text_of
+from proctor.wire.reports.report import Lines, decode, finished, place_of
 
 _OUTCOMES = {
     "pass": Outcome.PASSED,

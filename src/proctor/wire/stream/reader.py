@@ -12,6 +12,7 @@ import msgspec
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import RunOutcome
+from proctor.text import text_of
 from proctor.unique_names import UniqueNames
 from proctor.wire.reports.report import MAX_LINE
 from proctor.wire.stream import log as jsonl
@@ -176,7 +177,7 @@ class _Suite:
     def _keep(self, line: bytes, number: int) -> list[e.Event]:
         """Noise: somebody printed into the stream. It is output, whoever's."""
         self._noise += 1
-        output = e.OutputReceived("stdout", line.decode("utf-8", "backslashreplace") + "\n")
+        output = e.OutputReceived("stdout", text_of(line) + "\n")
         if self._noise > 1:
             return [output]
         return [self._warn(number, "not an object; kept as output"), output]

@@ -15,8 +15,9 @@ from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import RunOutcome
 from proctor.result import Result
+from proctor.text import literal
 from proctor.unique_names import UniqueNames
-from proctor.wire.literal import encode_line, literal
+from proctor.wire.literal import encode_line
 from proctor.wire.stream.objects import (
     collection_object,
     final_object,
