@@ -122,7 +122,7 @@ class SessionReader:
             return [amended(name, body)]  # of a test which is under way, or of a part of one
         place = self._found.get(name)
         if place is None or place.line != line or place.file != file:
-            place = e.Place(file, line if isinstance(line, int) else 0)
+            place = e.Place(file, line if isinstance(line, int) and 0 < line < e.MOST_LINES else 0)
         self._places[name] = place
         return [e.TestStarted(name, place)]
 

@@ -22,6 +22,7 @@ from proctor.wire.literal import literal_in
 
 MAX_LINE = 16 << 20  # bytes
 MAX_DOCUMENT = 256 << 20  # bytes of a report that is one JSON value: it is held as a whole
+_SCOPE = 500  # characters
 _SHOWN = 5  # gaps that are named
 
 T = TypeVar("T")
@@ -162,6 +163,14 @@ class Document(Report):
         if not data.strip():
             raise self._fault("the report is empty; the tool ended before it wrote one")
         return self._tell(data)
+
+
+def scope(groups: Iterable[str], between: str) -> list[str]:
+    """The groups that a test is in, as the first part of its name; none: no part. A report names a group once
+    and each of its tests repeats it, so a very long one is cut."""
+    parts = list(groups)
+    joined = between.join(parts)
+    return [joined if len(joined) <= _SCOPE else f"{joined[: _SCOPE - 3]}..."] if parts else []
 
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:

@@ -2,7 +2,8 @@
 
 Pure: the same entries give the same lines, live or replayed. A suite line promises a number of tests, so it
 is written when that number is known and not before; what comes beyond it gets a suite of its own afterwards,
-and what was promised and never came is said to be not run: the promise is kept, whatever the tests do.
+and what was promised and never came is said to be not run: the promise is kept, whatever the tests do, unless
+more than a thousand tests are missing that nobody has named.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import RunOutcome
 from proctor.result import Result
-from proctor.text import literal
+from proctor.text import first_line, literal
 from proctor.unique_names import UniqueNames
 from proctor.wire.literal import encode_line
 from proctor.wire.stream.objects import (
@@ -29,6 +30,7 @@ from proctor.wire.stream.words import NOT_RUN, Object, one_line
 
 _Ending: TypeAlias = e.RunFinished | e.SuiteFinished
 
+_NAMELESS = 1000  # tests of which only the number is known that get a line each: a plan may say anything
 _PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts that nobody can count before
 _QUIET = (RunOutcome.PASSED, RunOutcome.NO_TESTS)  # endings that need no failure to explain them
 
@@ -115,8 +117,9 @@ class StrictStream:
             reserved = 0
         for test in missing:
             found += self._add(test)
-        for number in range(self._written or 0, self._suite.count - reserved):
-            nameless = f"{self._suite.name}: test {number + 1} of {self._suite.count}"
+        written = self._written or 0
+        for number in range(written, min(self._suite.count - reserved, written + _NAMELESS)):
+            nameless = f"{first_line(self._suite.name, 40)}: test {number + 1} of {self._suite.count}"
             found += self._add(self._not_run(nameless))
         for test in why:
             found += self._add(test)
