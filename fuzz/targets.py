@@ -7,6 +7,7 @@ bytes; what it found stays in `found/`, where the tests try it again.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -16,27 +17,30 @@ import msgspec
 
 from proctor import config, failure_row
 from proctor import events as e
+from proctor.cli import readers
 from proctor.errors import ConfigError, StreamError, UsageError
 from proctor.launch import KnownTest, Lines, Voice
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
-from proctor.render.agent import agent_text
-from proctor.render.failure_index import failure_index
-from proctor.render.human import report_text
+from proctor.render.say import Say, plain
 from proctor.result import RunResult
 from proctor.runners import matching
+from proctor.unique_names import UniqueNames
 from proctor.wire import formats
 from proctor.wire.control.decoder import Broken, ControlDecoder, FileChunk
 from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial
-from proctor.wire.control.program import Labels
 from proctor.wire.control.session import SessionReader
 from proctor.wire.document import writer as document
 from proctor.wire.fault import FaultReader
 from proctor.wire.reports.lines import LineReader
 from proctor.wire.reports.pytest_text import TextReader
 from proctor.wire.stream import log as jsonl
+from proctor.wire.stream.writer import StrictStream
 
 Target: TypeAlias = Callable[[bytes], None]
+
+GROWTH, FRAME = 100, 1 << 20  # bytes that a byte may become; and bytes that may be written beside those
+_TEXTS = (*readers.TEXTS, "agent", "failures", "github")
 
 _SMALL = Limits(json=4096, results=200, partials=20, files=20, file_bytes=1 << 16)
 
@@ -79,14 +83,15 @@ def report(form: str, data: bytes) -> None:
     size, data = _split(data)
     whole, pieces = _entries(form, data, len(data)), _entries(form, data, size)
     assert _comparable(whole) == _comparable(pieces), (whole, pieces)
+    written = Written(data)
     relay: Relay | None = None
     for entry in whole:
         if isinstance(entry.event, e.RunStarted):
-            relay = Relay(entry.event, [])
+            relay = Relay(entry.event, [written])
         elif relay is not None:
             _publish(relay, [entry.event], entry.suite)
             if isinstance(entry.event, e.RunFinished):
-                _check(relay.result)
+                _check(relay, written)
 
 
 def live(form: str, data: bytes) -> None:
@@ -94,17 +99,19 @@ def live(form: str, data: bytes) -> None:
     size, data = _split(data)
     known = (KnownTest("a", "a.rs", 3), KnownTest("p::TestA", "a_test.go", 7))
     reader = LineReader("x", "/project", Lines(form, known=known))
-    relay = Relay(e.RunStarted("", "x", (), "/project", "", "", source=Voice.LINES), [])
+    written = Written(data)
+    relay = Relay(e.RunStarted("", "x", (), "/project", "", "", source=Voice.LINES), [written])
     for piece in _pieces(data, size):
         _publish(relay, reader.feed(piece))
     _publish(relay, reader.close(0, relay.result.suites[0]))
-    _end(relay)
+    _end(relay, written)
 
 
 def session(data: bytes) -> None:
     """What the reporter in a framework says, a message each line: understood, or refused in words."""
-    reader = SessionReader("pytest", "", Labels())
-    relay = Relay(e.RunStarted("", "pytest", (), "/project", "", "", source=Voice.CONTROL), [])
+    reader = SessionReader("pytest", "", UniqueNames())
+    written = Written(data)
+    relay = Relay(e.RunStarted("", "pytest", (), "/project", "", "", source=Voice.CONTROL), [written])
     decoder = ControlDecoder(Ledger(_SMALL))
     said = b"".join(b"result %d\n%b" % (len(line), line) for line in data.splitlines())
     for frame in [*decoder.feed(said), *decoder.close()]:
@@ -112,7 +119,36 @@ def session(data: bytes) -> None:
             _publish(relay, reader.read(frame) if isinstance(frame, Partial | Finished) else [])
         except msgspec.ValidationError as error:
             _publish(relay, [e.ChannelBroken(str(error))])
-    _end(relay)
+    _end(relay, written)
+
+
+class Written:
+    """Everything that is written about some bytes, by every reader of a run: no more than they are worth."""
+
+    name = "everything"
+
+    def __init__(self, data: bytes) -> None:
+        self._most = GROWTH * len(data) + FRAME
+        self._sizes: Counter[str] = Counter()
+        self._sinks = [readers.text_reader(form, self._speaker(form), {}) for form in _TEXTS]
+        self._stream = StrictStream()
+
+    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
+        for sink in self._sinks:
+            sink.handle(entry, so_far)
+        self.add("events", jsonl.encode(entry, so_far))
+        for line in self._stream.lines(entry, so_far):
+            self.add("stream", line)
+
+    def tick(self, now: float, so_far: RunResult) -> None:
+        pass
+
+    def add(self, form: str, data: bytes) -> None:
+        self._sizes[form] += len(data)
+        assert self._sizes[form] <= self._most, (form, self._most)
+
+    def _speaker(self, form: str) -> Say:
+        return plain(lambda text: self.add(form, text.encode()))
 
 
 def _publish(relay: Relay, events: Iterable[e.Event], suite: int = 0) -> None:
@@ -123,9 +159,10 @@ def _publish(relay: Relay, events: Iterable[e.Event], suite: int = 0) -> None:
         assert kept is not None and type(kept.event) is type(event), (event, kept)
 
 
-def _end(relay: Relay) -> None:
+def _end(relay: Relay, written: Written) -> None:
     _publish(relay, [e.ProcessExited(0)])
-    _check(relay.close(0.0))
+    relay.close(0.0)
+    _check(relay, written)
 
 
 def _entries(form: str, data: bytes, size: int) -> list[e.Entry]:
@@ -156,16 +193,19 @@ def _comparable(entries: list[e.Entry]) -> list[object]:
     return found
 
 
-def _check(result: RunResult) -> None:
+def _check(relay: Relay, written: Written) -> None:
+    result = relay.result
+    assert not relay.faults, relay.faults
     assert sum(result.counts.values()) == len(result.tests), (result.counts, len(result.tests))
     if result.outcome is RunOutcome.PASSED:
         bad = [test.test for test in result.tests.values() if test.outcome in BAD]
         assert not bad and not result.collection_errors, bad
-    for text in (agent_text(result), report_text(result), failure_index(result)):
-        text.encode()
     for form in formats.WRITERS:
-        b"".join(formats.writer(form)(result))
-    msgspec.json.decode(b"".join(document.chunks(result, lambda _: "")))
+        for chunk in formats.writer(form)(result):
+            written.add(form, chunk)
+    whole = b"".join(document.chunks(result, lambda _: ""))
+    written.add("json", whole)
+    msgspec.json.decode(whole)
 
 
 def text(data: bytes) -> None:
@@ -173,11 +213,12 @@ def text(data: bytes) -> None:
     size, data = _split(data)
     words = data.decode("utf-8", "backslashreplace")
     reader = TextReader("pytest")
-    relay = Relay(e.RunStarted("", "pytest", (), "", "", "", source="text"), [])
+    written = Written(data)
+    relay = Relay(e.RunStarted("", "pytest", (), "", "", "", source="text"), [written])
     for at in range(0, len(words), size):
         _publish(relay, reader.feed(words[at : at + size]))
     _publish(relay, reader.close())
-    _end(relay)
+    _end(relay, written)
 
 
 def fault(data: bytes) -> None:

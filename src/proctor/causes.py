@@ -14,6 +14,7 @@ import msgspec
 from proctor.events import CollectionFailed, Failure, Phase, Place, TestFinished
 from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult
+from proctor.text import first_line
 
 COLLECT = "collect"
 CALL = "call"
@@ -108,7 +109,7 @@ def _only_counts(phase: Phase) -> bool:
 
 def shape(message: str) -> str:
     """The first line of a message without its values: two failures of one kind have the same."""
-    first = message.partition("\n")[0][:_SHAPED]
+    first = first_line(message)[:_SHAPED]
     return _NUMBER.sub("#", _QUOTED.sub(_without_value, first))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor import durations
 from proctor.errors import ConfigError
 from proctor.spec import TestProgram
 from proctor.wire.control.ledger import Limits
@@ -42,9 +43,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _LEAST = {"keep_runs": 1, "failure_rows": 1, "failure_length": 20}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*\Z", re.I)
-_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhd]?)\s*")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def load(root: Path) -> Settings:
@@ -126,14 +125,12 @@ def _split(command: str | tuple[str, ...], what: str) -> tuple[str, ...]:
 
 def seconds(value: float | str, name: str) -> float:
     """90, "90", "15m", "1h 30m" as seconds."""
-    if isinstance(value, str):
-        text = value.strip()
-        if not text or _SPAN.sub("", text):
-            raise ConfigError(f"{name} is {value!r}; a time such as 90, 15m or 1h 30m would do")
-        value = sum(float(count) * _UNITS[unit] for count, unit in _SPAN.findall(text))
-    if value < 0:
+    found = durations.parse(value) if isinstance(value, str) else float(value)
+    if found is None:
+        raise ConfigError(f"invalid {name} {value!r}: expected e.g. 90, 15m or 1h 30m")
+    if found < 0:
         raise ConfigError(f"{name} is {value}; it must not be negative")
-    return float(value)
+    return found
 
 
 def size(value: int | str, name: str) -> int:

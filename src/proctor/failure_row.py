@@ -22,7 +22,7 @@ PHASES = ("setup", "teardown", "collect")  # those that are named in front of an
 _TRUNCATED = "## ...truncated, %d more failures..."
 _TRUNCATION = re.compile(r"## \.\.\.truncated, ([0-9]+) more failures\.\.\.")
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _ONLY_A_TYPE = re.compile(r"[A-Za-z_][\w.]*:")
 
 _BETWEEN = " | "  # an encoded field cannot hold it: each bar in it has a backslash in front

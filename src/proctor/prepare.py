@@ -12,6 +12,7 @@ import msgspec
 from proctor import config
 from proctor.config import Settings
 from proctor.errors import InterpreterError, UsageError
+from proctor.places import user_cache
 from proctor.process import interpreter as interpreters
 from proctor.runners import table
 from proctor.runners.plan import Plan, PythonRunner, Runner, Suite, suites
@@ -106,7 +107,7 @@ def _plan(name: str, spec: RunSpec, python: str | None, environ: Mapping[str, st
         return cast(Runner, runner).plan(spec, environ)
     root = Path(spec.root)
     chosen = interpreters.choose(root, python, environ, sys.prefix)
-    found = interpreters.probe(chosen, root, environ, interpreters.default_cache(environ))
+    found = interpreters.probe(chosen, root, environ, user_cache(environ))
     if package:
         interpreters.require(found, package)
     return cast(PythonRunner, runner).plan(spec, environ, Python(found.path, found.version, found.packages))

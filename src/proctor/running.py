@@ -19,7 +19,7 @@ from proctor.outcome import RunOutcome
 from proctor.process.attachments import FileStore
 from proctor.relay import Fault, Relay, Sink
 from proctor.result import RunResult
-from proctor.wire.control.program import Labels
+from proctor.unique_names import UniqueNames
 
 if TYPE_CHECKING:
     from proctor.wire.relabel import SuiteLabels
@@ -166,7 +166,7 @@ class Running:
         if shelf.recording is not None:
             self._result_lines.append(shelf.recording.result)
         self.keeps_results = bool(self._result_lines)
-        self.labels = Labels()
+        self.labels = UniqueNames()
         self._entered = 0  # suites
         self._labels: SuiteLabels | None = None  # in a run of several suites
         self._relay = Relay(started, [*sinks, *shelf.sinks])

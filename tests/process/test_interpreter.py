@@ -20,7 +20,6 @@ from proctor.process.interpreter import (
     Interpreter,
     candidates,
     choose,
-    default_cache,
     probe,
     require_pytest,
 )
@@ -649,12 +648,6 @@ def test_interpreters_that_are_gone_leave_the_cache(pristine, environment, tmp_p
     probe(stays, tmp_path, {}, tmp_path)
 
     assert list(json.loads((tmp_path / CACHE_NAME).read_bytes())) == [stays.path]
-
-
-def test_the_cache_is_where_the_user_wants_caches():
-    assert default_cache({"XDG_CACHE_HOME": "/x", "HOME": "/h"}) == Path("/x/proctor")
-    assert default_cache({"XDG_CACHE_HOME": "relative", "HOME": "/h"}) == Path("/h/.cache/proctor")
-    assert default_cache({}) is None
 
 
 # pytest

@@ -25,7 +25,7 @@ from support.streams import BUILD, STARTED, case, final, suite, written
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.relay import Relay
-from proctor.render.live import LiveTerminal, clock, picture
+from proctor.render.live import LiveTerminal, picture
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -76,13 +76,6 @@ def test_a_narrow_terminal_shows_how_many_failed_and_the_end_of_long_names():
 
 def test_a_run_that_is_still_collecting_says_so():
     assert drawn(Relay(STARTED, []), 3.0, 60)[0].endswith(" collecting 3s")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.4, "0s"), (59.9, "59s"), (60, "1m00s"), (3599, "59m59s"), (7500, "2h05m")]
-)
-def test_times_are_short(seconds, text):
-    assert clock(seconds) == text
 
 
 def test_it_is_drawn_at_most_ten_times_a_second():

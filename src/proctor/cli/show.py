@@ -23,6 +23,7 @@ from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.kept_test import test_text
 from proctor.render.neutral import neutral_block
+from proctor.text import utf8
 from proctor.wire.document import writer as document
 from proctor.wire.document.reader import KeptTest
 from proctor.wire.literal import encode_line
@@ -174,4 +175,4 @@ def _is_text(head: bytes) -> bool:
 
 
 def _say(text: str) -> None:
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.write(utf8(text))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from proctor.text import utf8
+
 BYTES_PER_TOKEN = 3  # on the safe side for code, paths and tracebacks
 
 
 def tokens(text: str) -> int:
-    return -(-len(text.encode("utf-8", "backslashreplace")) // BYTES_PER_TOKEN)
+    return -(-len(utf8(text)) // BYTES_PER_TOKEN)
 
 
 def weight(value: Any) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from proctor import config, prepare
 from proctor.config import Settings
 from proctor.errors import ProctorError
+from proctor.places import user_cache
 from proctor.process import interpreter as interpreters
 from proctor.runners import pytest_suite
 
@@ -42,7 +43,7 @@ def describe(
 
 def _interpreter(root: Path, python: str | None, environ: Mapping[str, str]) -> dict[str, Any]:
     chosen = interpreters.choose(root, python, environ, sys.prefix)
-    found = interpreters.probe(chosen, root, environ, interpreters.default_cache(environ))
+    found = interpreters.probe(chosen, root, environ, user_cache(environ))
     about: dict[str, Any] = {
         "interpreter": {
             "path": found.path,

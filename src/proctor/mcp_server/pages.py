@@ -16,6 +16,7 @@ from proctor.mcp_server.budget import BYTES_PER_TOKEN, tokens, weight
 from proctor.mcp_server.records import Record
 from proctor.outcome import Outcome
 from proctor.render.secrets import masked
+from proctor.text import text_of
 
 _SMALL_HEAD = ("run_id", "outcome", "summary")
 _TEXT_SIZES = (4000, 1000, 300, 100, 0)  # characters of a message or a traceback
@@ -115,7 +116,7 @@ def _output(record: Record, offset: int, limit: int, budget: int) -> Page:
     room = budget - weight(document) - 50
     raw = _ending_well(whole, offset + len(whole) >= total)
     while True:
-        text = raw.decode("utf-8", "backslashreplace")
+        text = text_of(raw)
         text = masked(text) if record.mask else text
         if weight(text) <= room or not raw:
             break

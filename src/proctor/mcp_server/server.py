@@ -24,7 +24,8 @@ from proctor.mcp_server.places import Places
 from proctor.mcp_server.runs import Progress, Runs
 from proctor.mcp_server.schemas import TOOLS, input_schema
 from proctor.mcp_server.tools import Tools
-from proctor.wire.literal import carried, literal
+from proctor.text import literal
+from proctor.wire.literal import carried
 
 END_SECONDS = 0.8  # for runs to end and write their last words when the server has to go
 INSTRUCTIONS = """\

@@ -1,4 +1,4 @@
-"""Find a program, ask it one question. Knows nothing of what is asked, or of what an answer means."""
+"""Ask a program one question. Knows nothing of what is asked, or of what an answer means."""
 
 from __future__ import annotations
 
@@ -7,29 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from proctor.text import text_of
+
 
 class Answer(msgspec.Struct, frozen=True):
     """What a program said on stdout; or, in `fault`, why that is not an answer (to follow its name)."""
 
     text: str = ""
     fault: str = ""
-
-
-def is_executable(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
-
-
-def on_path(name: str, environ: Mapping[str, str]) -> str:
-    """The absolute path of a command, or the empty string.
-
-    Like `shutil.which`, which costs a start-up several milliseconds; and never from the current
-    directory, which an empty entry of PATH would mean.
-    """
-    for directory in environ.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(os.path.abspath(directory), name)
-        if directory and is_executable(path):
-            return path
-    return ""
 
 
 def ask(argv: Sequence[str], cwd: str, environ: Mapping[str, str], seconds: float) -> Answer:
@@ -65,5 +50,5 @@ def ask(argv: Sequence[str], cwd: str, environ: Mapping[str, str], seconds: floa
 
 
 def _last_words(output: bytes) -> str:
-    lines = output.decode("utf-8", "backslashreplace").splitlines()
+    lines = text_of(output).splitlines()
     return "; ".join([line.strip() for line in lines if line.strip()][-3:])

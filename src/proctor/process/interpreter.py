@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from proctor.errors import InterpreterError
-from proctor.process.ask import is_executable, on_path
+from proctor.places import is_program, program
 from proctor.process.managed import environments
 
 ENVIRONMENT_NAMES = (".venv", "venv", ".virtualenv")
@@ -76,7 +76,7 @@ def candidates(
     for found in environments(directories, environ):
         yield _candidate(found.path, "managed environment", found.why)
     for name in COMMANDS:
-        python = on_path(name, environ)
+        python = program(name, environ)
         yield _candidate(python, "PATH", f"`{name}` on PATH" if python else f"no `{name}` on PATH")
 
 
@@ -90,10 +90,10 @@ def _python_at(path: str) -> tuple[str, str]:
     """The interpreter that a path means, or why it means none. Symlinks stay: a venv's python is one."""
     if os.path.isdir(path):
         for name in ("bin/python", "bin/python3", "Scripts/python.exe"):
-            if is_executable(python := os.path.join(path, name)):
+            if is_program(python := os.path.join(path, name)):
                 return python, ""
         return "", "has no usable bin/python"
-    if is_executable(path):
+    if is_program(path):
         return path, ""
     return "", "is not executable" if os.path.exists(path) else "does not exist"
 
@@ -102,7 +102,7 @@ def _explicit(top: str, wanted: str, environ: Mapping[str, str]) -> Candidate:
     path = os.path.normpath(os.path.join(top, os.path.expanduser(wanted)))
     python, fault = _python_at(path)
     if os.sep not in wanted and not os.path.isdir(path):
-        python, fault = on_path(wanted, environ), "is not a command on PATH"
+        python, fault = program(wanted, environ), "is not a command on PATH"
     if not python:
         raise InterpreterError(
             f"the interpreter '{wanted}' {fault}; an interpreter's path, an environment's directory"
@@ -126,13 +126,6 @@ def _up_to_repository(top: str) -> list[str]:
             return [top]
         directories.append(parent)
     return directories
-
-
-def default_cache(environ: Mapping[str, str]) -> Path | None:
-    """proctor's directory for what may be lost at any time; None without a home."""
-    if os.path.isabs(base := environ.get("XDG_CACHE_HOME", "")):  # the standard: ignore a relative one
-        return Path(base, "proctor")
-    return Path(home, ".cache", "proctor") if (home := environ.get("HOME")) else None
 
 
 def require_pytest(interpreter: Interpreter) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from proctor.process.ask import ask, on_path
+from proctor.places import program
+from proctor.process.ask import ask
 
 PATIENCE = 10.0  # seconds; the slowest of the tools answers in two
 
@@ -53,7 +54,7 @@ def _mark(tool: Tool, directory: str) -> str:
 
 
 def _find(tool: Tool, mark: str, directory: str, environ: Mapping[str, str]) -> Found:
-    command = on_path(tool.name, environ)
+    command = program(tool.name, environ)
     if tool.needed and not command:
         return Found("", f"`{mark}` is there, but {tool.name} is not on PATH")
     if tool.note and (path := tool.note(directory, environ)):

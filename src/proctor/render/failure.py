@@ -12,6 +12,7 @@ from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.say import Tone
 from proctor.result import RunResult
+from proctor.text import first_line
 
 _OUTPUT_LINES = 30  # of a failed test's captured output; the rest is in the run's directory
 _TRACE_HEAD, _TRACE_TAIL = 12, 36  # lines of a trace
@@ -77,19 +78,19 @@ def headlines(result: RunResult) -> Iterator[str]:
     """The same in a line each, for where there is no room for more."""
     yield from map(collection_headline, result.collection_errors)
     if result.broke is not None:
-        yield f"INTERNAL ERROR: {first_line(result.broke.failure.message)}"
+        yield f"INTERNAL ERROR: {short(result.broke.failure.message)}"
     for group in groups(result):
-        yield f"{_head(group)}: {first_line(_message(group.first))}"
+        yield f"{_head(group)}: {short(_message(group.first))}"
 
 
 def headline(test: TestFinished) -> str:
     """One line for a failure, when it happens."""
     place = f" at {neutral(str(test.failure.place))}" if test.failure and test.failure.place else ""
-    return f"{word(test)} {neutral(test.test)}{place}: {first_line(_message(test)) or 'no reason given'}"
+    return f"{word(test)} {neutral(test.test)}{place}: {short(_message(test)) or 'no reason given'}"
 
 
 def collection_headline(error: CollectionFailed) -> str:
-    return f"ERROR cannot collect {neutral(error.file)}: {first_line(error.failure.message)}"
+    return f"ERROR cannot collect {neutral(error.file)}: {short(error.failure.message)}"
 
 
 def word(test: TestFinished) -> str:
@@ -187,6 +188,6 @@ def rerun(result: RunResult, tests: Sequence[str]) -> str:
     return " ".join(["proctor run", *(neutral(quote(test)) for test in tests)])
 
 
-def first_line(text: str) -> str:
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return neutral(line if len(line) <= _SHORT else line[: _SHORT - 3] + "...")
+def short(text: str) -> str:
+    """The first line of a message, harmless."""
+    return neutral(first_line(text, _SHORT))

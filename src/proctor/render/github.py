@@ -9,11 +9,12 @@ import msgspec
 
 from proctor.events import Place
 from proctor.outcome import Outcome, RunOutcome
-from proctor.render.failure import Block, blocks, first_line, groups, word
+from proctor.render.failure import Block, blocks, groups, short, word
 from proctor.render.human import report_text, verdict
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.say import Say
 from proctor.result import RunResult
+from proctor.text import utf8
 
 ANNOTATIONS = 10  # of each kind in a step; GitHub drops what comes after without a word
 MESSAGE = 64 << 10  # bytes of one annotation, as GitHub counts them
@@ -102,7 +103,7 @@ def _fitting(message: str) -> str:
 
 
 def _cut(text: str, room: int, mark: str) -> str:
-    data = text.encode("utf-8", "backslashreplace")
+    data = utf8(text)
     return text if len(data) <= room else data[: max(0, room)].decode("utf-8", "ignore") + mark
 
 
@@ -110,13 +111,13 @@ def step_summary(result: RunResult, room: int = SUMMARY) -> str:
     """Markdown for `GITHUB_STEP_SUMMARY`, in no more than `room` bytes: each failure, as far as they fit."""
     icon = "✅" if result.outcome is RunOutcome.PASSED else "❌"
     text = f"### {icon} {html.escape(verdict(result))}\n\n"
-    room -= _FRAME + len(text.encode("utf-8", "backslashreplace"))
+    room -= _FRAME + len(utf8(text))
     if room < 0:
         return ""
     parts, left_out = [text], 0
     for block in blocks(result):
         part = _details(block)
-        size = len(part.encode("utf-8", "backslashreplace"))
+        size = len(utf8(part))
         if size > room:
             left_out += 1
         else:
@@ -131,7 +132,7 @@ def step_summary(result: RunResult, room: int = SUMMARY) -> str:
 
 
 def _details(block: Block) -> str:
-    head = html.escape(first_line(block.head))
+    head = html.escape(short(block.head))
     fence = _fence(block.body)
     return (
         f"<details><summary>{head}</summary>\n\n{fence}text\n{block.body}\n{fence}\n\n</details>\n\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.render.failure import blocks, collection_headline, first_line, headline
+from proctor.render.failure import blocks, collection_headline, headline, short
 from proctor.render.neutral import neutral
 from proctor.render.say import Listener, Say, Tone
 from proctor.render.verdict_line import verdict_line
@@ -82,6 +82,6 @@ def skip_reasons(result: RunResult) -> dict[str, int]:
     reasons: dict[str, int] = {}
     for test in result.tests.values():
         if test.outcome is Outcome.SKIPPED:
-            reason = first_line(test.message or "no reason given")
+            reason = short(test.message or "no reason given")
             reasons[reason] = reasons.get(reason, 0) + 1
     return reasons

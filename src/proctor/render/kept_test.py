@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from proctor.render.neutral import neutral, neutral_block
+from proctor.text import first_line
 from proctor.wire.document.reader import KeptTest
 
 
@@ -64,5 +65,5 @@ def _files(test: KeptTest, directory: str) -> Iterator[str]:
 
 
 def _first(test: KeptTest) -> str:
-    lines = [line.strip() for line in (test.message or "").splitlines() if line.strip()]
-    return f": {neutral(lines[0])}" if lines else ""
+    line = first_line(test.message or "")
+    return f": {neutral(line)}" if line else ""

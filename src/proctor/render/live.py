@@ -11,6 +11,7 @@ from rich.segment import ControlType, Segment
 from rich.table import Table
 from rich.text import Text
 
+from proctor.durations import clock
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.failure import collection_headline, headline
@@ -124,15 +125,6 @@ def _facts(result: RunResult, now: float) -> tuple[list[str], list[str]]:
     said = counts(result)
     bad = [count for count in said if count.endswith(_TROUBLE)]
     return [f"{done}/{total}", *bad], [*times, *(count for count in said if count not in bad)]
-
-
-def clock(seconds: float) -> str:
-    """`42s`, `3m07s`, `2h05m`."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes}m{rest:02}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02}m"
 
 
 def _running(test: str, seconds: float, width: int) -> Text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome
-from proctor.render.failure import collection_headline, first_line
+from proctor.render.failure import collection_headline, short
 from proctor.render.human import report
 from proctor.render.neutral import neutral
 from proctor.render.say import Say, Tone
@@ -43,7 +43,7 @@ def mark(outcome: Outcome) -> str:
 def remark(test: TestFinished) -> str:
     """What there is to say on the same line: how long it took, and why it did not pass."""
     took = f" {test.seconds:.2f}s" if test.seconds >= 0.005 else ""
-    why = f": {first_line(test.message)}" if test.message and test.outcome is not Outcome.PASSED else ""
+    why = f": {short(test.message)}" if test.message and test.outcome is not Outcome.PASSED else ""
     return took + why
 
 

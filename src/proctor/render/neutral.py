@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+from proctor.text import without_escapes
+
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -15,5 +16,5 @@ def neutral(text: str) -> str:
 
 def neutral_block(text: str) -> str:
     """All of it, with its line breaks and tabs."""
-    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
+    text = without_escapes(text.replace("\r\n", "\n"))
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proctor.events import TestFinished
 from proctor.outcome import Outcome
 from proctor.render.discovery_tree import split_id
-from proctor.render.failure import first_line
+from proctor.render.failure import short
 from proctor.render.human import report
 from proctor.render.names import mark, remark, tone
 from proctor.render.neutral import neutral
@@ -38,7 +38,7 @@ def outcome_tree(result: RunResult, say: Say) -> None:
 
 def _leaves(result: RunResult) -> Iterator[_Leaf]:
     for error in result.collection_errors:
-        why = f": {first_line(error.failure.message)}" if error.failure.message else ""
+        why = f": {short(error.failure.message)}" if error.failure.message else ""
         yield (error.file,), mark(Outcome.ERROR), why, "bad"
     for test in result.tests.values():
         yield _leaf(test)

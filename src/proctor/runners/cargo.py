@@ -15,10 +15,10 @@ import msgspec
 
 from proctor.errors import UsageError
 from proctor.launch import Artifact, Build, KnownTest, Launch, Lines, Program
+from proctor.places import program
 from proctor.runners import cargo_package, matching
 from proctor.runners.cargo_selection import TARGETS, Wanted, doc_filters, wanted
 from proctor.runners.cargo_suites import DOC_TESTS, Around, Suite, binaries, documentation, toolchain
-from proctor.runners.finding import on_path
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
 from proctor.wire.reports import cargo_build
@@ -71,7 +71,7 @@ def owns(target: str, root: Path) -> bool:
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     """The build; the rest follows from it."""
-    cargo, rustc = on_path("cargo", environ), environ.get("RUSTC") or on_path("rustc", environ) or "rustc"
+    cargo, rustc = program("cargo", environ), environ.get("RUSTC") or program("rustc", environ) or "rustc"
     if not cargo:
         raise UsageError(f"no cargo on PATH to test {spec.root}; install Rust, or name another runner")
     if spec.selection.markers:

@@ -10,6 +10,7 @@ import msgspec
 
 from proctor.errors import UsageError
 from proctor.runners import matching
+from proctor.unique_names import without_number
 
 #: How arguments begin that tell cargo which targets or packages to take.
 TARGETS = ("--lib", "--bin", "--test", "--example", "--bench", "--all-targets")
@@ -17,7 +18,6 @@ _PACKAGES = ("-p", "--package", "--exclude")
 _WORKSPACE = ("--workspace", "--all")
 
 _ID = re.compile(r"[^\W\d]\w*(?:::[^\0]*)?")
-_REPEATED = re.compile(r"#[0-9]+\Z")
 _WOULD_DO = "a .rs file, a directory, or an id such as crate::module::test would do"
 
 
@@ -118,7 +118,7 @@ def _below(file: Path, path: Path) -> bool:
 
 def _by_id(name: str, tests: Tests) -> list[str]:
     """A test by its very name; else all tests below it, as of a module."""
-    for one in (name, _REPEATED.sub("", name)):
+    for one in (name, without_number(name)):
         if one in tests:
             return [one]
     return [test for test in tests if _inside(test, name)]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Program
+from proctor.places import is_program, program, relative
 from proctor.runners import matching
-from proctor.runners.finding import executable, on_path
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec, TestProgram
-from proctor.wire.literal import literal
+from proctor.text import literal
 
 DURATION_VARIABLE = "PROCTOR_DURATION"  # what a test reads to know how long it may take
 _NOT_OURS = (".py", ".t", ".bats")  # that run by themselves too, and are tests of another kind
@@ -28,7 +28,7 @@ def owns(target: str, root: Path) -> bool:
     path = root / target.partition("::")[0]
     if path.suffix in _NOT_OURS or "::" in target:
         return False
-    return target.startswith("/") or executable(path)
+    return target.startswith("/") or is_program(path)
 
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
@@ -64,7 +64,7 @@ def _named(target: str, root: Path, configured: Iterable[TestProgram]) -> list[T
     if not path.is_file():
         names = ", ".join(test.name for test in configured)
         raise UsageError(f"no program and no test {target!r}" + (f"; known tests: {names}" if names else ""))
-    if not executable(path):
+    if not is_program(path):
         raise UsageError(f"{path} is not executable; `chmod +x {path}` makes it a program")
     return [_program(path, root)]
 
@@ -76,16 +76,14 @@ def _path(target: str, root: Path) -> Path:
         for path in (below, *below.parents):
             if path == root:
                 break
-            if executable(path):
+            if is_program(path):
                 return path
     return root / target
 
 
 def _program(path: Path, root: Path) -> TestProgram:
     path = path.absolute()
-    inside = path.is_relative_to(root)
-    name = f"/{path.relative_to(root).as_posix()}" if inside else str(path)
-    return TestProgram(literal(name), (str(path),))
+    return TestProgram(literal("/" + relative(path, root).lstrip("/")), (str(path),))
 
 
 def _executables(directory: Path) -> Iterator[Path]:
@@ -94,7 +92,7 @@ def _executables(directory: Path) -> Iterator[Path]:
             continue
         if path.is_dir() and not path.is_symlink():
             yield from _executables(path)
-        elif executable(path):
+        elif is_program(path):
             yield path
 
 
@@ -119,8 +117,8 @@ def _launch(test: TestProgram, spec: RunSpec, environ: Mapping[str, str]) -> Lau
     )
 
 
-def _resolved(program: str, cwd: Path, environ: Mapping[str, str]) -> str:
+def _resolved(command: str, cwd: Path, environ: Mapping[str, str]) -> str:
     """As a shell finds it; what cannot be found is left as it is, and the start will say so."""
-    if "/" in program:
-        return str(cwd / program)
-    return on_path(program, environ, str(cwd)) or program
+    if "/" in command:
+        return str(cwd / command)
+    return program(command, environ, cwd) or command

@@ -12,18 +12,18 @@ from typing import TypeAlias
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Lines
+from proctor.places import program
 from proctor.runners import matching
-from proctor.runners.finding import on_path
 from proctor.runners.go_sources import MODULE_FILES, Package, directories, modules, packages
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
+from proctor.unique_names import without_number
 
 Wanted: TypeAlias = dict[str, list[str]]  # packages as go is told of them -> tests in them; none: all
 
 _EVERY_TEST = "^(Test|Example|Fuzz)"
 _BENCHMARK = "Benchmark"
 _REST = "-args"  # what comes behind it is not for go
-_REPEATED = re.compile(r"#[0-9]+$")  # of a test that ran twice
 
 
 def detect(root: Path) -> bool:
@@ -44,7 +44,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         raise UsageError("go knows no markers; -k selects tests by their names, `-- -tags TAG` files by tags")
     if not any((root / name).is_file() for name in MODULE_FILES):
         raise UsageError(f"no go.mod and no go.work in {root}; -C names the directory that has one")
-    go = on_path("go", environ)
+    go = program("go", environ)
     if not go:
         raise UsageError("no go on PATH; Go 1.21 or newer would do")
     known = packages(root)
@@ -104,7 +104,7 @@ def _is_package(name: str, root: Path) -> bool:
 
 def _once(test: str) -> str:
     """go itself numbers subtests; only other tests have numbers of ours."""
-    return test if "/" in test else _REPEATED.sub("", test)
+    return test if "/" in test else without_number(test)
 
 
 def _at(directory: str) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UsageError
+from proctor.places import program
 from proctor.runners import matching
-from proctor.runners.finding import on_path
 from proctor.spec import RunSpec
+from proctor.unique_names import without_number
 
 INJECT = Path(__file__).parent.parent / "inject"
 SUFFIXES = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
@@ -27,7 +28,6 @@ _IMPORT = re.compile(rb"""(?:\bfrom|\bimport|\brequire\()\s*['"](node:test|vites
 _TOOLS = {b"node:test": "node", b"vitest": "vitest", b"@jest/globals": "jest"}
 _HEAD = 1 << 16  # bytes of a file in which its imports are
 _SPECIAL = re.compile(r"[\\^$.*+?()\[\]{}|/]")
-_REPEATED = re.compile(r"(.*)#[0-9]+\Z", re.S)
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ def own_tool(root: Path, name: str, environ: Mapping[str, str]) -> str:
 
 
 def node(environ: Mapping[str, str]) -> str:
-    found = on_path("node", environ)
+    found = program("node", environ)
     if not found:
         raise UsageError("no node on PATH; a directory with node in it would do")
     return found
@@ -130,8 +130,7 @@ def exactly(names: Iterable[str]) -> str:
     alternatives: dict[str, None] = {}
     for name in names:
         alternatives[_full_name(name)] = None
-        if repeated := _REPEATED.match(name):  # the second of its name, which the tool cannot tell apart
-            alternatives[_full_name(repeated[1])] = None
+        alternatives[_full_name(without_number(name))] = None  # the tool cannot tell the second `x` apart
     return rf"^ *(?:{'|'.join(alternatives)})$"
 
 

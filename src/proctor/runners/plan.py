@@ -55,7 +55,7 @@ def _suite(runner: str, launches: tuple[Launch, ...], plan: Plan) -> Suite:
 
 
 class Runner(Protocol):
-    """A module of this room. Pure: it reads the project's files and starts nothing."""
+    """A module of this package: it may read the project's files and look programs up, and starts nothing."""
 
     def detect(self, root: Path) -> bool:
         """Whether the project has tests of this kind; false rather than wrong."""

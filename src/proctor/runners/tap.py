@@ -11,11 +11,12 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import KnownTest, Launch, Lines
+from proctor.places import is_program, program, relative
 from proctor.runners import matching
-from proctor.runners.finding import executable, on_path
 from proctor.runners.plan import Plan
 from proctor.spec import RunSpec
-from proctor.wire.literal import literal
+from proctor.text import literal, text_of
+from proctor.unique_names import without_number
 
 _BATS, _PERL = ".bats", ".t"
 _USUAL = ("*.bats", "test/**/*.bats", "tests/**/*.bats", "t/**/*.bats", "t/**/*.t")
@@ -28,7 +29,6 @@ _OWN_BATS = (
 _MERGED = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
 _VENDORED = re.compile(r"(^|/)(node_modules|bats|bats-core|test_helper|\.[^/]+)/")
 _TEST = re.compile(r"""[ \t]*@test[ \t]+(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+))[ \t]+\{""")
-_REPEATED = re.compile(r"#[0-9]+\Z")
 _SPECIAL = re.compile(r"[][\\.*^$+?(){}|]")
 
 
@@ -68,7 +68,7 @@ def _files(targets: tuple[str, ...], root: Path) -> dict[str, list[str]]:
         found = list(_usual(root))
         if not found:
             raise UsageError(f"no TAP program in {root}; name one, or a directory of *.bats or *.t files")
-        return {_relative(path, root): [] for path in found}
+        return {relative(path, root): [] for path in found}
     files: dict[str, list[str]] = {}
     for target in targets:
         name, _, description = target.partition("::")
@@ -80,7 +80,7 @@ def _files(targets: tuple[str, ...], root: Path) -> dict[str, list[str]]:
         if not inside:
             raise UsageError(f"no *.bats and no *.t in {path}")
         for file in inside:
-            one = _relative(file, root)
+            one = relative(file, root)
             if one in files and not (files[one] and description):
                 files[one] = []
             else:
@@ -90,7 +90,7 @@ def _files(targets: tuple[str, ...], root: Path) -> dict[str, list[str]]:
 
 def _usual(root: Path) -> Iterator[Path]:
     for pattern in _USUAL:
-        yield from sorted(path for path in root.glob(pattern) if not _VENDORED.search(_relative(path, root)))
+        yield from sorted(path for path in root.glob(pattern) if not _VENDORED.search(relative(path, root)))
 
 
 def _below(directory: Path) -> Iterator[Path]:
@@ -98,13 +98,9 @@ def _below(directory: Path) -> Iterator[Path]:
         if (
             path.suffix in (_BATS, _PERL)
             and path.is_file()
-            and not _VENDORED.search(_relative(path, directory))
+            and not _VENDORED.search(relative(path, directory))
         ):
             yield path
-
-
-def _relative(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
 def _known(path: Path, file: str) -> list[KnownTest]:
@@ -126,7 +122,7 @@ def _meant(file: str, wanted: list[str], known: list[KnownTest]) -> list[str]:
     if not file.endswith(_BATS):
         return wanted  # its tests are not known before it runs, and it runs as a whole
     names = {test.name.partition("::")[2] for test in known}
-    found = [name if name in names else _REPEATED.sub("", name) for name in wanted]
+    found = [without_number(name, names) for name in wanted]
     for description, name in zip(wanted, found, strict=True):
         if name not in names:
             raise UsageError(
@@ -167,7 +163,7 @@ def _bats(
     path: Path, only: tuple[KnownTest, ...], spec: RunSpec, environ: Mapping[str, str]
 ) -> tuple[str, ...]:
     own = [Path(spec.root) / place for place in _OWN_BATS]
-    bats = next((str(place) for place in own if executable(place)), on_path("bats", environ))
+    bats = next((str(place) for place in own if is_program(place)), program("bats", environ))
     if not bats:
         raise UsageError(f"no bats for {path}; `npm install --save-dev bats` or bats on PATH would do")
     names = "|".join(_SPECIAL.sub(r"\\\g<0>", test.name.partition("::")[2]) for test in only)
@@ -183,10 +179,10 @@ def _program(path: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     if first.startswith(b"#!"):
-        return (*first[2:].decode("utf-8", "backslashreplace").split(), str(path))
+        return (*text_of(first[2:]).split(), str(path))
     if path.suffix == _PERL:
-        return (on_path("perl", environ) or "perl", str(path))
-    if not executable(path):
+        return (program("perl", environ) or "perl", str(path))
+    if not is_program(path):
         raise UsageError(f"{path} is no program; `chmod +x {path}` or a first line with #! would do")
     return (str(path),)
 

@@ -1,4 +1,4 @@
-"""Text that JSON cannot carry, written out: a lone surrogate becomes six plain characters (`\\udc80`)."""
+"""Values as JSON, with the texts that JSON cannot carry made literal."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from typing import Any
 
 import msgspec
 
+from proctor.text import literal
+
 _encoder = msgspec.json.Encoder()
-
-
-def literal(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def carried(value: Any) -> Any:
@@ -18,7 +16,7 @@ def carried(value: Any) -> Any:
     try:
         _encoder.encode(value)
     except UnicodeEncodeError:
-        return _literal_in(msgspec.to_builtins(value))
+        return literal_in(msgspec.to_builtins(value))
     return value
 
 
@@ -27,18 +25,19 @@ def encode(value: Any) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_literal_in(msgspec.to_builtins(value)))
+        return _encoder.encode(literal_in(msgspec.to_builtins(value)))
 
 
 def encode_line(value: Any) -> bytes:
     return encode(value) + b"\n"
 
 
-def _literal_in(value: Any) -> Any:
+def literal_in(value: Any) -> Any:
+    """A JSON value with every text made literal."""
     if isinstance(value, str):
         return literal(value)
     if isinstance(value, dict):
-        return {_literal_in(name): _literal_in(part) for name, part in value.items()}
+        return {literal_in(name): literal_in(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_literal_in(part) for part in value]
+        return [literal_in(part) for part in value]
     return value

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from proctor import events as e
+from proctor.unique_names import UniqueNames
 
 
 class SuiteLabels:
@@ -15,23 +16,19 @@ class SuiteLabels:
 
     def __init__(self, first: Iterable[str]) -> None:
         """`first` are the names that the first suite has used already."""
-        self._own: dict[int, dict[str, str]] = {0: {name: name for name in first}}
-        self._used = set(self._own[0])
+        self._names = UniqueNames()
+        self._own: dict[int, dict[str, str]] = {0: {}}
+        for name in dict.fromkeys(first):
+            self._own[0][name] = self._names.unique(name)
 
     def relabelled(self, event: e.Event, suite: int) -> e.Event:
         own = self._own.setdefault(suite, {})
         return relabelled(event, lambda name: self._label(name, own))
 
     def _label(self, name: str, own: dict[str, str]) -> str:
-        found = own.get(name)
-        if found is None:
-            found, number = name, 1
-            while found in self._used:
-                number += 1
-                found = f"{name}#{number}"
-            self._used.add(found)
-            own[name] = found
-        return found
+        if name not in own:
+            own[name] = self._names.unique(name)
+        return own[name]
 
 
 def relabelled(event: e.Event, label: Callable[[str], str]) -> e.Event:

@@ -6,15 +6,16 @@ import pytest
 
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
+from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Finished, Partial, Plain
-from proctor.wire.control.program import Labels, ProgramEnd, ProgramReader, reported
+from proctor.wire.control.program import ProgramEnd, ProgramReader, reported
 
 FINE = ProgramEnd(1.5, 0)
 FILE = e.File("f", "files/f", 3)
 
 
 def program() -> ProgramReader:
-    return ProgramReader("t.sh", "run/output.txt", Labels())
+    return ProgramReader("t.sh", "run/output.txt", UniqueNames())
 
 
 def own(**body: object) -> Finished:
@@ -33,22 +34,6 @@ def ended(end: ProgramEnd, *said: Finished) -> e.TestFinished:
     (event,) = reader.end(end)
     assert isinstance(event, e.TestFinished)
     return event
-
-
-@pytest.mark.parametrize(
-    "names, labels",
-    [
-        (["a", "b", "a", "a"], ["a", "b", "a#2", "a#3"]),
-        (["a", "a#2", "a"], ["a", "a#2", "a#2#2"]),
-        (["x", "x", "x#2"], ["x", "x#2", "x#2#2"]),
-    ],
-)
-def test_each_result_has_a_label_of_its_own_one_by_one_or_at_once(names, labels):
-    one_by_one, at_once, in_two = Labels(), Labels(), Labels()
-
-    assert [one_by_one.label(name) for name in names] == labels
-    assert at_once.labels(names) == labels
-    assert in_two.labels(names[:1]) + in_two.labels(names[1:]) == labels
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from proctor import events as e
 from proctor.outcome import Outcome
+from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Finished, Partial
-from proctor.wire.control.program import Labels
 from proctor.wire.control.session import SessionReader, concluded
 
 WHY = e.Failure("E", "E: x", e.Place("t.py", 3))
@@ -18,7 +18,7 @@ WHY_SAID = {"type": "E", "message": "E: x", "place": {"file": "t.py", "line": 3}
 
 
 def reader() -> SessionReader:
-    return SessionReader("pytest", "run/output.txt", Labels())
+    return SessionReader("pytest", "run/output.txt", UniqueNames())
 
 
 def session(**facts: Any) -> Partial:

@@ -9,7 +9,7 @@ from proctor.errors import StreamError, UsageError
 from proctor.outcome import Outcome
 from proctor.wire import formats
 from proctor.wire.reports import node, report
-from proctor.wire.reports.report import count_of, finished, moment, refined, seconds_of
+from proctor.wire.reports.report import count_of, finished, moment, refined, scope, seconds_of
 
 GOOD, BAD = b'{"test":"a"}\n', b"{\n"
 
@@ -33,6 +33,20 @@ def test_a_fault_before_anything_was_told_is_raised_at_once():
     for _ in range(2):
         with pytest.raises(StreamError, match="line 1"):
             closing.close()
+
+
+@pytest.mark.parametrize(
+    "groups, parts",
+    [
+        ([], []),
+        ([""], [""]),
+        (["a", "b"], ["a > b"]),
+        (["x" * 500], ["x" * 500]),
+        (["x" * 300, "y" * 198], ["x" * 300 + " > " + "y" * 194 + "..."]),
+    ],
+)
+def test_groups_are_the_first_part_of_a_name_and_cut_where_they_are_very_long(groups, parts):
+    assert scope(groups, " > ") == parts
 
 
 def test_a_line_and_a_document_may_be_as_long_as_the_limit(monkeypatch):

@@ -186,6 +186,26 @@ def test_a_label_that_comes_twice_is_two_tests():
     assert result.notices == ["line 3: a second test 'a'"]
 
 
+def test_a_label_that_comes_100_000_times_is_read_in_linear_size_and_told_in_two_notices():
+    data = written(suite(100_000), *[case("a")] * 100_000, final(100_000))
+    entries = [*(reader := StreamReader()).feed(data), *reader.close()]
+    tests = [entry.event.test for entry in entries if isinstance(entry.event, e.TestFinished)]
+    notices = [entry.event.text for entry in entries if isinstance(entry.event, e.Noticed)]
+
+    assert (tests[0], tests[1], tests[-1]) == ("a", "a#2", "a#100000")
+    assert sum(map(len, tests)) < len(data)
+    assert notices == [
+        "line 3: a second test 'a'",
+        "99999 tests in all have the label of an earlier test",
+    ]
+
+
+def test_a_label_that_is_like_one_of_ours_is_kept():
+    (result,) = read(written(suite(3), case("a"), case("a#2"), case("a"), final(3)))
+
+    assert list(result.tests) == ["a", "a#2", "a#3"]
+
+
 @pytest.mark.parametrize(
     ("lines", "outcome", "reason"),
     [

@@ -198,6 +198,14 @@ def test_tests_that_were_counted_and_never_named_are_there_too():
     assert [test["label"] for test in tests] == ["a", "pytest: test 2 of 3", "pytest: test 3 of 3", "pytest"]
 
 
+def test_a_count_that_nobody_can_have_meant_is_not_written_out():
+    tests = objects(strict_lines(run(e.TestFinished("a", Outcome.PASSED), count=999_999_999)))[1:-1]
+
+    assert len(tests) == 1 + 1000 + 1  # which R9 then finds to be fewer than were announced, and so they are
+    assert tests[1000]["label"] == "pytest: test 1001 of 999999999"
+    assert (tests[-1]["status"], tests[-1]["extra"]["phase"]) == ("fail", "run")
+
+
 def test_a_file_that_cannot_be_collected_is_a_failing_test_and_counts():
     failed = e.CollectionFailed("x.py", e.Failure("ImportError", "ImportError: no", PLACE), "Traceback")
     lines = objects(strict_lines([e.SuiteStarted("pytest", BUILD, 1), failed, e.SessionFinished(2)]))

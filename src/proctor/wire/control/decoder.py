@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from proctor import durations
 from proctor.errors import ControlError
 from proctor.wire.control.ledger import Admission, Finished, Ledger, Partial, Plain, Refused
 
@@ -18,15 +19,12 @@ LINE = 4096  # bytes of a control line, with its LF: what one write puts on a pi
 _NUMBER = re.compile(r"[0-9]+\Z")
 _SIGNED = re.compile(r"-?[0-9]+\Z")
 _DURATION = re.compile(r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z")
-_SPAN = re.compile(r"([0-9]+)([smhd]?)")
 _PAST = 64  # bytes before the current one that are kept, to be shown with an error
 _decode = msgspec.json.Decoder().decode
 _decode_plain = msgspec.json.Decoder(Plain).decode
 _decode_many = msgspec.json.Decoder(list[Plain]).decode
 _MESSAGE = re.compile(rb"result ([0-9]{1,7})\n")
 _BULK = 4096  # bytes from which on it pays to look for many results at once
-_ENDLESS = 10**11  # seconds, three thousand years: more would be no number that clocks can count with
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class ExitCode(msgspec.Struct, frozen=True):
@@ -328,11 +326,11 @@ class ControlDecoder:
             self._saved -= 1
             return Duration(DurationAction.RESTORE)
         found = _DURATION.match(argument)
-        if not found:
+        seconds = durations.parse(found[2]) if found else None
+        if found is None or seconds is None:
             message = "`duration` takes a time (90, 15m, 1h 30m), + or - a time, save or restore"
             raise self._fault("bad_args", "C8", at, message, line)
-        seconds = sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(found[2]))
-        return Duration(_SIGNS[found[1]], min(seconds, _ENDLESS))
+        return Duration(_SIGNS[found[1]], int(seconds))
 
     def _take_result(self, raw: bytes, at: int, frames: list[Frame]) -> None:
         if self._expect_plain:

@@ -9,6 +9,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Body, Finished, Partial, Plain
 
 OUTCOMES = {
@@ -29,28 +30,6 @@ _TELLING = (
     Outcome.SKIPPED,
 )
 _RESERVED = frozenset({"name", "status", "files", "testout"})
-
-
-class Labels:
-    """Each result has a label of its own in events and document: the second `x` is `x#2`."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
-
-    def labels(self, names: list[str]) -> list[str]:
-        fresh = dict.fromkeys(names, 1)
-        if len(fresh) == len(names) and self._seen.keys().isdisjoint(fresh):  # nearly always
-            self._seen |= fresh
-            return names
-        return [self.label(name) for name in names]
-
-    def label(self, name: str) -> str:
-        seen = self._seen
-        if name not in seen:
-            seen[name] = 1
-            return name
-        seen[name] += 1
-        return self.label(f"{name}#{seen[name]}")  # which may be a name itself
 
 
 def _plain(outcome: Outcome) -> Callable[[str, str], e.TestFinished]:
@@ -105,13 +84,13 @@ class ProgramEnd(msgspec.Struct, frozen=True):
 class ProgramReader:
     """The results of one program. Its own result is told when it has ended: a crash may yet come after it."""
 
-    def __init__(self, test: str, output: str, labels: Labels) -> None:
+    def __init__(self, test: str, output: str, labels: UniqueNames) -> None:
         self._test, self._output, self._labels = test, output, labels
         self._own: list[Finished] = []
         self._own_files: list[e.File] = []
 
     def start(self) -> list[e.Event]:
-        return [e.TestStarted(self._labels.label(self._test))]
+        return [e.TestStarted(self._labels.unique(self._test))]
 
     def full_name(self, name: str | None) -> str:
         return self._test if name is None else f"{self._test}/{name}"
@@ -124,11 +103,11 @@ class ProgramReader:
             self._own.append(frame)
             self._own_files += files
             return [amended(full, frame.body)] if frame.raw else []
-        return [reported(self._labels.label(full), self._test, frame.body, files, self._output)]
+        return [reported(self._labels.unique(full), self._test, frame.body, files, self._output)]
 
     def read_plain(self, names: list[str], frames: list[Plain]) -> list[e.TestFinished]:
         """`names` are the full ones."""
-        labels = self._labels.labels(names)
+        labels = self._labels.unique_all(names)
         return [_PLAIN[frame.status](label, self._test) for label, frame in zip(labels, frames, strict=True)]
 
     def end(self, end: ProgramEnd) -> list[e.Event]:

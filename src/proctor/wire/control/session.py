@@ -14,8 +14,9 @@ import msgspec
 from proctor import events as e
 from proctor.fold import conclude
 from proctor.outcome import Outcome
+from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Body, Finished, Partial
-from proctor.wire.control.program import Labels, amended, properties, reported
+from proctor.wire.control.program import amended, properties, reported
 
 KEY = "proctor"
 _KNOWN = frozenset({KEY, "name", "status", "files", "testout", "file", "line"})  # of a test's result
@@ -80,7 +81,7 @@ _test_facts = msgspec.json.Decoder(_TestMessage).decode
 class SessionReader:
     """Results in, events out. Holds what must wait: a suite begins when all its tests are known."""
 
-    def __init__(self, name: str, output: str, labels: Labels) -> None:
+    def __init__(self, name: str, output: str, labels: UniqueNames) -> None:
         self._name, self._output, self._labels = name, output, labels
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
@@ -121,7 +122,7 @@ class SessionReader:
             return [amended(name, body)]  # of a test which is under way, or of a part of one
         place = self._found.get(name)
         if place is None or place.line != line or place.file != file:
-            place = e.Place(file, line if isinstance(line, int) else 0)
+            place = e.Place(file, line if isinstance(line, int) and 0 < line < e.MOST_LINES else 0)
         self._places[name] = place
         return [e.TestStarted(name, place)]
 
@@ -129,7 +130,7 @@ class SessionReader:
         facts = _test_facts(frame.raw or b"{}").proctor
         if facts is None and KEY not in frame.body:
             test = next((test for test in self._places if name.startswith(f"{test}/")), name)
-            return reported(self._labels.label(name), test, frame.body, files, self._output)
+            return reported(self._labels.unique(name), test, frame.body, files, self._output)
         place = self._places.pop(name, None)
         facts = facts or _TestFacts()
         keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
-from proctor.wire.reports.report import finished, text_of
+from proctor.text import first_line, text_of
+from proctor.wire.reports.report import finished
 from proctor.wire.reports.tap import Level, Point, TapReader
 
 _BEGIN = re.compile(rb"begin [0-9]{1,9} (.*)")
@@ -100,4 +101,4 @@ def _not_gathered(said: str) -> e.CollectionFailed:
         if found := _SYNTAX.fullmatch(line):
             failure = e.Failure("", found[3], e.Place(found[1], int(found[2])))
             return e.CollectionFailed(found[1], failure, said.rstrip())
-    return e.CollectionFailed(_GATHERING, e.Failure("", said.partition("\n")[0]), said.rstrip())
+    return e.CollectionFailed(_GATHERING, e.Failure("", first_line(said)), said.rstrip())

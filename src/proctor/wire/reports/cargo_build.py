@@ -11,7 +11,8 @@ import msgspec
 
 from proctor import events as e
 from proctor.launch import Artifact
-from proctor.wire.reports.report import Lines, decode, text_of
+from proctor.text import text_of
+from proctor.wire.reports.report import Lines, decode, place_of
 
 # Kinds of artifacts
 TEST = "test"  # a test binary
@@ -174,7 +175,7 @@ def _package(identity: str) -> str:
 
 def _place(said: _Diagnostic) -> e.Place | None:
     span = next((span for span in said.spans if span.is_primary), None)
-    return e.Place(span.file_name, span.line_start) if span else None
+    return place_of(span.file_name, span.line_start) if span else None
 
 
 def _code(said: _Diagnostic) -> str:

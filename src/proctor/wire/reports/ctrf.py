@@ -12,17 +12,10 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult
+from proctor.text import literal
+from proctor.wire.literal import literal_in
 from proctor.wire.reports import tell
-from proctor.wire.reports.report import (
-    COLLECTION_ERROR,
-    Document,
-    decode,
-    finished,
-    literal,
-    place_of,
-    plain,
-    refined,
-)
+from proctor.wire.reports.report import COLLECTION_ERROR, Document, decode, finished, place_of, refined
 
 # 0.0: the version of CTRF's schema that we write.
 SPEC_VERSION = "0.0.0"
@@ -155,7 +148,7 @@ def write(result: RunResult) -> Iterator[bytes]:
         "stop": stop,
     }
     head = {"reportFormat": "CTRF", "specVersion": SPEC_VERSION, "generatedBy": "proctor"}
-    tool = {"name": plain(result.run.runner) or "proctor"}
+    tool = {"name": literal(result.run.runner) or "proctor"}
     yield _encoder.encode(head)[:-1] + b',"results":{"tool":' + _encoder.encode(tool)
     yield b',"summary":' + _encoder.encode(summary) + b',"tests":['
     for number, entry in enumerate(_entries(result, missing)):
@@ -173,28 +166,32 @@ def _entries(result: RunResult, missing: str) -> Iterator[dict[str, Any]]:
 
 
 def _failed(name: str, raw: str, message: str, trace: str) -> dict[str, Any]:
-    facts = {"name": plain(name) or "?", "status": "failed", "duration": 0, "rawStatus": raw}
-    return facts | {key: plain(text) for key, text in (("message", message), ("trace", trace)) if text}
+    facts = {"name": literal(name) or "?", "status": "failed", "duration": 0, "rawStatus": raw}
+    return facts | {key: literal(text) for key, text in (("message", message), ("trace", trace)) if text}
 
 
 def _entry(test: e.TestFinished) -> dict[str, Any]:
     place = test.place
     optional: dict[str, Any] = {
-        "message": plain(test.message or ""),
-        "trace": plain(test.traceback or ""),
-        "filePath": plain(place.file) if place else "",
+        "message": literal(test.message or ""),
+        "trace": literal(test.traceback or ""),
+        "filePath": literal(place.file) if place else "",
         "line": place.line if place else 0,
-        "tags": [plain(word) for word in test.keywords if word],
-        "stdout": plain(tell.stdout(test)).splitlines(),
-        "stderr": plain(tell.stderr(test)).splitlines(),
+        "tags": [literal(word) for word in test.keywords if word],
+        "stdout": literal(tell.stdout(test)).splitlines(),
+        "stderr": literal(tell.stderr(test)).splitlines(),
         "attachments": [
-            {"name": plain(file.name), "contentType": "application/octet-stream", "path": plain(file.path)}
+            {
+                "name": literal(file.name),
+                "contentType": "application/octet-stream",
+                "path": literal(file.path),
+            }
             for file in test.files
         ],
-        "extra": {"properties": literal(test.properties)} if test.properties else {},
+        "extra": {"properties": literal_in(test.properties)} if test.properties else {},
     }
     facts = {
-        "name": plain(test.test) or "?",
+        "name": literal(test.test) or "?",
         "status": _WORDS[test.outcome],
         "duration": round(test.seconds * 1000),
         "rawStatus": str(test.outcome),

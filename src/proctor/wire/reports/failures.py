@@ -11,7 +11,7 @@ from proctor import events as e
 from proctor.errors import StreamError
 from proctor.failure_row import CLOSE, OPEN, PHASES, Row, decode, truncation
 from proctor.outcome import Outcome
-from proctor.wire.control.program import Labels
+from proctor.unique_names import UniqueNames
 
 _MOST = 1 << 20  # characters of a line that may still be a row
 
@@ -95,7 +95,7 @@ class FailuresReport:
 
 def events(rows: list[Row], more: int = 0) -> list[e.Event]:
     """What the rows say: how each test failed. Nobody says which tests passed."""
-    labels = Labels()
+    labels = UniqueNames()
     tests: dict[str, e.TestFinished] = {}
     found: list[e.Event] = []
     for row in rows:
@@ -109,7 +109,7 @@ def events(rows: list[Row], more: int = 0) -> list[e.Event]:
         if phase == "teardown" and earlier is not None:  # a test can fail, and then in its teardown again
             tests[row.test] = _failed(row.test, earlier.outcome, (*earlier.phases, *phases))
         else:
-            label = labels.label(row.test)
+            label = labels.unique(row.test)
             tests[label] = _failed(label, Outcome.ERROR if phase else Outcome.FAILED, phases)
     found += tests.values()
     if more:

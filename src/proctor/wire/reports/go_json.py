@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
-from proctor.wire.reports.report import Lines, decode, finished, moment, text_of
+from proctor.text import text_of
+from proctor.wire.reports.report import Lines, decode, finished, moment
 
 _PANICKED = "panic"
 _OUTCOMES = {"pass": Outcome.PASSED, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}

@@ -12,7 +12,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.wire.reports.report import Document, decode, finished, place_of
+from proctor.wire.reports.report import Document, decode, finished, place_of, scope
 
 _OUTCOMES = {
     "passed": Outcome.PASSED,
@@ -97,8 +97,9 @@ class JestReader(Document):
         )
 
     def _test(self, file: _File, test: _Test) -> e.TestFinished:
-        name = self._names.unique(f"{file.name}::{' > '.join([*test.ancestor_titles, test.title])}")
-        place = place_of(file.name, test.location.line if test.location else 0)
+        (path,) = scope([file.name], "")
+        name = self._names.unique(f"{path}::{' > '.join([*test.ancestor_titles, test.title])}")
+        place = place_of(path, test.location.line if test.location else 0)
         text = "\n".join(test.failure_messages or [])
         outcome, doubt = self._outcome(test)
         failure = _failure(text, file.name) if outcome is Outcome.FAILED else None

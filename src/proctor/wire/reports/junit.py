@@ -12,6 +12,7 @@ from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
+from proctor.text import first_line
 from proctor.wire.reports import node
 from proctor.wire.reports.report import (
     COLLECTION_ERROR,
@@ -20,6 +21,7 @@ from proctor.wire.reports.report import (
     finished,
     moment,
     refined,
+    scope,
     seconds_of,
 )
 
@@ -62,7 +64,7 @@ class _Complaint:
 
     @property
     def message(self) -> str:
-        return self._message or self.text.text().strip().partition("\n")[0]
+        return self._message or first_line(self.text.text())
 
 
 class _Printed:
@@ -301,8 +303,8 @@ class JunitReader(Report):
     def _name(self, case: _Case) -> str:
         name, owner = case.attributes.get("name", ""), case.attributes.get("classname", "")
         if self._of_node and owner == node.CLASS:
-            return " > ".join([suite.name for suite in self._suites[1:]] + [name])
-        inner = [suite.name for suite in self._suites[2:]]
+            return " > ".join([*scope((suite.name for suite in self._suites[1:]), " > "), name])
+        inner = scope((suite.name for suite in self._suites[2:] if suite.name), "::")
         return "::".join(part for part in (*inner, owner, name) if part) or "(no name)"
 
     def _told(self, case: _Case, name: str) -> e.TestFinished:

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
-from proctor.wire.reports.report import Lines, count_of, finished, seconds_of, text_of
+from proctor.text import first_line, text_of
+from proctor.wire.reports.report import Lines, count_of, finished, seconds_of
 
 MODE = "mode"  # a property: how far a test in documentation is taken, if it is not run
 
@@ -187,7 +188,7 @@ class LibtestReader(Lines):
             self._errors, self._erring = Excerpt(), False
             self._not_built += 1
             target = f"{broken[1]} ({broken[2]})" if broken[2] else broken[1]
-            return [e.CollectionFailed(target, e.Failure("", words.partition("\n")[0]), words)]
+            return [e.CollectionFailed(target, e.Failure("", first_line(words)), words)]
         if text.startswith("error"):
             self._erring = True
         if self._erring:

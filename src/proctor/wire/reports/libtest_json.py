@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.outcome import Outcome
+from proctor.text import text_of
 from proctor.wire.reports.libtest import failed
-from proctor.wire.reports.report import Lines, decode, finished, text_of
+from proctor.wire.reports.report import Lines, decode, finished
 
 _OUTCOMES = {"ok": Outcome.PASSED, "ignored": Outcome.SKIPPED}
 _MARK = b'{ "type": "'  # as libtest writes it; what a test printed may stand before it on the line

@@ -13,8 +13,9 @@ import msgspec
 from proctor import events as e
 from proctor.launch import Artifact
 from proctor.result import Excerpt
+from proctor.text import text_of
 from proctor.wire.reports.libtest import documented_at
-from proctor.wire.reports.report import Lines, count_of, decode, text_of
+from proctor.wire.reports.report import Lines, count_of, decode
 
 LIST = "list"  # kinds of artifacts: that a list was read to its end, and what was in it
 LISTED = "listed"

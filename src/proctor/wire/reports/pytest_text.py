@@ -13,6 +13,7 @@ from itertools import dropwhile, groupby, takewhile
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
+from proctor.text import without_escapes
 
 _OUTCOMES = {
     "PASSED": Outcome.PASSED,
@@ -47,7 +48,6 @@ _COUNT = re.compile(r"([0-9]{1,9}) ([a-z]+)")
 _COLLECTING = "ERROR collecting "
 
 # At any time.
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ROOT = re.compile(r"rootdir: (.+?)(?:, (?:inifile|configfile|testpaths): .*)?")
 _ENDS = 1 << 14  # characters of a long line at either end that are looked at
 _INTERNAL = "INTERNALERROR> "
@@ -85,7 +85,7 @@ class TextReader:
     def feed(self, text: str) -> list[e.Event]:
         *lines, rest = (self._rest + text).split("\n")
         self._rest = rest if len(rest) < 4 * _ENDS else rest[:_ENDS] + rest[-_ENDS:]
-        return [event for line in lines for event in self._line(_plain(line))]
+        return [event for line in lines for event in self._line(without_escapes(line.rstrip("\r")))]
 
     def close(self) -> list[e.Event]:
         """The end of output: what failed and why, and whether pytest came to its own end."""
@@ -238,10 +238,6 @@ class TextReader:
         path = found[1].removeprefix(self._root + "/")
         foreign = path.startswith(("/", "../")) or "site-packages/" in path
         return None if foreign else e.Place(path, int(found[2]))
-
-
-def _plain(line: str) -> str:
-    return _COLOUR.sub("", line.rstrip("\r"))
 
 
 def _counts(text: str) -> Counter[str]:

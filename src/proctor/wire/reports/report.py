@@ -17,9 +17,12 @@ import msgspec
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD, Outcome
+from proctor.unique_names import UniqueNames
+from proctor.wire.literal import literal_in
 
 MAX_LINE = 16 << 20  # bytes
 MAX_DOCUMENT = 256 << 20  # bytes of a report that is one JSON value: it is held as a whole
+_SCOPE = 500  # characters
 _SHOWN = 5  # gaps that are named
 
 T = TypeVar("T")
@@ -48,7 +51,7 @@ class Report(ABC):
 
     def __init__(self) -> None:
         self._error: StreamError | None = None
-        self._names = Names()
+        self._names = UniqueNames()
         self._gaps: list[str] = []  # what is missing or does not add up
 
     def feed(self, data: bytes) -> list[e.Event]:
@@ -162,24 +165,12 @@ class Document(Report):
         return self._tell(data)
 
 
-class Names:
-    """Test ids are unique: the second `a` becomes `a#2`."""
-
-    def __init__(self) -> None:
-        self._used: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._used)
-
-    def unique(self, name: str) -> str:
-        label, number = name, self._used.get(name, 0)
-        while label in self._used:
-            number += 1
-            label = f"{name}#{number}"
-        self._used[label] = 1
-        if number:
-            self._used[name] = number
-        return label
+def scope(groups: Iterable[str], between: str) -> list[str]:
+    """The groups that a test is in, as the first part of its name; none: no part. A report names a group once
+    and each of its tests repeats it, so a very long one is cut."""
+    parts = list(groups)
+    joined = between.join(parts)
+    return [joined if len(joined) <= _SCOPE else f"{joined[: _SCOPE - 3]}..."] if parts else []
 
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
@@ -193,30 +184,10 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         if b"\\ud" not in data.lower() and not isinstance(error, UnicodeDecodeError):
             raise
     try:
-        value = literal(json.loads(data.decode("utf-8", "surrogateescape")))
+        value = literal_in(json.loads(data.decode("utf-8", "surrogateescape")))
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return msgspec.convert(value, decoder.type)
-
-
-def literal(value: Any) -> Any:
-    """A JSON value with every text made plain."""
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, list):
-        return [literal(item) for item in value]
-    if isinstance(value, dict):
-        return {plain(key): literal(item) for key, item in value.items()}
-    return value
-
-
-def plain(text: str) -> str:
-    """What has no UTF-8 is written as literal text."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def text_of(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace")
 
 
 def finished(

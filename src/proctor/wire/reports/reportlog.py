@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from proctor import events as e
+from proctor.text import text_of
 from proctor.wire.control.session import concluded
 from proctor.wire.reports.pytest_session import concluded_session, not_collected
-from proctor.wire.reports.report import Lines, decode, place_of, text_of, took
+from proctor.wire.reports.report import Lines, decode, place_of, took
 
 
 class _Line(msgspec.Struct, rename={"kind": "$report_type", "context": "_subtest.context"}):

@@ -14,9 +14,10 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.result import Excerpt
+from proctor.text import text_of
 from proctor.wire.reports import diagnostics, node
 from proctor.wire.reports import perl_comments as test_more
-from proctor.wire.reports.report import COLLECTION_ERROR, Lines, finished, refined, seconds_of, text_of
+from proctor.wire.reports.report import COLLECTION_ERROR, Lines, finished, refined, scope, seconds_of
 
 MAX_DEPTH = 50
 
@@ -194,15 +195,13 @@ class TapReader(Lines):
             yield from self._ended(point, ())
 
     def _ended(self, point: Point, path: tuple[str, ...]) -> Iterator[e.Event]:
-        values = point.values()
-        path = (*path, point.name)
+        values, name = point.values(), " > ".join([*scope(path, " > "), point.name])
         if point.parts is not None and values.get("type") == "suite":
             if gap := point.parts.gap():
-                self._gaps.append(f"{' > '.join(path)}: {gap}")
+                self._gaps.append(f"{name}: {gap}")
             for part in point.parts.points:
-                yield from self._ended(part, path)
+                yield from self._ended(part, (*path, point.name))
             return
-        name = " > ".join(path)
         if values.get("outcome") == COLLECTION_ERROR:
             self._names.unique(name)
             failure = e.Failure(values.get("type", ""), values.get("message", ""))

@@ -12,7 +12,8 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.wire.reports.report import Lines, decode, finished, place_of, text_of
+from proctor.text import text_of
+from proctor.wire.reports.report import Lines, decode, finished, place_of, scope
 
 _OUTCOMES = {
     "pass": Outcome.PASSED,
@@ -98,7 +99,7 @@ class TapJReader(Lines):
         at = place_of(raised.file, raised.line) if raised.file else None
         bad = outcome in (Outcome.FAILED, Outcome.ERROR)
         return finished(
-            self._names.unique("::".join([*self._cases, line.label])),
+            self._names.unique("::".join([*scope(self._cases, "::"), line.label])),
             outcome,
             round(seconds, 9),
             message=raised.message or (line.status if line.status == "todo" else ""),

@@ -9,10 +9,10 @@ from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.result import RunResult, SuiteResult
+from proctor.text import literal, without_escapes
 
 _BY_TESTS = {RunOutcome.FAILED, RunOutcome.COLLECTION_ERROR, RunOutcome.CRASHED, RunOutcome.TIMEOUT}
 _NO_FAULT = {RunOutcome.PASSED, RunOutcome.NO_TESTS}
-_COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 
 
@@ -74,4 +74,4 @@ def printable(text: str) -> str:
     """Without colours and control characters; what has no UTF-8 as literal text."""
     if text.isascii() and text.isprintable():
         return text
-    return _CONTROL.sub("", _COLOUR.sub("", text)).encode("utf-8", "backslashreplace").decode()
+    return literal(_CONTROL.sub("", without_escapes(text)))

@@ -6,6 +6,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
+from proctor.wire.reports.report import place_of
 from proctor.wire.stream.words import STATUS, WORDS, Object, one_line
 
 _OUTCOMES = {word: outcome for outcome, word in WORDS.items()} | {
@@ -54,7 +55,7 @@ def finished(label: str, status: str, test: Fields) -> e.TestFinished:
         seconds,
         message=_message(test, failure) if status == "fail" else extra.text("skip_reason") or None,
         traceback=trace,
-        place=e.Place(file, test.count("line") or 0) if file else None,
+        place=place_of(file, test.count("line") or 0) if file else None,
         failure=failure,
         phases=_phases(test, outcome, seconds),
         properties=extra.fields("properties").found or None,
@@ -108,7 +109,7 @@ def failure_of(test: Fields) -> tuple[e.Failure | None, str | None]:
         reason = test.text("reason")
         return (e.Failure("", reason) if reason else None), None
     file = facts.text("file")
-    place = e.Place(file, facts.count("line") or 0) if file else None
+    place = place_of(file, facts.count("line") or 0) if file else None
     failure = e.Failure(
         facts.text("type"),
         facts.text("message") or test.text("reason"),

@@ -12,6 +12,8 @@ import msgspec
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import RunOutcome
+from proctor.text import text_of
+from proctor.unique_names import UniqueNames
 from proctor.wire.reports.report import MAX_LINE
 from proctor.wire.stream import log
 from proctor.wire.stream.fields import PLAIN, Fields, exited, failure_of, finished
@@ -126,10 +128,11 @@ class _Suite:
         self._suite = Fields(suite)
         self._first = number
         self._seq = 0
-        self._labels: set[str] = set()
+        self._labels = UniqueNames()
         self._not_run: list[str] = []
         self._tally = dict.fromkeys(PLAIN, 0)
         self._noise = 0
+        self._repeated = 0
         self._why = ""  # what a writer of ours says about a run that failed without a failing test
 
     def begin(self) -> list[e.Entry]:
@@ -175,16 +178,24 @@ class _Suite:
     def _keep(self, line: bytes, number: int) -> list[e.Event]:
         """Noise: somebody printed into the stream. It is output, whoever's."""
         self._noise += 1
-        output = e.OutputReceived("stdout", line.decode("utf-8", "backslashreplace") + "\n")
+        output = e.OutputReceived("stdout", text_of(line) + "\n")
         if self._noise > 1:
             return [output]
         return [self._warn(number, "not an object; kept as output"), output]
 
+    def _repeat(self, label: str, number: int) -> list[e.Event]:
+        """The first one is named; the others are counted, for there may be as many as there are tests."""
+        self._repeated += 1
+        return [self._warn(number, f"a second test {label!r}")] if self._repeated == 1 else []
+
     def told(self) -> list[e.Entry]:
         """What is said once for many lines, when no more of them can come."""
-        if self._noise < 2:
-            return []
-        return self._entries([e.Noticed(f"{self._noise} lines in all are not objects; kept as output")])
+        found: list[e.Event] = []
+        if self._noise > 1:
+            found.append(e.Noticed(f"{self._noise} lines in all are not objects; kept as output"))
+        if self._repeated > 1:
+            found.append(e.Noticed(f"{self._repeated} tests in all have the label of an earlier test"))
+        return self._entries(found)
 
     def _test(self, test: Fields, number: int) -> list[e.Event]:
         label, status, extra = test.text("label"), test.text("status"), test.fields("extra")
@@ -192,10 +203,9 @@ class _Suite:
         if not label:
             label = f"line {number}"
             warnings.append(self._warn(number, "a test without a label"))
-        while label in self._labels:
-            warnings.append(self._warn(number, f"a second test {label!r}"))
-            label += "#2"
-        self._labels.add(label)
+        label, said = self._labels.unique(label), label
+        if label != said:
+            warnings += self._repeat(said, number)
         if status not in PLAIN:
             warnings.append(self._warn(number, f"status of {label!r} is {status!r}; taken as fail"))
             status = "fail"

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from proctor.outcome import BAD, Outcome
-from proctor.wire.literal import literal
+from proctor.text import first_line, literal
 
 Object = dict[str, Any]
 
@@ -41,8 +41,7 @@ STRICT_XPASS = "[XPASS(strict)]"  # how pytest begins to say that a test passed 
 
 def one_line(text: str) -> str:
     """The first line that says something, short; never empty."""
-    line = next((part.strip() for part in literal(text).splitlines() if part.strip()), "failed")
-    return line if len(line) <= REASON else line[: REASON - 3] + "..."
+    return first_line(literal(text), REASON) or "failed"
 
 
 def has_zone(text: str) -> bool:

@@ -2,7 +2,8 @@
 
 Pure: the same entries give the same lines, live or replayed. A suite line promises a number of tests, so it
 is written when that number is known and not before; what comes beyond it gets a suite of its own afterwards,
-and what was promised and never came is said to be not run: the promise is kept, whatever the tests do.
+and what was promised and never came is said to be not run: the promise is kept, whatever the tests do, unless
+more than a thousand tests are missing that nobody has named.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import RunOutcome
 from proctor.result import RunResult, SuiteResult
-from proctor.wire.literal import encode_line, literal
+from proctor.text import first_line, literal
+from proctor.unique_names import UniqueNames
+from proctor.wire.literal import encode_line
 from proctor.wire.stream.objects import (
     collection_object,
     final_object,
@@ -24,30 +27,16 @@ from proctor.wire.stream.objects import (
 from proctor.wire.stream.turns import Turns
 from proctor.wire.stream.words import NOT_RUN, Object, one_line
 
+_NAMELESS = 1000  # tests of which only the number is known that get a line each: a plan may say anything
 _PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts that nobody can count before
 _QUIET = (RunOutcome.PASSED, RunOutcome.NO_TESTS)  # endings that need no failure to explain them
 
 
-class _Labels:
-    """Labels are unique in all suites of an output."""
-
-    def __init__(self) -> None:
-        self._labels: dict[str, int] = {}
-
-    def label(self, name: str) -> str:
-        base = label = literal(name) or "unnamed"
-        while label in self._labels:
-            self._labels[base] += 1
-            label = f"{base}#{self._labels[base]}"
-        self._labels[label] = 1
-        return label
-
-
 class StrictStream:
-    """Entries in, lines out. One for a whole output."""
+    """Entries in, lines out. One for a whole output: labels are unique in all of its suites."""
 
     def __init__(self) -> None:
-        self._labels = _Labels()
+        self._labels = UniqueNames()
         self._suites: dict[int, _SuiteLines] = {}
         self._ended: set[int] = set()
         self._turns: Turns[Object] = Turns()
@@ -92,8 +81,8 @@ class StrictStream:
 class _SuiteLines:
     """The lines of one suite."""
 
-    def __init__(self, labels: _Labels) -> None:
-        self._label = labels.label
+    def __init__(self, labels: UniqueNames) -> None:
+        self._labels = labels
         self._suite: e.SuiteStarted | None = None
         self._written: int | None = None  # tests, since the suite line was
         self._held: list[Object] = []
@@ -158,8 +147,9 @@ class _SuiteLines:
             reserved = 0
         for test in missing:
             found += self._add(test)
-        for number in range(self._written or 0, self._suite.count - reserved):
-            nameless = f"{self._suite.name}: test {number + 1} of {self._suite.count}"
+        written = self._written or 0
+        for number in range(written, min(self._suite.count - reserved, written + _NAMELESS)):
+            nameless = f"{first_line(self._suite.name, 40)}: test {number + 1} of {self._suite.count}"
             found += self._add(self._not_run(nameless))
         for test in why:
             found += self._add(test)
@@ -174,6 +164,9 @@ class _SuiteLines:
         first = self._suite or e.SuiteStarted(suite.name, suite.run.started, 0)
         more = e.SuiteStarted(f"{first.name} (beyond the count)", first.build, len(beyond))
         return [suite_object(more, suite), *beyond, final_object(_tally(beyond), suite)]
+
+    def _label(self, name: str) -> str:
+        return self._labels.unique(literal(name) or "unnamed")
 
     def _not_run(self, name: str) -> Object:
         label = self._label(name)

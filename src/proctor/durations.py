@@ -1,0 +1,26 @@
+"""Times as people write and read them: `1h 30m`."""
+
+from __future__ import annotations
+
+import re
+
+ENDLESS = 10**11  # seconds, three thousand years: more would be no number that clocks can count with
+_PART = r"[0-9]+(?:\.[0-9]+)?\s*"
+_TIME = re.compile(rf"\s*(?:{_PART}[smhd]\s*)*{_PART}[smhd]?\s*")
+_PARTS = re.compile(r"([0-9.]+)\s*([smhd]?)")
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def parse(text: str) -> float | None:
+    """The seconds of `90`, `15m`, `1.5h` or `1h 30m`, at most ENDLESS; None for what is no time."""
+    if not _TIME.fullmatch(text):
+        return None
+    return min(sum(float(count) * _UNITS[unit] for count, unit in _PARTS.findall(text)), float(ENDLESS))
+
+
+def clock(seconds: float) -> str:
+    """`42s`, `3m07s`, `2h05m`."""
+    minutes, rest = divmod(int(seconds), 60)
+    if not minutes:
+        return f"{rest}s"
+    return f"{minutes}m{rest:02}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02}m"

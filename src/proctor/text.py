@@ -1,0 +1,34 @@
+"""Text of others: its escapes, its bytes, its first line. Knows nothing of what it means."""
+
+from __future__ import annotations
+
+import re
+
+#: What moves a cursor or sets a colour. A title or link (`ESC ]`) that has no end is over when its line is.
+ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_LINE = re.compile(r"\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")  # as `splitlines` splits
+
+
+def without_escapes(text: str) -> str:
+    return ESCAPES.sub("", text) if "\x1b" in text else text
+
+
+def literal(text: str) -> str:
+    """The text as UTF-8 can carry it: a lone surrogate becomes six plain characters (`\\udc80`)."""
+    return text if text.isascii() else utf8(text).decode()
+
+
+def utf8(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def text_of(data: bytes) -> str:
+    """What is not UTF-8 becomes literal text (`\\xff`)."""
+    return data.decode("utf-8", "backslashreplace")
+
+
+def first_line(text: str, length: int | None = None) -> str:
+    """The first line that says something, without the space around it; what is longer ends in `...`."""
+    found = _LINE.search(text)
+    line = found[0].rstrip() if found else ""
+    return line if length is None or len(line) <= length else line[: length - 3] + "..."
