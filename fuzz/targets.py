@@ -21,8 +21,8 @@ from proctor.launch import KnownTest, Launch, Voice
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
 from proctor.render.agent import agent_text
-from proctor.render.failure_index import failure_index
 from proctor.render.human import report_text
+from proctor.render.result_index import failure_index
 from proctor.result import Result
 from proctor.runners import matching
 from proctor.wire import formats

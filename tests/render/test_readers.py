@@ -44,8 +44,8 @@ def test_the_report_has_crashes_and_collection_errors_first_and_the_verdict_last
     lines = report_text(result_of(MIXED)).splitlines()
 
     assert [line for line in lines if line.startswith("---")] == [
-        "--- ERROR cannot collect b.py",
         "--- CRASH b.py::dead",
+        "--- ERROR cannot collect b.py",
         "--- FAILED 2 tests in the same way at a.py:3",
     ]
     assert lines[-1] == "CRASH 2 failed 1 error 1 passed 1 skipped 1 not run in 2.50s"
@@ -184,8 +184,8 @@ def test_the_summary_fits_on_a_screen():
     assert said(summary, MIXED) == (
         "CRASH 2 failed 1 error 1 passed 1 skipped 1 not run in 2.50s\n"
         "failures:\n"
-        "  ERROR cannot collect b.py: SyntaxError: what\n"
         "  CRASH b.py::dead: SIGSEGV\n"
+        "  ERROR cannot collect b.py: SyntaxError: what\n"
         "  FAILED 2 tests in the same way at a.py:3: ValueError: no\n"
         "skipped:\n"
         "  1x later\n"
@@ -194,7 +194,7 @@ def test_the_summary_fits_on_a_screen():
         "slowest:\n"
         "  1.50s a.py::ok\n"
     )
-    many = [case(str(number), "fail", reason=f"no {number}") for number in range(50)]
+    many = [case(str(number), "fail", reason="no" + "o" * number) for number in range(50)]
     assert "  ... and 30 more\n" in said(summary, written(suite(50), *many, final(0, 50)))
 
 

@@ -73,7 +73,7 @@ def text_reader(form: str, say: Say, environ: Mapping[str, str]) -> Sink:
 
         return AtTheEnd(lambda result: say(agent_text(result)))
     if form == "failures":
-        from proctor.render.failure_index import failure_index
+        from proctor.render.result_index import failure_index
 
         return AtTheEnd(lambda result: say(failure_index(result)))
     if form == "libtest":

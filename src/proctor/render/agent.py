@@ -12,6 +12,7 @@ import msgspec
 from proctor.causes import COLLECT, Cause, Occurrence, causes
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.captured import telling
+from proctor.render.failure_report import phase_text
 from proctor.render.failure_text import Wording, Words, place_text, words
 from proctor.render.ids import Known, factored, file_of, fitted, function_of
 from proctor.render.neutral import neutral
@@ -66,8 +67,7 @@ class Composer:
 
     @cached_property
     def _known(self) -> Known:
-        tests = self._result.tests.values()
-        return Known([*(test.test for test in tests if not test.part_of), *self._result.not_run])
+        return Known.of(self._result)
 
     def lines(self) -> Iterator[str]:
         yield verdict_line(self._result)
@@ -163,14 +163,14 @@ class Composer:
             return Line(f"{self._collected(occurrence)} {told.said}", more=more)
         name = f" {neutral(occurrence.subtest)}" if occurrence.subtest else ""
         place = place_text(file_of(occurrence.test), occurrence.failure, self._detail.calls)
-        return Line(f"{name}{place}{_phase(occurrence)} {told.said}", occurrence.test, more)
+        return Line(f"{name}{place}{phase_text(occurrence)} {told.said}", occurrence.test, more)
 
     def _same_words(self, cause: Cause, told: Words) -> Iterator[Line]:
         """The message once, then the tests; each with its place where they have different ones."""
         first = cause.first
         more = (*told.more, *self._output(first))
         if len({occurrence.failure.place for occurrence in cause.occurrences}) > 1:
-            yield Line(f"x{len(cause.occurrences)}{_phase(first)} {told.said}", more=more)
+            yield Line(f"x{len(cause.occurrences)}{phase_text(first)} {told.said}", more=more)
             yield from self._bounded(
                 [self._row(occurrence, "") for occurrence in cause.occurrences], cause.tests
             )
@@ -179,10 +179,10 @@ class Composer:
         ids = factored(cause.tests, self._known)
         short = len(ids) == 1 and len(ids[0]) <= _ONE_LINE and not ids[0].startswith("all of ")
         if short and place and place.line and file_of(first.test) == place.file:
-            yield Line(f"{ids[0]} :{place.line}{_phase(first)} {told.said}", more=more)
+            yield Line(f"{ids[0]} :{place.line}{phase_text(first)} {told.said}", more=more)
             return
         where = f" > {neutral(str(place))}" if place else ""
-        yield Line(f"x{len(cause.occurrences)}{where}{_phase(first)} {told.said}", more=more)
+        yield Line(f"x{len(cause.occurrences)}{where}{phase_text(first)} {told.said}", more=more)
         yield from map(Line, self._ids(cause.tests, ids))
 
     def _different_words(self, cause: Cause) -> Iterator[Line]:
@@ -195,7 +195,7 @@ class Composer:
         shared = told[0].more if len({t.more for t in told}) == 1 else ()
         place = first.failure.place
         function = {function_of(test) for test in cause.tests}
-        own = place is not None and place.file == file_of(first.test) and not _phase(first)
+        own = place is not None and place.file == file_of(first.test) and not phase_text(first)
         pairs = list(zip(cause.occurrences[:most], told, strict=True))
         if own and len(function) == 1 and place and all(t.endswith("]") for t in cause.tests):
             name = function.pop()
@@ -209,7 +209,7 @@ class Composer:
             ]
         else:
             where = f" > {neutral(str(place))}" if place else ""
-            yield Line(f"x{count}{where}{_phase(first)} {kind if prefix else ''}".rstrip(), more=shared)
+            yield Line(f"x{count}{where}{phase_text(first)} {kind if prefix else ''}".rstrip(), more=shared)
             rows = [self._row(o, t.said.removeprefix(prefix), () if shared else t.more) for o, t in pairs]
         yield from self._bounded(rows, [occurrence.test for occurrence in cause.occurrences])
 
@@ -285,13 +285,6 @@ class Composer:
 def _says_the_same(one: Occurrence, other: Occurrence) -> bool:
     a, b = one.failure, other.failure
     return (a.message, a.difference, a.causes) == (b.message, b.difference, b.causes)
-
-
-def _phase(occurrence: Occurrence) -> str:
-    if occurrence.when not in ("setup", "teardown"):
-        return ""
-    fixture = occurrence.failure.fixture
-    return f" [{occurrence.when} of fixture {neutral(fixture)}]" if fixture else f" [{occurrence.when}]"
 
 
 def _grouped(counted: Counter[str], separator: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome
-from proctor.render.failure import collection_headline, headline
+from proctor.render.failure_report import collection_headline, headline
 from proctor.render.human import report
 from proctor.render.say import Say, Tone
 from proctor.result import Result

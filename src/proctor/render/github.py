@@ -9,7 +9,16 @@ import msgspec
 
 from proctor.events import Place
 from proctor.outcome import Outcome, RunOutcome
-from proctor.render.failure import Block, blocks, first_line, groups, word
+from proctor.render.failure_report import (
+    Block,
+    blocks,
+    causes_of,
+    first_line,
+    message_of,
+    rows,
+    test_of,
+    word,
+)
 from proctor.render.human import report_text, verdict
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.say import Say
@@ -59,21 +68,18 @@ def _limited(found: list[Annotation]) -> list[Annotation]:
 
 
 def _errors(result: Result) -> Iterator[Annotation]:
-    for error in result.collection_errors:
-        where = error.failure.place or Place(error.file)
-        message = error.failure.message or error.traceback
-        yield Annotation("error", f"cannot collect {neutral(error.file)}", neutral_block(message), where)
-    found = groups(result)
-    if not found and not result.collection_errors and result.exit_code:
+    found = causes_of(result)
+    if not found and result.exit_code:
         yield Annotation("error", f"tests: {result.outcome}", verdict(result))
-    for group in found:
-        test, failure = group.first, group.first.failure
-        names = "" if len(group.tests) == 1 else "\n".join(f"- {neutral(one.test)}" for one in group.tests)
-        message = neutral_block((failure.message if failure else "") or test.message or word(test))
-        several = f" and {len(group.tests) - 1} more" if names else ""
-        place = (failure.place if failure else None) or test.place
-        title = f"{word(test)} {neutral(test.test)}{several}"
-        yield Annotation("error", title, f"{message}\n{names}".rstrip(), place)
+    for cause in found:
+        first, others = cause.first, len(cause.tests) - 1
+        test = test_of(first, result)
+        what = "cannot collect" if test is None else word(first, result)
+        title = f"{what} {neutral(first.test)}" + (f" and {others} more" if others else "")
+        listed = "".join(f"\n- {row}" for row in rows(cause, result)) if len(cause.occurrences) > 1 else ""
+        message = message_of(first, result) or neutral_block(first.traceback) or word(first, result)
+        place = first.failure.place or (Place(first.test) if test is None else test.place)
+        yield Annotation("error", title, f"{message}{listed}", place)
 
 
 def _warnings(result: Result) -> Iterator[Annotation]:
@@ -132,10 +138,11 @@ def step_summary(result: Result, room: int = SUMMARY) -> str:
 
 def _details(block: Block) -> str:
     head = html.escape(first_line(block.head))
-    fence = _fence(block.body)
+    body = _cut(block.body, MESSAGE, "\n... cut: the log has all of it")
+    fence = _fence(body)
     return (
-        f"<details><summary>{head}</summary>\n\n{fence}text\n{block.body}\n{fence}\n\n</details>\n\n"
-        if block.body
+        f"<details><summary>{head}</summary>\n\n{fence}text\n{body}\n{fence}\n\n</details>\n\n"
+        if body
         else f"- {head}\n\n"
     )
 

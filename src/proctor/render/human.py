@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.render.failure import blocks, collection_headline, first_line, headline
+from proctor.render.failure_report import blocks, collection_headline, first_line, headline
 from proctor.render.neutral import neutral
 from proctor.render.say import Listener, Say, Tone
 from proctor.render.verdict_line import verdict_line

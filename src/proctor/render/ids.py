@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from proctor.render.neutral import neutral
 from proctor.render.tokens import estimate
+from proctor.result import Result
 
 _PLAIN = re.compile(r"\w+")
 
@@ -34,6 +35,11 @@ def parametrized_of(test: str) -> str:
 
 class Known:
     """How many tests of a run there are under each name that can stand for all of them."""
+
+    @classmethod
+    def of(cls, result: Result) -> Known:
+        tests = (test.test for test in result.tests.values() if not test.part_of)
+        return cls([*tests, *result.not_run])
 
     def __init__(self, tests: Iterable[str]) -> None:
         tests = list(tests)

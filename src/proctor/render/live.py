@@ -13,7 +13,7 @@ from rich.text import Text
 
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, RunOutcome
-from proctor.render.failure import collection_headline, headline
+from proctor.render.failure_report import collection_headline, headline
 from proctor.render.human import report
 from proctor.render.neutral import neutral
 from proctor.render.say import Tone

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proctor.events import TestFinished
 from proctor.outcome import Outcome
 from proctor.render.discovery_tree import split_id
-from proctor.render.failure import first_line
+from proctor.render.failure_report import first_line
 from proctor.render.human import report
 from proctor.render.names import mark, remark, tone
 from proctor.render.neutral import neutral

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proctor.render.failure import headlines
+from proctor.render.failure_report import headlines
 from proctor.render.human import skip_reasons, tone, verdict
 from proctor.render.neutral import neutral
 from proctor.render.say import Say
