@@ -35,12 +35,12 @@ def within(result: Result, budget: int, detail: Detail) -> str:
     text = _text(Composer(result, found, detail).lines())
     cut: dict[str, None] = {}
     for name, change in _STEPS:
-        if estimate(text) <= budget:
+        if estimate(text, budget) <= budget:
             return text
         cut[name] = None
         detail = msgspec.structs.replace(detail, cut=_said(budget, cut), **change)
         text = _text(Composer(result, found, detail).lines())
-    if estimate(text) <= budget:
+    if estimate(text, budget) <= budget:
         return text
     detail = msgspec.structs.replace(detail, cut=_said(budget, [*cut, "some messages"]))
     return _with_names(Composer(result, found, detail), budget, len(found))
@@ -53,7 +53,7 @@ def _with_names(composer: Composer, budget: int, most: int) -> str:
     while few <= many:
         middle = (few + many) // 2
         text = _text(composer.partly(middle))
-        if estimate(text) <= budget:
+        if estimate(text, budget) <= budget:
             best, few = text, middle + 1
         else:
             many = middle - 1

@@ -71,7 +71,7 @@ def fitted(tests: Sequence[str], known: Known, room: int) -> tuple[list[str], in
     few, many = 0, len(tests)
     while few < many:
         middle = (few + many + 1) // 2
-        if estimate("\n".join(factored(tests[:middle], known))) <= room:
+        if estimate("\n".join(factored(tests[:middle], known)), room) <= room:
             few = middle
         else:
             many = middle - 1
