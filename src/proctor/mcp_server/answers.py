@@ -15,7 +15,7 @@ from proctor.mcp_server.records import Record
 from proctor.mcp_server.runs import Run
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
-from proctor.render.budget import within
+from proctor.render.agent_budget import agent_text_within
 from proctor.render.discovery_tree import discovery_tree
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
@@ -123,7 +123,7 @@ def _text(record: Record, budget: int) -> str:
     if estimate(text, budget) <= budget:
         return text
     note = f"more: {rest}\n"
-    return lines_within(within(result, budget - estimate(note), ours) + note, budget, rest)
+    return lines_within(agent_text_within(result, budget - estimate(note), ours) + note, budget, rest)
 
 
 def _our_words(mask: bool) -> Detail:

@@ -11,7 +11,7 @@ from proctor.mcp_server.brief import uri
 from proctor.mcp_server.budget import cut, weight
 from proctor.mcp_server.masking import masked_values
 from proctor.mcp_server.records import Record
-from proctor.render.kept_test import test_text
+from proctor.render.kept_test import kept_test_text
 from proctor.render.tokens import estimate
 from proctor.wire.document.reader import KeptTest
 
@@ -39,7 +39,7 @@ def one_test(run: KeptRun, record: Record, node_id: str, budget: int) -> OneTest
     }
     if record.mask:
         whole = masked_values(whole)
-    shown = test_text(
+    shown = kept_test_text(
         msgspec.convert(whole["test"], KeptTest),
         msgspec.convert(whole["results_below"], list[KeptTest]),
         str(run.path),

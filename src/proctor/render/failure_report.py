@@ -11,7 +11,7 @@ import msgspec
 from proctor.events import CollectionFailed, Failure, Phase, TestFinished
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
-from proctor.render.say import Tone
+from proctor.render.writer import Tone
 from proctor.result import Result
 
 if TYPE_CHECKING:  # loaded only if something failed
@@ -49,7 +49,7 @@ def blocks(result: Result) -> Iterator[Block]:
     shown: set[str] = set()
     for cause in causes_of(result):
         body = [*_body(cause, result)]
-        test = test_of(cause.first, result)
+        test = failed_test(cause.first, result)
         if test is not None and test.test not in shown:
             shown.add(test.test)
             whose = " (of the first)" if len(cause.occurrences) > 1 else ""
@@ -88,14 +88,14 @@ def collection_headline(error: CollectionFailed) -> str:
     return f"ERROR cannot collect {neutral(error.file)}: {first_line(error.failure.message)}"
 
 
-def test_of(occurrence: Occurrence, result: Result) -> TestFinished | None:
+def failed_test(occurrence: Occurrence, result: Result) -> TestFinished | None:
     """The test that failed; None for a file that could not be collected."""
     return None if occurrence.when == "collect" else result.tests.get(occurrence.test)
 
 
 def word(occurrence: Occurrence, result: Result) -> str:
     """How the failure counts: FAILED, ERROR, CRASH or TIMEOUT."""
-    test = test_of(occurrence, result)
+    test = failed_test(occurrence, result)
     if test is None or occurrence.when in _ERRORS:
         return "ERROR"
     return "FAILED" if occurrence.subtest else _word(test)
@@ -176,7 +176,7 @@ def _body(cause: Cause, result: Result) -> Iterator[str]:
 
 
 def _rerun_line(cause: Cause, result: Result) -> Iterator[str]:
-    tests = (test_of(occurrence, result) for occurrence in cause.occurrences)
+    tests = (failed_test(occurrence, result) for occurrence in cause.occurrences)
     names = list(dict.fromkeys(test.part_of or test.test for test in tests if test is not None))
     if names and (command := rerun(result, names)):
         yield f"  rerun: {command}"
@@ -184,7 +184,7 @@ def _rerun_line(cause: Cause, result: Result) -> Iterator[str]:
 
 def message_of(occurrence: Occurrence, result: Result) -> str:
     """The message of a failure, or that of its test; without the place, which stands beside it."""
-    test = test_of(occurrence, result)
+    test = failed_test(occurrence, result)
     return _message(occurrence.failure.message or (test.message if test else "") or "", occurrence.failure)
 
 

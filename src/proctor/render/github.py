@@ -13,15 +13,15 @@ from proctor.render.failure_report import (
     Block,
     blocks,
     causes_of,
+    failed_test,
     first_line,
     message_of,
     rows,
-    test_of,
     word,
 )
 from proctor.render.human import report_text, verdict
 from proctor.render.neutral import neutral, neutral_block
-from proctor.render.say import Say
+from proctor.render.writer import Writer
 from proctor.result import Result
 
 ANNOTATIONS = 10  # of each kind in a step; GitHub drops what comes after without a word
@@ -46,12 +46,12 @@ class Annotation(msgspec.Struct, frozen=True):
         return f"::{self.kind} {properties}::{_data(_fitting(self.message))}"
 
 
-def github(result: Result, say: Say, prefix: str = "", token: str = "proctor") -> None:
-    """Annotations, then the report. What tests wrote could look like a command to GitHub: while the report
-    is said nothing is one, until `token` comes, which no test can know."""
+def write_github_log(result: Result, write: Writer, prefix: str = "", token: str = "proctor") -> None:
+    """Annotations, then the report. The report may contain what tests wrote, so GitHub takes no commands from
+    it: only `token`, which no test can know, turns commands on again."""
     for annotation in annotations_of(result):
-        say(annotation.command(prefix) + "\n")
-    say(f"::stop-commands::{token}\n{report_text(result)}::{token}::\n")
+        write(annotation.command(prefix) + "\n")
+    write(f"::stop-commands::{token}\n{report_text(result)}::{token}::\n")
 
 
 def annotations_of(result: Result) -> list[Annotation]:
@@ -73,7 +73,7 @@ def _errors(result: Result) -> Iterator[Annotation]:
         yield Annotation("error", f"tests: {result.outcome}", verdict(result))
     for cause in found:
         first, others = cause.first, len(cause.tests) - 1
-        test = test_of(first, result)
+        test = failed_test(first, result)
         what = "cannot collect" if test is None else word(first, result)
         title = f"{what} {neutral(first.test)}" + (f" and {others} more" if others else "")
         listed = "".join(f"\n- {row}" for row in rows(cause, result)) if len(cause.occurrences) > 1 else ""

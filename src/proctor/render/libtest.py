@@ -20,7 +20,7 @@ from proctor.events import (
 )
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
-from proctor.render.say import Say
+from proctor.render.writer import Writer
 from proctor.result import Result
 from proctor.wire.reports.libtest import MODE
 from proctor.wire.stream.objects import captured
@@ -32,7 +32,7 @@ _GOOD = (RunOutcome.PASSED, RunOutcome.NO_TESTS)
 class Libtest:
     """A run of several suites is printed suite by suite."""
 
-    def __init__(self, say: Say) -> None:
+    def __init__(self, say: Writer) -> None:
         self._say = say
         self._prefix = ""
 
