@@ -22,7 +22,7 @@ from proctor.errors import ConfigError, StreamError, UsageError
 from proctor.launch import KnownTest, Lines, Voice
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
-from proctor.render.say import Say, plain
+from proctor.render.writer import Writer, plain_writer
 from proctor.result import RunResult
 from proctor.runners import matching
 from proctor.unique_names import UniqueNames
@@ -147,8 +147,8 @@ class Written:
         self._sizes[form] += len(data)
         assert self._sizes[form] <= self._most, (form, self._most)
 
-    def _speaker(self, form: str) -> Say:
-        return plain(lambda text: self.add(form, text.encode()))
+    def _speaker(self, form: str) -> Writer:
+        return plain_writer(lambda text: self.add(form, text.encode()))
 
 
 def _publish(relay: Relay, events: Iterable[e.Event], suite: int = 0) -> None:

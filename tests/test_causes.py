@@ -125,7 +125,7 @@ def test_a_phase_without_a_failure_is_told_by_its_text_or_its_test(longrepr, of_
     phase = e.Phase("call", "failed", longrepr=longrepr)
     test = e.TestFinished("a", Outcome.FAILED, failure=of_the_test, phases=(phase,))
 
-    assert causes(run_of(test))[0].first == Occurrence("a", "call", told)
+    assert causes(run_of(test))[0].first == Occurrence("a", "call", told, traceback=longrepr)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
-"""Failures grouped by what is behind them: one broken fixture is one cause, however many tests it breaks.
+"""The failures of a run, grouped by cause: one broken fixture is one cause, however many tests it breaks.
 
-Grouping only arranges. Every occurrence keeps its own message, so nothing is merged away: what is the same
-for a whole group is for the reader of the group to find.
+Every report uses these groups. Grouping loses nothing: each occurrence keeps its own message.
 """
 
 from __future__ import annotations
@@ -11,35 +10,39 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from proctor.events import CollectionFailed, Failure, Phase, Place, TestFinished
+from proctor.events import Failure, Phase, Place, TestFinished
 from proctor.outcome import BAD, Outcome
+from proctor.phases import failed_phases
 from proctor.result import RunResult
 from proctor.text import first_line
 
 COLLECT = "collect"
 CALL = "call"
+#: Outcomes that the test itself did not report.
+HARNESS = (Outcome.CRASH, Outcome.TIMEOUT)
 
-_HARNESS = (Outcome.CRASH, Outcome.TIMEOUT)
-# A text in quotes; an escaped quote opens nothing.
+# A text in quotes; an escaped quote does not open one.
 _QUOTED = re.compile(r"\\.|'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
-_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
-_SHAPED = 2000  # characters of a line that make its shape
+_SHAPED = 2000  # characters of a line that are compared
 
-#: Raised by a test about itself: the same words at another line have another reason.
-_OWN_WORDS = ("", "AssertionError", "Failed")
+#: Types that a test raises itself: the same message at another line has another cause.
+_RAISED_BY_TESTS = ("", "AssertionError", "Failed")
 
 
 class Occurrence(msgspec.Struct, frozen=True):
-    """One failure of one test: what failed in its call and again in its teardown occurs twice."""
+    """One failure of one test. A test that fails in its call and in its teardown has two."""
 
     test: str
     when: str  # setup, call, teardown, collect, crash, timeout
     failure: Failure
     subtest: str = ""
+    traceback: str = ""
 
 
 class Cause(msgspec.Struct, frozen=True):
+    """Failures that have the same cause, in the order of the tests; at least one."""
+
     occurrences: tuple[Occurrence, ...]
 
     @property
@@ -48,11 +51,12 @@ class Cause(msgspec.Struct, frozen=True):
 
     @property
     def tests(self) -> list[str]:
+        """Each test once."""
         return list(dict.fromkeys(occurrence.test for occurrence in self.occurrences))
 
 
 def causes(result: RunResult) -> list[Cause]:
-    """The harness first (crashes, then what could not be collected), then in the order of the tests."""
+    """Every failure of a run, grouped: crashes and timeouts, then collection errors, then the other tests."""
     found: dict[object, list[Occurrence]] = {}
     for occurrence in _occurrences(result):
         found.setdefault(_key(occurrence), []).append(occurrence)
@@ -60,55 +64,51 @@ def causes(result: RunResult) -> list[Cause]:
 
 
 def _occurrences(result: RunResult) -> Iterator[Occurrence]:
-    bad = _in_order(result, [test for test in result.tests.values() if test.outcome in BAD])
+    bad = bad_tests(result)
     for test in bad:
-        if test.outcome in _HARNESS:
-            yield Occurrence(test.test, test.outcome, test.failure or Failure("", test.message or ""))
+        if test.outcome in HARNESS:
+            yield from occurrences(test)
     for error in result.collection_errors:
-        yield _not_collected(error)
+        yield Occurrence(error.file, COLLECT, error.failure, traceback=error.traceback)
     for test in bad:
-        if test.outcome not in _HARNESS:
-            yield from _of_test(test)
+        if test.outcome not in HARNESS:
+            yield from occurrences(test)
 
 
-def _in_order(result: RunResult, bad: list[TestFinished]) -> list[TestFinished]:
-    """As the tests were selected, not as they happened to end: workers do not change an answer."""
+def bad_tests(result: RunResult) -> list[TestFinished]:
+    """The tests that did not succeed, in the order of selection: parallel workers do not change it."""
+    bad = [test for test in result.tests.values() if test.outcome in BAD]
     if not bad:
         return bad
     order = {test: at for at, test in enumerate(result.selected)}
     return sorted(bad, key=lambda test: order.get(test.part_of or test.test, len(order)))
 
 
-def _not_collected(error: CollectionFailed) -> Occurrence:
-    return Occurrence(error.file, COLLECT, error.failure)
+def occurrences(test: TestFinished) -> Iterator[Occurrence]:
+    """The failures of one bad test, at least one: a crash or a timeout first, then each phase that failed."""
+    failed = failed_phases(test.phases)
+    if test.outcome in HARNESS or not failed:
+        when = test.outcome if test.outcome in HARNESS else CALL
+        own = next((phase.failure for phase in failed if phase.subtest is None), None)
+        failure = own or test.failure or Failure("", test.message or "")
+        yield Occurrence(test.test, when, failure, traceback=test.traceback or "")
+        failed = [phase for phase in failed if phase.subtest is not None]
+    traceback = test.traceback or ""  # of the first phase, where phases have none of their own
+    for phase in failed:
+        failure = phase.failure or _without_details(test, phase)
+        yield Occurrence(test.test, phase.when, failure, phase.subtest or "", phase.longrepr or traceback)
+        traceback = ""
 
 
-def _told_by(test: TestFinished, phase: Phase) -> Failure:
-    """A public stream tells of a test's failure, not of its phases'."""
+def _without_details(test: TestFinished, phase: Phase) -> Failure:
+    """The failure of a phase that has a text at most. A public stream has details of the test alone."""
     if phase.longrepr or test.failure is None:
         return Failure("", phase.longrepr)
     return test.failure
 
 
-def _of_test(test: TestFinished) -> Iterator[Occurrence]:
-    failed = [phase for phase in test.phases if phase.outcome == "failed"]
-    if any(phase.subtest is not None for phase in failed):
-        failed = [phase for phase in failed if not _only_counts(phase)]
-    for phase in failed:
-        failure = phase.failure or _told_by(test, phase)
-        yield Occurrence(test.test, phase.when, failure, phase.subtest or "")
-    if not failed:
-        yield Occurrence(test.test, CALL, test.failure or Failure("", test.message or ""))
-
-
-def _only_counts(phase: Phase) -> bool:
-    """A test that has failed because of its subtests, which speak for themselves."""
-    message = phase.failure.message if phase.failure else ""
-    return phase.subtest is None and (not message or _SUBTESTS.fullmatch(message) is not None)
-
-
 def shape(message: str) -> str:
-    """The first line of a message without its values: two failures of one kind have the same."""
+    """The first line of a message without quoted texts and numbers, which differ between tests."""
     first = first_line(message)[:_SHAPED]
     return _NUMBER.sub("#", _QUOTED.sub(_without_value, first))
 
@@ -123,12 +123,12 @@ def _key(occurrence: Occurrence) -> tuple[str, str, str, Place | None, str]:
 
 
 def _joined(groups: Iterable[list[Occurrence]]) -> Iterable[list[Occurrence]]:
-    """Groups that say word for word the same at different lines are one: all callers of what has changed."""
+    """Groups with the same message at different lines become one: all callers of a changed function."""
     merged: dict[object, list[Occurrence]] = {}
     for group in groups:
         first = group[0]
         messages = {occurrence.failure.message for occurrence in group}
-        if len(messages) > 1 or first.failure.type in _OWN_WORDS:
+        if len(messages) > 1 or first.failure.type in _RAISED_BY_TESTS:
             merged[id(group)] = group
         else:
             key = first.when, first.failure.fixture, first.failure.type, first.failure.message

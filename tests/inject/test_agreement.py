@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import proctor
 from proctor import agent_mode, config, events, failure_row
 from proctor.errors import ConfigError
+from proctor.events import Phase
+from proctor.inject.failure_index import FailureIndex
+from proctor.phases import failed_phases
 from proctor.process import supervise
 from proctor.runners import pytest_suite
 from proctor.wire.control import session
@@ -109,3 +114,39 @@ def test_the_injected_files_import_only_the_standard_library_and_pytest():
 def test_the_injected_files_are_python_3_7():
     for path in ELSEWHERE:
         ast.parse(path.read_text(), feature_version=(3, 7))
+
+
+TEXTS = ("", "contains 1 failed subtest", "contains 12 failed subtests", "it contains 1 failed subtest", "no")
+
+
+def test_the_index_of_a_plain_session_has_a_row_for_each_phase_that_proctor_takes_for_a_failure():
+    subtests = [Phase("call", outcome, subtest="[n=1]") for outcome in ("failed", "passed")]
+    own = [Phase(when, "failed", longrepr=text) for text in TEXTS for when in ("call", "teardown")]
+    for phases in [
+        *product(subtests, own),
+        *product(subtests, subtests, own),
+        *product(own),
+        *product(own, own),
+    ]:
+        assert rows_of_a_plain_session(phases) == [[phase] for phase in failed_phases(phases)]
+
+
+def rows_of_a_plain_session(phases: tuple[Phase, ...]) -> list[list[Phase]]:
+    """The phases that have rows in the index of a plain pytest session with these reports."""
+    exceptions = SimpleNamespace(frames_of=lambda config: SimpleNamespace())
+    index = FailureIndex(SimpleNamespace(), failure_row, exceptions, 100, 200)
+    index._line = lambda report, *_: [report.phase]
+    for phase in phases:
+        context = None if phase.subtest is None else object()
+        index.pytest_runtest_logreport(
+            SimpleNamespace(
+                nodeid="t.py::test",
+                when=phase.when,
+                outcome=phase.outcome,
+                longrepr=phase.longrepr,
+                context=context,
+                phase=phase,
+            )
+        )
+    assert index.fault is None
+    return index.first.lines()

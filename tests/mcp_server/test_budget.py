@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.mcp_server import brief
-from proctor.mcp_server.budget import cut, lines_within, tokens, weight
+from proctor.mcp_server.budget import cut, lines_within, weight
 from proctor.outcome import BAD
+from proctor.render.tokens import estimate
 
 texts = st.text(max_size=300) | st.integers(0, 20_000).map(lambda size: "trace — " * (size // 8))
 names = st.from_regex(r"tests/test_[a-z]{1,8}\.py::test_[a-z]{1,30}", fullmatch=True)
@@ -102,7 +103,7 @@ def test_lines_keep_to_their_budget_and_the_verdict_stays(lines, budget):
     text = "\n".join(["3 failed 2 passed", *(" ".join(line.split()) for line in lines)]) + "\n"
     short = lines_within(text, budget, 'get_run(run_id="20260101-000000-abcdef", select="failures")')
 
-    assert tokens(short) <= budget
+    assert estimate(short) <= budget
     assert short.startswith("3 failed 2 passed\n")
     assert short == text or "get_run(" in short
 

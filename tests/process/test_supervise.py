@@ -13,6 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from proctor.process.watch import Watch
 from support.projects import GUARD, processes_with
 
 from proctor.errors import LaunchError
@@ -23,7 +24,6 @@ from proctor.process.spawn import Spawned
 from proctor.process.stop import Stop
 from proctor.process.supervise import FREE_FD, SUPERVISOR, Supervised, encode_launch, signal_name
 from proctor.process.tagged import TAG_VARIABLE, kill_tagged, tagged
-from proctor.process.watch import Watch
 
 FOREVER = "import time\nwhile True: time.sleep(60)\n"
 

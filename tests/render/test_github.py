@@ -7,8 +7,15 @@ import re
 from support.streams import case, final, read, suite, written
 
 from proctor import events as e
-from proctor.render.github import ANNOTATIONS, MESSAGE, Annotation, annotations_of, github, step_summary
-from proctor.render.say import Listener
+from proctor.render.github import (
+    ANNOTATIONS,
+    MESSAGE,
+    Annotation,
+    annotations_of,
+    step_summary,
+    write_github_log,
+)
+from proctor.render.writer import StringWriter
 
 
 def result_of(*tests, **counts):
@@ -17,7 +24,8 @@ def result_of(*tests, **counts):
 
 
 def failing(number: int, **more):
-    return case(f"t{number}", "fail", reason=f"no {number}", **more)
+    """Each for a cause of its own: a number alone is not another cause."""
+    return case(f"t{number}", "fail", reason="no" + "o" * number, **more)
 
 
 def test_properties_and_messages_are_escaped_as_github_wants_it():
@@ -72,8 +80,8 @@ def test_a_run_that_failed_without_a_failing_test_is_an_annotation_too():
 
 
 def test_the_report_stands_where_nothing_in_it_is_a_command():
-    heard = Listener()
-    github(result_of(failing(1, stdout="::error::spoofed\n"), fail=1), heard, token="secret")
+    heard = StringWriter()
+    write_github_log(result_of(failing(1, stdout="::error::spoofed\n"), fail=1), heard, token="secret")
 
     before, _, after = heard.text().partition("::stop-commands::secret\n")
     inside, _, rest = after.partition("::secret::\n")

@@ -8,13 +8,13 @@ from support.streams import EVENTS, STARTED, case, final, read, rendered, suite,
 
 from proctor.relay import Relay
 from proctor.render.dots import Dots
-from proctor.render.github import github
+from proctor.render.github import write_github_log
 from proctor.render.human import HEARTBEAT, PlainLog, report_text
 from proctor.render.libtest import Libtest
-from proctor.render.names import Names
-from proctor.render.outcome_tree import outcome_tree
-from proctor.render.say import Listener, coloured
-from proctor.render.summary import summary
+from proctor.render.line_per_test import LinePerTest
+from proctor.render.outcome_tree import write_outcome_tree
+from proctor.render.summary import write_summary
+from proctor.render.writer import StringWriter, coloured_writer
 
 MIXED = written(
     suite(7, extra={"runner": "pytest"}),
@@ -35,7 +35,7 @@ def result_of(data: bytes):
 
 
 def said(reader, data: bytes) -> str:
-    heard = Listener()
+    heard = StringWriter()
     reader(result_of(data), heard)
     return heard.text()
 
@@ -44,8 +44,8 @@ def test_the_report_has_crashes_and_collection_errors_first_and_the_verdict_last
     lines = report_text(result_of(MIXED)).splitlines()
 
     assert [line for line in lines if line.startswith("---")] == [
-        "--- ERROR cannot collect b.py",
         "--- CRASH b.py::dead",
+        "--- ERROR cannot collect b.py",
         "--- FAILED 2 tests in the same way at a.py:3",
     ]
     assert lines[-1] == "CRASH 2 failed 1 error 1 passed 1 skipped 1 not run in 2.50s"
@@ -134,7 +134,7 @@ def test_the_plain_log_tells_failures_at_once_and_again_at_the_end():
 
 
 def test_a_plain_log_gives_a_sign_of_life_in_long_silence_and_only_then():
-    heard = Listener()
+    heard = StringWriter()
     relay = Relay(STARTED, [PlainLog(heard)])
 
     relay.tick(HEARTBEAT - 1)
@@ -153,7 +153,7 @@ def test_dots_are_one_character_a_test_and_name_what_fails():
 
 
 def test_names_are_one_line_a_test():
-    assert rendered(MIXED, Names).splitlines()[:7] == [
+    assert rendered(MIXED, LinePerTest).splitlines()[:7] == [
         "passed  a.py::ok 1.50s",
         "skipped a.py::C::skipped: later",
         "FAILED  a.py::C::bad[x]: ValueError: no",
@@ -165,7 +165,7 @@ def test_names_are_one_line_a_test():
 
 
 def test_the_tree_has_files_classes_functions_and_parameters():
-    assert said(outcome_tree, MIXED).partition("\n---")[0] == (
+    assert said(write_outcome_tree, MIXED).partition("\n---")[0] == (
         "ERROR   b.py: SyntaxError: what\n"
         "b.py\n"
         "  CRASH   dead: SIGSEGV\n"
@@ -181,11 +181,11 @@ def test_the_tree_has_files_classes_functions_and_parameters():
 
 
 def test_the_summary_fits_on_a_screen():
-    assert said(summary, MIXED) == (
+    assert said(write_summary, MIXED) == (
         "CRASH 2 failed 1 error 1 passed 1 skipped 1 not run in 2.50s\n"
         "failures:\n"
-        "  ERROR cannot collect b.py: SyntaxError: what\n"
         "  CRASH b.py::dead: SIGSEGV\n"
+        "  ERROR cannot collect b.py: SyntaxError: what\n"
         "  FAILED 2 tests in the same way at a.py:3: ValueError: no\n"
         "skipped:\n"
         "  1x later\n"
@@ -194,24 +194,24 @@ def test_the_summary_fits_on_a_screen():
         "slowest:\n"
         "  1.50s a.py::ok\n"
     )
-    many = [case(str(number), "fail", reason=f"no {number}") for number in range(50)]
-    assert "  ... and 30 more\n" in said(summary, written(suite(50), *many, final(0, 50)))
+    many = [case(str(number), "fail", reason="no" + "o" * number) for number in range(50)]
+    assert "  ... and 30 more\n" in said(write_summary, written(suite(50), *many, final(0, 50)))
 
 
 def test_colours_are_by_line_and_take_nothing_away():
     heard: list[str] = []
-    say = coloured(heard.append)
+    say = coloured_writer(heard.append)
     say("one\ntwo\n", "bad")
     say("three")
 
     assert heard == ["\x1b[31mone\x1b[0m\n\x1b[31mtwo\x1b[0m\n", "three"]
 
 
-@pytest.mark.parametrize("reader", [PlainLog, Libtest, Dots, Names])
+@pytest.mark.parametrize("reader", [PlainLog, Libtest, Dots, LinePerTest])
 @given(EVENTS)
 @settings(max_examples=30)
 def test_no_reader_fails_or_lets_a_control_character_through(reader, events):
-    heard = Listener()
+    heard = StringWriter()
     relay = Relay(STARTED, [reader(heard)])
     for event in events:
         relay.publish(event, 0.5)
@@ -221,14 +221,14 @@ def test_no_reader_fails_or_lets_a_control_character_through(reader, events):
     assert_harmless(heard.text())
 
 
-@pytest.mark.parametrize("reader", [outcome_tree, summary, github])
+@pytest.mark.parametrize("reader", [write_outcome_tree, write_summary, write_github_log])
 @given(EVENTS)
 @settings(max_examples=30)
 def test_no_report_fails_or_lets_a_control_character_through(reader, events):
     relay = Relay(STARTED, [])
     for event in events:
         relay.publish(event, 0.5)
-    heard = Listener()
+    heard = StringWriter()
     reader(relay.close(1.0), heard)
 
     assert_harmless(heard.text())

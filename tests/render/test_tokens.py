@@ -23,3 +23,11 @@ def test_the_estimate_does_not_waste_the_budget():
 
 def test_nothing_costs_nothing():
     assert estimate("") == 0
+
+
+def test_counting_stops_as_soon_as_it_is_enough():
+    text = "one two three four five six seven eight"
+    whole = estimate(text)
+
+    assert estimate(text, whole) == whole
+    assert 3 < estimate(text, 3) < whole

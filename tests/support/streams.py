@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay, Sink
-from proctor.render.say import Listener, Say
+from proctor.render.writer import StringWriter, Writer
 from proctor.replay import Replay
 from proctor.result import RunResult
 from proctor.wire.stream.reader import StreamReader
@@ -83,9 +83,9 @@ def read(data: bytes, size: int | None = None) -> list[RunResult]:
     return results
 
 
-def rendered(data: bytes, reader: Callable[[Say], Sink]) -> str:
+def rendered(data: bytes, reader: Callable[[Writer], Sink]) -> str:
     """What a reader says about the runs of a stream."""
-    heard = Listener()
+    heard = StringWriter()
     replay = Replay(lambda: [reader(heard)], lambda result: None)
     stream = StreamReader()
     replay.take([*stream.feed(data), *stream.close()])

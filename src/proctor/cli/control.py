@@ -8,7 +8,7 @@ from typing import IO
 from proctor import config
 from proctor.cli import options
 from proctor.errors import UsageError
-from proctor.render.control_check import check_text
+from proctor.render.control_report import control_report
 from proctor.wire.control.check import Checked, ControlCheck
 from proctor.wire.literal import encode_line
 
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     if parsed.format == "json":
         sys.stdout.buffer.write(encode_line(checked.document()))
     else:
-        sys.stdout.buffer.write(check_text(checked).encode())
+        sys.stdout.buffer.write(control_report(checked).encode())
     return 0 if checked.error is None else 1
 
 

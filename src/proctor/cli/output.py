@@ -187,7 +187,7 @@ def _write(file: IO[bytes], chunks: Iterable[bytes]) -> None:
 
 def _failure_index(result: RunResult, summary: Summary) -> None:
     from proctor.failure_row import LENGTH, ROWS
-    from proctor.render.failure_index import failure_index
+    from proctor.render.result_index import failure_index
 
     try:
         text = failure_index(result, summary.rows or ROWS, summary.length or LENGTH)

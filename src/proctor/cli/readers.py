@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 from proctor.errors import OutputError
 from proctor.events import Entry, RunFinished
 from proctor.relay import Sink
-from proctor.render.say import Say, coloured, plain
+from proctor.render.writer import Writer, coloured_writer, plain_writer
 from proctor.result import RunResult
 from proctor.text import utf8
 from proctor.wire.stream import log as jsonl
@@ -69,50 +69,50 @@ class AtTheEnd:
         pass
 
 
-def text_reader(form: str, say: Say, environ: Mapping[str, str]) -> Sink:
+def text_reader(form: str, write: Writer, environ: Mapping[str, str]) -> Sink:
     """A reader that speaks; each is loaded only when it is asked for."""
     if form == "human":
         from proctor.render.human import PlainLog
 
-        return PlainLog(say)
+        return PlainLog(write)
     if form == "agent":
         from proctor.render.agent import agent_text
 
-        return AtTheEnd(lambda result: say(agent_text(result)))
+        return AtTheEnd(lambda result: write(agent_text(result)))
     if form == "failures":
-        from proctor.render.failure_index import failure_index
+        from proctor.render.result_index import failure_index
 
-        return AtTheEnd(lambda result: say(failure_index(result)))
+        return AtTheEnd(lambda result: write(failure_index(result)))
     if form == "libtest":
         from proctor.render.libtest import Libtest
 
-        return Libtest(say)
+        return Libtest(write)
     if form == "dots":
         from proctor.render.dots import Dots
 
-        return Dots(say)
+        return Dots(write)
     if form == "names":
-        from proctor.render.names import Names
+        from proctor.render.line_per_test import LinePerTest
 
-        return Names(say)
+        return LinePerTest(write)
     if form == "tree":
-        from proctor.render.outcome_tree import outcome_tree
+        from proctor.render.outcome_tree import write_outcome_tree
 
-        return AtTheEnd(lambda result: outcome_tree(result, say))
+        return AtTheEnd(lambda result: write_outcome_tree(result, write))
     if form == "summary":
-        from proctor.render.summary import summary
+        from proctor.render.summary import write_summary
 
-        return AtTheEnd(lambda result: summary(result, say))
+        return AtTheEnd(lambda result: write_summary(result, write))
     assert form == "github", form
-    return AtTheEnd(lambda result: _tell_github(result, say, environ))
+    return AtTheEnd(lambda result: _write_github(result, write, environ))
 
 
-def speaker(file: IO[bytes], colours: bool = False) -> Say:
+def speaker(file: IO[bytes], colours: bool = False) -> Writer:
     def write(text: str) -> None:
         file.write(utf8(text))
         file.flush()
 
-    return coloured(write) if colours else plain(write)
+    return coloured_writer(write) if colours else plain_writer(write)
 
 
 def wants_colours(environ: Mapping[str, str]) -> bool:
@@ -128,12 +128,12 @@ def on_terminal(environ: Mapping[str, str]) -> bool:
     return sys.stdout.isatty() and environ.get("TERM") != "dumb"
 
 
-def _tell_github(result: RunResult, say: Say, environ: Mapping[str, str]) -> None:
+def _write_github(result: RunResult, write: Writer, environ: Mapping[str, str]) -> None:
     from secrets import token_hex
 
-    from proctor.render.github import SUMMARY, github, step_summary
+    from proctor.render.github import SUMMARY, step_summary, write_github_log
 
-    github(result, say, _prefix(result, environ), token_hex(16))
+    write_github_log(result, write, _prefix(result, environ), token_hex(16))
     if path := environ.get("GITHUB_STEP_SUMMARY"):
         try:
             with open(path, "ab") as file:

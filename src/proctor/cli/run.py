@@ -81,7 +81,7 @@ def _budget(given: int | None, settings: config.Settings) -> int:
     budget = settings.budget if given is None else given
     if not budget:
         return 0
-    from proctor.render.budget import LEAST
+    from proctor.render.agent_budget import LEAST
 
     if budget < LEAST:
         raise UsageError(f"the budget is {budget} tokens; {LEAST} or more would do, or 0 for no limit")

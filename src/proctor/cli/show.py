@@ -21,7 +21,7 @@ from proctor.cli.output import chosen
 from proctor.errors import UsageError
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
-from proctor.render.kept_test import test_text
+from proctor.render.kept_test import kept_test_text
 from proctor.render.neutral import neutral_block
 from proctor.text import utf8
 from proctor.wire.document import writer as document
@@ -129,7 +129,7 @@ def _copy(path: Path, relative: str) -> bool:
 def _show_test(run: KeptRun, test: KeptTest, form: str) -> None:
     below = run.below(test.node_id)
     if form != "json":
-        _say(test_text(test, below, str(run.path), run.notes))
+        _say(kept_test_text(test, below, str(run.path), run.notes))
         return
     answer = {
         "schema": SCHEMA,

@@ -134,7 +134,7 @@ def show(
         replay.close()
         replay.check()
         if indexed:
-            from proctor.render.failure_index import failure_index
+            from proctor.render.result_index import failure_index
 
             speaker(sys.stdout.buffer)("".join(failure_index(result) for result in results))
     finally:

@@ -22,6 +22,6 @@ class Telling(msgspec.Struct, frozen=True):
         detail = Detail(mask=self.mask_secrets, kept=self.kept)
         if not self.budget:
             return agent_text(result, detail)
-        from proctor.render.budget import within
+        from proctor.render.agent_budget import agent_text_within
 
-        return within(result, self.budget, detail)
+        return agent_text_within(result, self.budget, detail)

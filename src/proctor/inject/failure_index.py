@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
     from typing import Any
 
-_OF_SUBTESTS = re.compile("contains [0-9]+ failed subtests?")  # no failure of its own
+COUNT = "contains [0-9]+ failed subtests?"  # pytest's text for a test that fails because its subtests do
 
 
 class First:
@@ -52,6 +52,7 @@ class FailureIndex:
         self.ids = None  # of all tests, in the order of the collection
         self.order = None  # the same as id -> position, once something has failed
         self.raised = {}  # (node id, phase) -> facts, until the report comes by
+        self.with_subtests = set()  # node ids of tests of which a subtest has failed
         self.uncollected = set()
         self.fault = None
 
@@ -122,7 +123,9 @@ class FailureIndex:
                 report.proctor_fault = shown(self.fault)
 
     def _failed(self, report, facts):
-        if isinstance(report.longrepr, str) and _OF_SUBTESTS.fullmatch(report.longrepr):
+        if getattr(report, "context", None) is not None:
+            self.with_subtests.add(report.nodeid)
+        elif report.nodeid in self.with_subtests and only_counts(report.longrepr):
             return
         line = self._line(report, report.when, facts)
         if not self.is_worker:
@@ -193,6 +196,11 @@ class FailureIndex:
                 action(*args)
             except Exception as error:
                 self.fault = error
+
+
+def only_counts(longrepr):
+    """Whether a failure has no text of its own beside the number of failed subtests."""
+    return not longrepr or (isinstance(longrepr, str) and re.fullmatch(COUNT, longrepr) is not None)
 
 
 def conftest_failed(config, error, rows, exceptions, length):

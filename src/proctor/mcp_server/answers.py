@@ -9,15 +9,16 @@ import msgspec
 
 from proctor.errors import ProctorError
 from proctor.mcp_server import brief, masking
-from proctor.mcp_server.budget import cut, lines_within, tokens, weight
+from proctor.mcp_server.budget import cut, lines_within, weight
 from proctor.mcp_server.pages import page
 from proctor.mcp_server.records import Record
 from proctor.mcp_server.runs import Run
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
-from proctor.render.budget import within
+from proctor.render.agent_budget import agent_text_within
 from proctor.render.discovery_tree import discovery_tree
 from proctor.render.secrets import masked
+from proctor.render.tokens import estimate
 from proctor.result import RunResult
 from proctor.wire.document.discovery import discovery
 
@@ -119,10 +120,10 @@ def _text(record: Record, budget: int) -> str:
     text = agent_text(result, ours)
     if text != agent_text(result, Detail(mask=record.mask)):  # it knows of more than it tells
         text += f'more: get_test(run_id="{record.run_id}", node_id=ID)\n'
-    if tokens(text) <= budget:
+    if estimate(text, budget) <= budget:
         return text
     note = f"more: {rest}\n"
-    return lines_within(within(result, budget - tokens(note), ours) + note, budget, rest)
+    return lines_within(agent_text_within(result, budget - estimate(note), ours) + note, budget, rest)
 
 
 def _our_words(mask: bool) -> Detail:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
-from proctor.mcp_server.budget import BYTES_PER_TOKEN, cut, weight
+from proctor.mcp_server.budget import cut, weight
 from proctor.outcome import BAD, Outcome, RunOutcome
 
 Document = dict[str, Any]
@@ -52,22 +53,15 @@ def call(run_id: str, select: str, offset: int = 0) -> str:
 
 def failures(document: Document, budget: int) -> Document:
     """All fields of the document, as long as there is room for them; of the tests those that did not pass."""
-    for room in _ROOMS:
-        if _least(document, room) > budget:
-            continue
-        brief = _brief(document, room)
-        if weight(brief) <= budget:
-            return brief
-    return summary(document, budget)
+    ids = failing_ids(document)
+    if len(fill(ids, budget)) < len(ids):
+        return summary(document, budget)
 
+    def fits(room: Room) -> bool:
+        return weight(_brief(document, room), budget) <= budget
 
-def _least(document: Document, room: Room) -> int:
-    """Tokens that it takes in any case: a quick look, because there may be very many tests."""
-    bad = (test for test in document["tests"] if test["outcome"] in BAD)
-    return (
-        sum(len(test["node_id"]) + min(room.text, len(test["traceback"] or "")) for test in bad)
-        // BYTES_PER_TOKEN
-    )
+    at = bisect_left(_ROOMS, True, key=fits)  # each of the rooms is smaller than the one before
+    return _brief(document, _ROOMS[at]) if at < len(_ROOMS) else summary(document, budget)
 
 
 def summary(document: Document, budget: int) -> Document:
@@ -104,7 +98,7 @@ def fill(items: Iterable[Any], budget: int) -> list[Any]:
     """As many as fit, in their order."""
     taken = []
     for item in items:
-        budget -= weight(item) + 1
+        budget -= weight(item, max(0, budget)) + 1
         if budget < 0:
             break
         taken.append(item)

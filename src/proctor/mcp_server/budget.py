@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
-from proctor.text import utf8
-
-BYTES_PER_TOKEN = 3  # on the safe side for code, paths and tracebacks
+from proctor.render.tokens import estimate
 
 
-def tokens(text: str) -> int:
-    return -(-len(utf8(text)) // BYTES_PER_TOKEN)
-
-
-def weight(value: Any) -> int:
-    """Tokens of a value as JSON, with the spaces that some clients put in before a model reads it."""
-    return tokens(json.dumps(value, ensure_ascii=False))
+def weight(value: Any, enough: float = math.inf) -> int:
+    """Tokens of a value as JSON, with the spaces that some clients put in; counted up to `enough`."""
+    return estimate(json.dumps(value, ensure_ascii=False), enough)
 
 
 def cut(text: str, size: int) -> str:
@@ -33,18 +28,19 @@ def lines_within(text: str, budget: int, rest: str) -> str:
 
     `rest` is the call that gives the whole.
     """
-    if tokens(text) <= budget:
+    if estimate(text, budget) <= budget:
         return text
     verdict, *lines = text.splitlines()
     note = f"more: {rest}"
     for size in (300, 200, 120, 80, 0):
         short = [verdict, *(_shortened(line, size) for line in lines)]
-        if tokens("\n".join([*short, note])) <= budget:
-            return "\n".join([*short, note]) + "\n"
+        whole = "\n".join([*short, note]) + "\n"
+        if estimate(whole, budget) <= budget:
+            return whole
     kept: list[str] = []
-    left = budget - tokens(note) - tokens("… and 1000000 more lines\n") - 2
+    left = budget - estimate(f"… and 1000000 more lines\n{note}\n")
     for line in short:
-        left -= tokens(line + "\n")
+        left -= estimate(f"{line}\n", left)
         if left < 0:
             break
         kept.append(line)

@@ -8,13 +8,15 @@ import msgspec
 
 from proctor.archive.lookup import KeptRun
 from proctor.mcp_server.brief import uri
-from proctor.mcp_server.budget import cut, tokens, weight
+from proctor.mcp_server.budget import cut, weight
 from proctor.mcp_server.masking import masked_values
 from proctor.mcp_server.records import Record
-from proctor.render.kept_test import test_text
+from proctor.render.kept_test import kept_test_text
+from proctor.render.tokens import estimate
 from proctor.wire.document.reader import KeptTest
 
 _CAPTURED = ("stdout", "stderr", "log")
+_MOST_CHARACTERS = 20  # of a token, on average: longer texts are cut without a closer look
 _SIZES = (100_000, 30_000, 10_000, 3_000, 1_000, 300, 100, 0)  # characters of one text
 
 
@@ -37,7 +39,7 @@ def one_test(run: KeptRun, record: Record, node_id: str, budget: int) -> OneTest
     }
     if record.mask:
         whole = masked_values(whole)
-    shown = test_text(
+    shown = kept_test_text(
         msgspec.convert(whole["test"], KeptTest),
         msgspec.convert(whole["results_below"], list[KeptTest]),
         str(run.path),
@@ -49,8 +51,9 @@ def one_test(run: KeptRun, record: Record, node_id: str, budget: int) -> OneTest
     for size in _SIZES:
         short = _shortened(whole, size)
         if short != whole:
-            short["omitted"] = {"characters": weight(whole) - weight(short), "whole": where}
-        if weight(short) <= budget:
+            left_out = _characters(whole) - _characters(short)
+            short["omitted"] = {"characters": left_out, "whole": where}
+        if weight(short, budget) <= budget:
             break
     else:
         short = {
@@ -83,6 +86,10 @@ def _number(record: Record, node_id: str) -> int | None:
     return next((number for number, known in enumerate(ids) if known == node_id), None)
 
 
+def _characters(value: Any) -> int:
+    return len(msgspec.json.encode(value))
+
+
 def _shortened(value: Any, size: int) -> Any:
     if isinstance(value, str):
         return cut(value, max(size, 60))
@@ -95,10 +102,11 @@ def _shortened(value: Any, size: int) -> Any:
 
 
 def _text(text: str, where: str, budget: int) -> str:
-    if tokens(text) <= budget:
+    if estimate(text, budget) <= budget:
         return text
     note = f"\nwhole: {where}\n"
-    room = budget - tokens(note)
-    while tokens(text) > room:
-        text = cut(text, min(len(text) - 1, len(text) * room // tokens(text)))
-    return text + note
+    room = budget - estimate(note)
+    size = min(len(text), room * _MOST_CHARACTERS)
+    while (taken := estimate(short := cut(text, size))) > room:
+        size = min(size - 1, size * room // taken)
+    return short + note

@@ -12,13 +12,15 @@ from proctor.archive.inside import open_inside
 from proctor.archive.store import OUTPUT_FILE
 from proctor.errors import UsageError
 from proctor.mcp_server.brief import Document, call, entry, fill, head, uri
-from proctor.mcp_server.budget import BYTES_PER_TOKEN, tokens, weight
+from proctor.mcp_server.budget import weight
 from proctor.mcp_server.records import Record
 from proctor.outcome import Outcome
 from proctor.render.secrets import masked
+from proctor.render.tokens import estimate
 from proctor.text import text_of
 
 _SMALL_HEAD = ("run_id", "outcome", "summary")
+_BYTES_READ = 4  # of the output for each token; about as many as a token of a log has
 _TEXT_SIZES = (4000, 1000, 300, 100, 0)  # characters of a message or a traceback
 
 
@@ -112,7 +114,7 @@ def _files_of(test: dict[str, Any]) -> list[dict[str, Any]]:
 def _output(record: Record, offset: int, limit: int, budget: int) -> Page:
     """`offset` and `limit` are bytes of the output as it was written."""
     document = _head(record, budget)
-    whole, total = _whole_output(record, offset, min(limit, budget * BYTES_PER_TOKEN))
+    whole, total = _whole_output(record, offset, min(limit, budget * _BYTES_READ))
     room = budget - weight(document) - 50
     raw = _ending_well(whole, offset + len(whole) >= total)
     while True:
@@ -185,6 +187,6 @@ def _text(record: Record, lines: list[str], document: Document, budget: int) -> 
     more = document["omitted"].get("call")
     note = [f"more: {more}"] if more else []
     text = "\n".join([*lines, *note]) + "\n"
-    if tokens(text) > budget:  # JSON says it in fewer words only where there are next to none
+    if estimate(text, budget) > budget:  # JSON says it in fewer words only where there are next to none
         text = "\n".join([record.document["outcome"], *note]) + "\n"
     return text

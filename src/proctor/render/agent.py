@@ -11,8 +11,9 @@ import msgspec
 
 from proctor.causes import COLLECT, Cause, Occurrence, causes
 from proctor.outcome import Outcome, RunOutcome
-from proctor.render.captured import telling
-from proctor.render.failure_text import Wording, Words, place_text, words
+from proctor.render.captured import notable_output
+from proctor.render.failure_report import phase_text
+from proctor.render.failure_text import FailureText, TextLimits, failure_text, place_text
 from proctor.render.ids import Known, factored, file_of, fitted, function_of
 from proctor.render.neutral import neutral
 from proctor.render.tokens import estimate
@@ -29,7 +30,7 @@ _MOST_IDS = 600  # tokens for the names of tests that have no row of their own
 
 
 class Detail(msgspec.Struct, frozen=True):
-    """How much is told. All of it, unless a budget asks for less."""
+    """How much the text shows: everything, unless a budget asks for less."""
 
     passing: bool = True  # reasons of skips, warnings
     output: bool = True
@@ -42,7 +43,7 @@ class Detail(msgspec.Struct, frozen=True):
     cut: str = ""  # what a budget took away
 
 
-class Line(msgspec.Struct, frozen=True):
+class AgentLine(msgspec.Struct, frozen=True):
     """`test`, if any, is written in full or under its file, whichever is shorter."""
 
     text: str
@@ -60,18 +61,17 @@ class Composer:
 
     def __init__(self, result: RunResult, found: list[Cause], detail: Detail) -> None:
         self._result, self._causes, self._detail = result, found, detail
-        self._wording = Wording(result.run.cwd, detail.width, detail.more, detail.mask)
+        self._limits = TextLimits(result.run.cwd, detail.width, detail.more, detail.mask)
         self._left_out: dict[str, None] = {}  # tests about which there is more to know
         self._signs_explained = False
 
     @cached_property
     def _known(self) -> Known:
-        tests = self._result.tests.values()
-        return Known([*(test.test for test in tests if not test.part_of), *self._result.not_run])
+        return Known.of(self._result)
 
     def lines(self) -> Iterator[str]:
         yield verdict_line(self._result)
-        yield from self._harness()
+        yield from self._reasons()
         yield from _laid_out([line for cause in self._causes for line in self._cause(cause)])
         if self._detail.passing and self._result.outcome is not RunOutcome.PASSED:
             yield from self._passing()
@@ -86,7 +86,7 @@ class Composer:
         """So many causes, and the names of other failing tests: all, or what `room` tokens can hold."""
         head, last = verdict_line(self._result), self._cut_line()
         yield head
-        yield from self._harness()
+        yield from self._reasons()
         yield from _laid_out([line for cause in self._causes[:count] for line in self._cause(cause)])
         tests = list(dict.fromkeys(test for cause in self._causes[count:] for test in cause.tests))
         if not room:
@@ -103,17 +103,17 @@ class Composer:
         whole = f"; all: proctor show {self._result.run.run_id}" if self._detail.kept else ""
         return f"{self._detail.cut}{whole}"
 
-    def _harness(self) -> Iterator[str]:
+    def _reasons(self) -> Iterator[str]:
         """Why there is no better verdict, unless a test says it as well."""
         result = self._result
         if result.broke is not None and result.outcome is RunOutcome.INTERNAL_ERROR:
-            found = words(result.broke.failure, self._wording)
+            found = failure_text(result.broke.failure, self._limits)
             place = result.broke.failure.place
-            yield f"{neutral(str(place))} {found.said}" if place else found.said
+            yield f"{neutral(str(place))} {found.line}" if place else found.line
             yield from (f" {line}" for line in found.more)
         elif result.several:
             yield from self._suites()
-        elif result.reason and not self._is_said(
+        elif result.reason and not self._is_shown(
             result.reason, result.outcome, result.current_test is not None
         ):
             yield self._short(result.reason)
@@ -124,15 +124,15 @@ class Composer:
         for suite in self._result.suites:
             if why := suite_reason(suite):
                 reasons.append(f"{suite.name}: {why}")
-                if not self._is_said(why, suite.outcome, bool(suite.counts[Outcome.CRASH])):
+                if not self._is_shown(why, suite.outcome, bool(suite.counts[Outcome.CRASH])):
                     yield self._short(reasons[-1])
         if self._result.reason and self._result.reason != "; ".join(reasons):
             yield self._short(self._result.reason)
 
     def _short(self, text: str) -> str:
-        return self._wording.shorten(self._wording.clean(text).replace("\n", " "))
+        return self._limits.shorten(self._limits.clean(text).replace("\n", " "))
 
-    def _is_said(self, reason: str, outcome: RunOutcome, crashed: bool) -> bool:
+    def _is_shown(self, reason: str, outcome: RunOutcome, crashed: bool) -> bool:
         if outcome is RunOutcome.CRASHED and crashed:
             return True
         said = {occurrence.failure.message for cause in self._causes for occurrence in cause.occurrences}
@@ -140,37 +140,37 @@ class Composer:
 
     # Causes
 
-    def _cause(self, cause: Cause) -> Iterator[Line]:
+    def _cause(self, cause: Cause) -> Iterator[AgentLine]:
         if len(cause.occurrences) == 1:
-            yield self._single(cause.first, self._words(cause.first))
-        elif all(_says_the_same(occurrence, cause.first) for occurrence in cause.occurrences):
-            yield from self._same_words(cause, self._words(cause.first))
+            yield self._single(cause.first, self._failure_text(cause.first))
+        elif all(_same_text(occurrence, cause.first) for occurrence in cause.occurrences):
+            yield from self._same_message(cause, self._failure_text(cause.first))
         else:
-            yield from self._different_words(cause)
+            yield from self._different_messages(cause)
 
-    def _words(self, occurrence: Occurrence) -> Words:
-        found = words(occurrence.failure, self._wording)
+    def _failure_text(self, occurrence: Occurrence) -> FailureText:
+        found = failure_text(occurrence.failure, self._limits)
         if found.left_out:
             self._left_out[occurrence.test] = None
         if found.signed and not self._signs_explained:
             self._signs_explained = True
-            return msgspec.structs.replace(found, said=f"{found.said[:-1]} (- right, + left):")
+            return msgspec.structs.replace(found, line=f"{found.line[:-1]} (- right, + left):")
         return found
 
-    def _single(self, occurrence: Occurrence, told: Words) -> Line:
-        more = (*told.more, *self._output(occurrence))
+    def _single(self, occurrence: Occurrence, text: FailureText) -> AgentLine:
+        more = (*text.more, *self._output(occurrence))
         if occurrence.when == COLLECT:
-            return Line(f"{self._collected(occurrence)} {told.said}", more=more)
+            return AgentLine(f"{self._collected(occurrence)} {text.line}", more=more)
         name = f" {neutral(occurrence.subtest)}" if occurrence.subtest else ""
         place = place_text(file_of(occurrence.test), occurrence.failure, self._detail.calls)
-        return Line(f"{name}{place}{_phase(occurrence)} {told.said}", occurrence.test, more)
+        return AgentLine(f"{name}{place}{phase_text(occurrence)} {text.line}", occurrence.test, more)
 
-    def _same_words(self, cause: Cause, told: Words) -> Iterator[Line]:
+    def _same_message(self, cause: Cause, text: FailureText) -> Iterator[AgentLine]:
         """The message once, then the tests; each with its place where they have different ones."""
         first = cause.first
-        more = (*told.more, *self._output(first))
+        more = (*text.more, *self._output(first))
         if len({occurrence.failure.place for occurrence in cause.occurrences}) > 1:
-            yield Line(f"x{len(cause.occurrences)}{_phase(first)} {told.said}", more=more)
+            yield AgentLine(f"x{len(cause.occurrences)}{phase_text(first)} {text.line}", more=more)
             yield from self._bounded(
                 [self._row(occurrence, "") for occurrence in cause.occurrences], cause.tests
             )
@@ -179,46 +179,50 @@ class Composer:
         ids = factored(cause.tests, self._known)
         short = len(ids) == 1 and len(ids[0]) <= _ONE_LINE and not ids[0].startswith("all of ")
         if short and place and place.line and file_of(first.test) == place.file:
-            yield Line(f"{ids[0]} :{place.line}{_phase(first)} {told.said}", more=more)
+            yield AgentLine(f"{ids[0]} :{place.line}{phase_text(first)} {text.line}", more=more)
             return
         where = f" > {neutral(str(place))}" if place else ""
-        yield Line(f"x{len(cause.occurrences)}{where}{_phase(first)} {told.said}", more=more)
-        yield from map(Line, self._ids(cause.tests, ids))
+        yield AgentLine(f"x{len(cause.occurrences)}{where}{phase_text(first)} {text.line}", more=more)
+        yield from map(AgentLine, self._ids(cause.tests, ids))
 
-    def _different_words(self, cause: Cause) -> Iterator[Line]:
-        """What the failures have in common once, then each test with its own words."""
+    def _different_messages(self, cause: Cause) -> Iterator[AgentLine]:
+        """What the failures have in common once, then each test with its own message."""
         first, count = cause.first, len(cause.occurrences)
         most = self._detail.rows // _CHEAPEST_ROW or count
-        told = [self._words(occurrence) for occurrence in cause.occurrences[:most]]
+        text = [self._failure_text(occurrence) for occurrence in cause.occurrences[:most]]
         kind = first.failure.type
-        prefix = f"{kind}: " if kind and all(t.said.startswith(f"{kind}: ") for t in told) else ""
-        shared = told[0].more if len({t.more for t in told}) == 1 else ()
+        prefix = f"{kind}: " if kind and all(t.line.startswith(f"{kind}: ") for t in text) else ""
+        shared = text[0].more if len({t.more for t in text}) == 1 else ()
         place = first.failure.place
         function = {function_of(test) for test in cause.tests}
-        own = place is not None and place.file == file_of(first.test) and not _phase(first)
-        pairs = list(zip(cause.occurrences[:most], told, strict=True))
+        own = place is not None and place.file == file_of(first.test) and not phase_text(first)
+        pairs = list(zip(cause.occurrences[:most], text, strict=True))
         if own and len(function) == 1 and place and all(t.endswith("]") for t in cause.tests):
             name = function.pop()
-            yield Line(f" :{place.line} x{count} {kind if prefix else ''}".rstrip(), name, shared, opens=True)
+            yield AgentLine(
+                f" :{place.line} x{count} {kind if prefix else ''}".rstrip(), name, shared, opens=True
+            )
             rows = [
-                Line(
-                    f"{neutral(o.test[len(name) :])} {t.said.removeprefix(prefix)}",
+                AgentLine(
+                    f"{neutral(o.test[len(name) :])} {t.line.removeprefix(prefix)}",
                     more=() if shared else t.more,
                 )
                 for o, t in pairs
             ]
         else:
             where = f" > {neutral(str(place))}" if place else ""
-            yield Line(f"x{count}{where}{_phase(first)} {kind if prefix else ''}".rstrip(), more=shared)
-            rows = [self._row(o, t.said.removeprefix(prefix), () if shared else t.more) for o, t in pairs]
+            yield AgentLine(
+                f"x{count}{where}{phase_text(first)} {kind if prefix else ''}".rstrip(), more=shared
+            )
+            rows = [self._row(o, t.line.removeprefix(prefix), () if shared else t.more) for o, t in pairs]
         yield from self._bounded(rows, [occurrence.test for occurrence in cause.occurrences])
 
-    def _row(self, occurrence: Occurrence, said: str, more: tuple[str, ...] = ()) -> Line:
+    def _row(self, occurrence: Occurrence, said: str, more: tuple[str, ...] = ()) -> AgentLine:
         place = "" if said else place_text(file_of(occurrence.test), occurrence.failure, self._detail.calls)
         if occurrence.when == COLLECT:
-            return Line(f"{self._collected(occurrence)} {said}".rstrip(), more=more)
+            return AgentLine(f"{self._collected(occurrence)} {said}".rstrip(), more=more)
         name = f" {neutral(occurrence.subtest)}" if occurrence.subtest else ""
-        return Line(f"{name}{place} {said}".rstrip(), occurrence.test, more)
+        return AgentLine(f"{name}{place} {said}".rstrip(), occurrence.test, more)
 
     def _collected(self, occurrence: Occurrence) -> str:
         place = occurrence.failure.place
@@ -227,7 +231,7 @@ class Composer:
             return file
         return neutral(str(place)) if place.file == occurrence.test else f"{file} > {neutral(str(place))}"
 
-    def _bounded(self, rows: list[Line], tests: list[str]) -> Iterator[Line]:
+    def _bounded(self, rows: list[AgentLine], tests: list[str]) -> Iterator[AgentLine]:
         """As many rows as one cause may have; the tests of the others are named as far as that may take."""
         spent = 0
         named = 0
@@ -239,9 +243,9 @@ class Composer:
             named += 1
         others = tests[named:]
         if others:
-            yield Line(f"and {len(others)} more like these:")
+            yield AgentLine(f"and {len(others)} more like these:")
             room = min(_MOST_IDS, self._detail.rows)
-            yield from map(Line, self._ids(others, factored(others, self._known), room))
+            yield from map(AgentLine, self._ids(others, factored(others, self._known), room))
 
     def _ids(self, tests: list[str], lines: list[str], room: int = 0) -> list[str]:
         """`lines` name these tests; if that is too much, as many as there is room for, and the way to all."""
@@ -256,11 +260,11 @@ class Composer:
         test = self._result.tests.get(occurrence.test)
         if test is None or not self._detail.output or occurrence.subtest:
             return
-        for kind, lines, whole in telling(test.phases):
+        for kind, lines, whole in notable_output(test.phases):
             if not whole:
                 self._left_out[test.test] = None
             for line in lines:
-                yield f"{kind}: {self._wording.shorten(self._wording.clean(line), _OUTPUT_WIDTH)}"
+                yield f"{kind}: {self._limits.shorten(self._limits.clean(line), _OUTPUT_WIDTH)}"
 
     # What did not fail
 
@@ -278,20 +282,13 @@ class Composer:
             yield f"warnings: {_grouped(warnings, '; ')}"
 
     def _reason(self, text: str | None) -> str:
-        first = next(iter(self._wording.clean(text or "no reason").splitlines()), "no reason")
-        return self._wording.shorten(first, _REASON_WIDTH)
+        first = next(iter(self._limits.clean(text or "no reason").splitlines()), "no reason")
+        return self._limits.shorten(first, _REASON_WIDTH)
 
 
-def _says_the_same(one: Occurrence, other: Occurrence) -> bool:
+def _same_text(one: Occurrence, other: Occurrence) -> bool:
     a, b = one.failure, other.failure
     return (a.message, a.difference, a.causes) == (b.message, b.difference, b.causes)
-
-
-def _phase(occurrence: Occurrence) -> str:
-    if occurrence.when not in ("setup", "teardown"):
-        return ""
-    fixture = occurrence.failure.fixture
-    return f" [{occurrence.when} of fixture {neutral(fixture)}]" if fixture else f" [{occurrence.when}]"
 
 
 def _grouped(counted: Counter[str], separator: str) -> str:
@@ -300,7 +297,7 @@ def _grouped(counted: Counter[str], separator: str) -> str:
     return separator.join(shown) + (f"{separator}{more} more" if more > 0 else "")
 
 
-def _laid_out(lines: list[Line]) -> Iterator[str]:
+def _laid_out(lines: list[AgentLine]) -> Iterator[str]:
     """A file with two lines or more in a row stands alone, once, before them."""
     files = [file_of(line.test) for line in lines if line.test]
     current = ""

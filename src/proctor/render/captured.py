@@ -1,4 +1,4 @@
-"""The lines of a test's output that are worth reading first: the last ones that tell of trouble."""
+"""The lines of a test's output that matter most: the last ones that mention an error or a warning."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from proctor.events import Phase
 
 _LOOKED_AT = 200  # lines at the end of an output
-_MOST = 2  # lines told of each kind of output
+_MOST = 2  # lines shown of each kind of output
 
-_TELLING = re.compile(
+_TROUBLE = re.compile(
     r"error|warn|fail|exception|critical|fatal|traceback|denied|refused|timed? ?out|cannot|unable"
     r"|missing|abort",
     re.I,
@@ -18,19 +18,19 @@ _TELLING = re.compile(
 _LEVELS = ("WARNING", "ERROR", "CRITICAL")
 
 
-def telling(phases: Iterable[Phase]) -> Iterator[tuple[str, list[str], bool]]:
+def notable_output(phases: Iterable[Phase]) -> Iterator[tuple[str, list[str], bool]]:
     """(kind of output, lines, whether that is all of it) for each kind that has any."""
     phases = list(phases)
     for kind in ("stdout", "stderr"):
         lines = [line for phase in phases for line in _text(phase, kind).splitlines() if line.strip()]
         if lines:
-            told = _last(lines)
+            shown = _last(lines)
             whole = not any(phase.tails and kind in phase.tails for phase in phases)
-            yield kind, told, whole and len(told) == len(lines)
+            yield kind, shown, whole and len(shown) == len(lines)
     records = [record for phase in phases for record in phase.log if record.get("levelname") in _LEVELS]
     if records:
-        told = [f"{record['levelname']} {record.get('name')}: {record.get('msg')}" for record in records]
-        yield "log", told[-_MOST:], len(told) <= _MOST
+        shown = [f"{record['levelname']} {record.get('name')}: {record.get('msg')}" for record in records]
+        yield "log", shown[-_MOST:], len(shown) <= _MOST
 
 
 def _text(phase: Phase, kind: str) -> str:
@@ -39,5 +39,5 @@ def _text(phase: Phase, kind: str) -> str:
 
 
 def _last(lines: list[str]) -> list[str]:
-    trouble = [line for line in lines[-_LOOKED_AT:] if _TELLING.search(line)]
+    trouble = [line for line in lines[-_LOOKED_AT:] if _TROUBLE.search(line)]
     return trouble[-_MOST:] or lines[-1:]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome
-from proctor.render.failure import collection_headline, headline
-from proctor.render.human import report
-from proctor.render.say import Say, Tone
+from proctor.render.failure_report import collection_headline, headline
+from proctor.render.human import write_report
+from proctor.render.writer import Tone, Writer
 from proctor.result import RunResult
 
 _ROW = 60  # characters of a row; the count stands behind it
@@ -24,39 +24,39 @@ _SIGNS: dict[Outcome, tuple[str, Tone]] = {
 class Dots:
     name = "dots"
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, write: Writer) -> None:
+        self._write = write
         self._column = 0
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
         if isinstance(event, TestFinished):
             if event.outcome in BAD:
-                self._shout(headline(event))
+                self._write_headline(headline(event))
             else:
                 self._dot(event.outcome, so_far)
         elif isinstance(event, CollectionFailed):
-            self._shout(collection_headline(event))
+            self._write_headline(collection_headline(event))
         elif isinstance(event, RunFinished):
             self._break_row()
-            report(so_far, self._say)
+            write_report(so_far, self._write)
 
     def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
     def _dot(self, outcome: Outcome, so_far: RunResult) -> None:
-        self._say(*_SIGNS[outcome])
+        self._write(*_SIGNS[outcome])
         self._column += 1
         if self._column == _ROW:
             total = f"/{so_far.expected}" if so_far.expected else ""
-            self._say(f" {so_far.done}{total}\n", "quiet")
+            self._write(f" {so_far.done}{total}\n", "quiet")
             self._column = 0
 
-    def _shout(self, line: str) -> None:
+    def _write_headline(self, line: str) -> None:
         self._break_row()
-        self._say(f"{line}\n", "bad")
+        self._write(f"{line}\n", "bad")
 
     def _break_row(self) -> None:
         if self._column:
-            self._say("\n")
+            self._write("\n")
             self._column = 0

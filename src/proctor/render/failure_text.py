@@ -1,4 +1,4 @@
-"""One failure in words: a line that says it, and lines for those who need more. Nothing is said twice."""
+"""The text of one failure: a line with its message, and lines with details. Nothing is repeated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_CAUSES = 6
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _BARE = re.compile(r"assert (?:not )?(?:True|False|None|\d+|\[\]|\{\}|''|set\(\))")
 _WHERE = re.compile(r"\s*\+\s+where ")
-#: Lines of pytest's explanation that tell how to get another explanation, or point at columns.
+#: Lines of pytest's explanation that explain how to get another explanation, or point at columns.
 _NOISE = re.compile(r"\s*(?:\?[ ^+\-]*$|Use -v|Full diff:|\.\.\.Full output|Skipping \d+|Omitting \d+|~)")
 
 
@@ -25,17 +25,17 @@ _NOISE = re.compile(r"\s*(?:\?[ ^+\-]*$|Use -v|Full diff:|\.\.\.Full output|Skip
 _TOLD_WHOLE = re.compile(r"AssertionError: (?:\w+ differ: )?.+ != .+")
 
 
-class Words(msgspec.Struct, frozen=True):
-    """`said` is the whole of the line; `more` comes under it, and `left_out` says that there is yet more."""
+class FailureText(msgspec.Struct, frozen=True):
+    """`line` is the message, `more` are the lines under it; `left_out`: something has been cut."""
 
-    said: str
+    line: str
     more: tuple[str, ...] = ()
     left_out: bool = False
     signed: bool = False  # `-` and `+` stand before lines of the right and of the left
 
 
-class Wording(msgspec.Struct, frozen=True):
-    """How much may be said, and which directory goes without saying."""
+class TextLimits(msgspec.Struct, frozen=True):
+    """How much of a failure is shown, and the directory that is left out of its paths."""
 
     root: str = ""
     width: int = 300  # characters of a message's first line
@@ -56,26 +56,26 @@ class Wording(msgspec.Struct, frozen=True):
         return line if len(line) <= width else line[: max(0, width - 3)] + "..."
 
 
-def words(failure: Failure, wording: Wording) -> Words:
-    message = wording.clean(failure.message)
+def failure_text(failure: Failure, limits: TextLimits) -> FailureText:
+    message = limits.clean(failure.message)
     lines = [line for line in message.splitlines() if line.strip()]
     if not lines:
-        return Words(failure.type or "failed")
+        return FailureText(failure.type or "failed")
     at = _explained(failure, lines)
     if at is None:
         said, rest = _opening(lines)
     else:
-        said, rest = _assertion(failure, lines[at:], wording)
+        said, rest = _assertion(failure, lines[at:], limits)
         if at:
             said, rest = f"{lines[0]}; {said}", [*lines[1:at], *rest]
-    if not wording.more:
-        return Words(
-            wording.shorten(said), left_out=bool(rest or failure.causes or len(said) > wording.width)
+    if not limits.more:
+        return FailureText(
+            limits.shorten(said), left_out=bool(rest or failure.causes or len(said) > limits.width)
         )
-    more, cut = _rest(rest, wording)
-    more += _causes(failure.causes, wording)
+    more, cut = _rest(rest, limits)
+    more += _causes(failure.causes, limits)
     signed = bool(failure.difference) and said.endswith(":")
-    return Words(wording.shorten(said), tuple(more), cut or len(said) > wording.width, signed)
+    return FailureText(limits.shorten(said), tuple(more), cut or len(said) > limits.width, signed)
 
 
 def _explained(failure: Failure, lines: list[str]) -> int | None:
@@ -91,7 +91,7 @@ def _without_type(line: str, failure: Failure) -> str:
 
 
 def _opening(lines: list[str]) -> tuple[str, list[str]]:
-    """A first line that only announces is said with what it announces."""
+    """The first line and the rest; a first line that ends with a colon is joined with the second."""
     if lines[0].endswith(":") and len(lines) > 1:
         return f"{lines[0]} {lines[1].strip()}", lines[2:]
     if _TOLD_WHOLE.fullmatch(lines[0]) and "chars]" not in lines[0]:
@@ -99,10 +99,10 @@ def _opening(lines: list[str]) -> tuple[str, list[str]]:
     return lines[0], lines[1:]
 
 
-def _assertion(failure: Failure, lines: list[str], wording: Wording) -> tuple[str, list[str]]:
+def _assertion(failure: Failure, lines: list[str], limits: TextLimits) -> tuple[str, list[str]]:
     first = _without_type(lines[0], failure)
-    if failure.difference and ("..." in first or len(first) > wording.width):
-        head, *rest = (wording.clean(line) for line in failure.difference)
+    if failure.difference and ("..." in first or len(first) > limits.width):
+        head, *rest = (limits.clean(line) for line in failure.difference)
         return f"assert == fails{' ' if head.startswith('at ') else ': '}{head}", rest
     wheres = [line[found.end() :].strip() for line in lines[1:] if (found := _WHERE.match(line))]
     if _BARE.fullmatch(first) and wheres:
@@ -113,39 +113,39 @@ def _assertion(failure: Failure, lines: list[str], wording: Wording) -> tuple[st
 
 
 def _joined(wheres: list[str]) -> str:
-    """`False = <method startswith>('x')` and `<method startswith> = 'abc'.startswith` say one thing.
+    """`False = <method startswith>('x')` and `<method startswith> = 'abc'.startswith` become one text.
 
-    Each is put in once: a text that names twice what its next line explains would double with each.
+    Each is put in once: a text that names a value twice could double with every line.
     """
-    told = wheres[0]
+    text = wheres[0]
     for where in wheres[1:]:
         name, equals, value = where.partition(" = ")
-        if equals and name.startswith("<") and name in told:
-            told = told.replace(name, value, 1)
-    return told
+        if equals and name.startswith("<") and name in text:
+            text = text.replace(name, value, 1)
+    return text
 
 
-def _rest(lines: list[str], wording: Wording) -> tuple[list[str], bool]:
+def _rest(lines: list[str], limits: TextLimits) -> tuple[list[str], bool]:
     lines = [line for line in lines if not _NOISE.match(line)]
-    shown = [wording.shorten(line, _MORE_WIDTH) for line in lines[:_MORE_LINES]]
+    shown = [limits.shorten(line, _MORE_WIDTH) for line in lines[:_MORE_LINES]]
     cut = len(lines) - len(shown)
     if cut:
         shown.append(f"({cut} more {'line' if cut == 1 else 'lines'})")
     return shown, bool(cut) or any(len(line.strip()) > _MORE_WIDTH for line in lines)
 
 
-def _causes(causes: Iterable[Failure], wording: Wording) -> list[str]:
+def _causes(causes: Iterable[Failure], limits: TextLimits) -> list[str]:
     return [
-        f"caused by: {wording.shorten(said, _MORE_WIDTH)}"
-        for said in list(_chain(causes, wording))[:_MOST_CAUSES]
+        f"caused by: {limits.shorten(said, _MORE_WIDTH)}"
+        for said in list(_chain(causes, limits))[:_MOST_CAUSES]
     ]
 
 
-def _chain(causes: Iterable[Failure], wording: Wording) -> Iterator[str]:
+def _chain(causes: Iterable[Failure], limits: TextLimits) -> Iterator[str]:
     for cause in causes:
-        first = next(iter(wording.clean(cause.message).splitlines()), cause.type)
+        first = next(iter(limits.clean(cause.message).splitlines()), cause.type)
         yield f"{neutral(str(cause.place))} {first}" if cause.place else first
-        yield from _chain(cause.causes, wording)
+        yield from _chain(cause.causes, limits)
 
 
 def place_text(test_file: str, failure: Failure, with_calls: bool = True) -> str:
@@ -168,7 +168,7 @@ def _line(place: Place) -> str:
 
 
 def _path(test_file: str, calls: tuple[Calls, ...]) -> str:
-    """`:40 > (a.py:2 > :8)x149 > a.py:2 > :7`; after a bracket the file is said again."""
+    """`:40 > (a.py:2 > :8)x149 > a.py:2 > :7`; after a bracket the file is repeated."""
     steps: list[str] = []
     file = test_file
     for part in calls:

@@ -9,10 +9,19 @@ import msgspec
 
 from proctor.events import Place
 from proctor.outcome import Outcome, RunOutcome
-from proctor.render.failure import Block, blocks, groups, short, word
+from proctor.render.failure_report import (
+    Block,
+    blocks,
+    causes_of,
+    failed_test,
+    message_of,
+    rows,
+    short,
+    word,
+)
 from proctor.render.human import report_text, verdict
 from proctor.render.neutral import neutral, neutral_block
-from proctor.render.say import Say
+from proctor.render.writer import Writer
 from proctor.result import RunResult
 from proctor.text import utf8
 
@@ -38,12 +47,12 @@ class Annotation(msgspec.Struct, frozen=True):
         return f"::{self.kind} {properties}::{_data(_fitting(self.message))}"
 
 
-def github(result: RunResult, say: Say, prefix: str = "", token: str = "proctor") -> None:
-    """Annotations, then the report. What tests wrote could look like a command to GitHub: while the report
-    is said nothing is one, until `token` comes, which no test can know."""
+def write_github_log(result: RunResult, write: Writer, prefix: str = "", token: str = "proctor") -> None:
+    """Annotations, then the report. The report may contain what tests wrote, so GitHub takes no commands from
+    it: only `token`, which no test can know, turns commands on again."""
     for annotation in annotations_of(result):
-        say(annotation.command(prefix) + "\n")
-    say(f"::stop-commands::{token}\n{report_text(result)}::{token}::\n")
+        write(annotation.command(prefix) + "\n")
+    write(f"::stop-commands::{token}\n{report_text(result)}::{token}::\n")
 
 
 def annotations_of(result: RunResult) -> list[Annotation]:
@@ -60,21 +69,18 @@ def _limited(found: list[Annotation]) -> list[Annotation]:
 
 
 def _errors(result: RunResult) -> Iterator[Annotation]:
-    for error in result.collection_errors:
-        where = error.failure.place or Place(error.file)
-        message = error.failure.message or error.traceback
-        yield Annotation("error", f"cannot collect {neutral(error.file)}", neutral_block(message), where)
-    found = groups(result)
-    if not found and not result.collection_errors and result.exit_code:
+    found = causes_of(result)
+    if not found and result.exit_code:
         yield Annotation("error", f"tests: {result.outcome}", verdict(result))
-    for group in found:
-        test, failure = group.first, group.first.failure
-        names = "" if len(group.tests) == 1 else "\n".join(f"- {neutral(one.test)}" for one in group.tests)
-        message = neutral_block((failure.message if failure else "") or test.message or word(test))
-        several = f" and {len(group.tests) - 1} more" if names else ""
-        place = (failure.place if failure else None) or test.place
-        title = f"{word(test)} {neutral(test.test)}{several}"
-        yield Annotation("error", title, f"{message}\n{names}".rstrip(), place)
+    for cause in found:
+        first, others = cause.first, len(cause.tests) - 1
+        test = failed_test(first, result)
+        what = "cannot collect" if test is None else word(first, result)
+        title = f"{what} {neutral(first.test)}" + (f" and {others} more" if others else "")
+        listed = "".join(f"\n- {row}" for row in rows(cause, result)) if len(cause.occurrences) > 1 else ""
+        message = message_of(first, result) or neutral_block(first.traceback) or word(first, result)
+        place = first.failure.place or (Place(first.test) if test is None else test.place)
+        yield Annotation("error", title, f"{message}{listed}", place)
 
 
 def _warnings(result: RunResult) -> Iterator[Annotation]:
@@ -133,10 +139,11 @@ def step_summary(result: RunResult, room: int = SUMMARY) -> str:
 
 def _details(block: Block) -> str:
     head = html.escape(short(block.head))
-    fence = _fence(block.body)
+    body = _cut(block.body, MESSAGE, "\n... cut: the log has all of it")
+    fence = _fence(body)
     return (
-        f"<details><summary>{head}</summary>\n\n{fence}text\n{block.body}\n{fence}\n\n</details>\n\n"
-        if block.body
+        f"<details><summary>{head}</summary>\n\n{fence}text\n{body}\n{fence}\n\n</details>\n\n"
+        if body
         else f"- {head}\n\n"
     )
 

@@ -1,43 +1,43 @@
-"""The answer for a person, without a terminal's help: readable in a log, a pipe, a pager."""
+"""The report for people as plain text, for a log, a pipe or a pager."""
 
 from __future__ import annotations
 
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.render.failure import blocks, collection_headline, headline, short
+from proctor.render.failure_report import blocks, collection_headline, headline, short
 from proctor.render.neutral import neutral
-from proctor.render.say import Listener, Say, Tone
 from proctor.render.verdict_line import verdict_line
+from proctor.render.writer import StringWriter, Tone, Writer
 from proctor.result import RunResult
 
-HEARTBEAT = 30.0  # seconds of silence after which a log says that we are still there
+HEARTBEAT = 30.0  # seconds without output after which a log shows that the run goes on
 
 
 class PlainLog:
-    """Failures as they happen, a sign of life in long silence, and the report at the end."""
+    """Failures as they happen, the progress after a long silence, and the report at the end."""
 
     name = "human"
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
-        self._spoke = 0.0
+    def __init__(self, write: Writer) -> None:
+        self._write = write
+        self._wrote = 0.0
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
         if isinstance(event, TestFinished) and event.outcome in BAD:
-            self._speak(entry.at, headline(event), "bad")
+            self._write_line(entry.at, headline(event), "bad")
         elif isinstance(event, CollectionFailed):
-            self._speak(entry.at, collection_headline(event), "bad")
+            self._write_line(entry.at, collection_headline(event), "bad")
         elif isinstance(event, RunFinished):
-            report(so_far, self._say)
+            write_report(so_far, self._write)
 
     def tick(self, now: float, so_far: RunResult) -> None:
-        if now - self._spoke >= HEARTBEAT and so_far.outcome is RunOutcome.RUNNING:
-            self._speak(now, f"... {progress(so_far)} after {now:.0f} s", "quiet")
+        if now - self._wrote >= HEARTBEAT and so_far.outcome is RunOutcome.RUNNING:
+            self._write_line(now, f"... {progress(so_far)} after {now:.0f} s", "quiet")
 
-    def _speak(self, now: float, line: str, tone: Tone) -> None:
-        self._spoke = now
-        self._say(f"{line}\n", tone)
+    def _write_line(self, now: float, line: str, tone: Tone) -> None:
+        self._wrote = now
+        self._write(f"{line}\n", tone)
 
 
 def progress(result: RunResult) -> str:
@@ -46,26 +46,26 @@ def progress(result: RunResult) -> str:
     return f"{done}: {running}" if running else done
 
 
-def report(result: RunResult, say: Say) -> None:
-    """Everything a person wants at the end: each failure with its trace and output, then the verdict."""
+def write_report(result: RunResult, write: Writer) -> None:
+    """Each cause with its trace and output, then skips, notices and the verdict."""
     found = list(blocks(result))
     for block in found:
-        say(f"\n--- {block.head}\n", block.tone)
+        write(f"\n--- {block.head}\n", block.tone)
         if block.body:
-            say(f"{block.body}\n")
+            write(f"{block.body}\n")
     if found:
-        say("\n")
+        write("\n")
     for reason, count in skip_reasons(result).items():
-        say(f"skipped {count}x: {reason}\n", "odd")
+        write(f"skipped {count}x: {reason}\n", "odd")
     for notice in result.notices:
-        say(f"note: {neutral(notice)}\n", "odd")
-    say(verdict(result) + "\n", tone(result))
+        write(f"note: {neutral(notice)}\n", "odd")
+    write(verdict(result) + "\n", tone(result))
 
 
 def report_text(result: RunResult) -> str:
-    heard = Listener()
-    report(result, heard)
-    return heard.text().lstrip("\n")
+    written = StringWriter()
+    write_report(result, written)
+    return written.text().lstrip("\n")
 
 
 def verdict(result: RunResult) -> str:

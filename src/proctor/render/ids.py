@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from proctor.render.neutral import neutral
 from proctor.render.tokens import estimate
+from proctor.result import RunResult
 
 _PLAIN = re.compile(r"\w+")
 
@@ -34,6 +35,11 @@ def parametrized_of(test: str) -> str:
 
 class Known:
     """How many tests of a run there are under each name that can stand for all of them."""
+
+    @classmethod
+    def of(cls, result: RunResult) -> Known:
+        tests = (test.test for test in result.tests.values() if not test.part_of)
+        return cls([*tests, *result.not_run])
 
     def __init__(self, tests: Iterable[str]) -> None:
         tests = list(tests)
@@ -65,7 +71,7 @@ def fitted(tests: Sequence[str], known: Known, room: int) -> tuple[list[str], in
     few, many = 0, len(tests)
     while few < many:
         middle = (few + many + 1) // 2
-        if estimate("\n".join(factored(tests[:middle], known))) <= room:
+        if estimate("\n".join(factored(tests[:middle], known)), room) <= room:
             few = middle
         else:
             many = middle - 1

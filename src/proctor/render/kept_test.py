@@ -11,7 +11,9 @@ from proctor.text import first_line
 from proctor.wire.document.reader import KeptTest
 
 
-def test_text(test: KeptTest, below: Sequence[KeptTest], directory: str, notes: Sequence[str] = ()) -> str:
+def kept_test_text(
+    test: KeptTest, below: Sequence[KeptTest], directory: str, notes: Sequence[str] = ()
+) -> str:
     """`below` are results of its parts; `directory` is where the paths of files begin."""
     traceback = neutral_block(test.traceback or "").rstrip()
     parts = [
@@ -38,7 +40,7 @@ def _headline(test: KeptTest) -> str:
 
 
 def _message(test: KeptTest, traceback: str) -> Iterator[str]:
-    """It stands in most tracebacks already, and is not said twice."""
+    """The message, unless the traceback contains it."""
     message = neutral_block(test.message or "").rstrip()
     if message and message not in traceback:
         yield message

@@ -18,7 +18,7 @@ from proctor.events import (
 )
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
-from proctor.render.say import Say
+from proctor.render.writer import Writer
 from proctor.result import RunResult, SuiteResult
 from proctor.wire.reports.libtest import MODE
 from proctor.wire.stream.objects import captured
@@ -33,7 +33,7 @@ class Libtest:
 
     name = "libtest"
 
-    def __init__(self, say: Say) -> None:
+    def __init__(self, say: Writer) -> None:
         self._say = say
         self._prefixes: dict[int, str] = {}
         self._open: set[int] = set()

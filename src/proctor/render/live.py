@@ -14,11 +14,11 @@ from rich.text import Text
 from proctor.durations import clock
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, RunOutcome
-from proctor.render.failure import collection_headline, headline
-from proctor.render.human import report
+from proctor.render.failure_report import collection_headline, headline
+from proctor.render.human import write_report
 from proctor.render.neutral import neutral
-from proctor.render.say import Tone
 from proctor.render.verdict_line import counts
+from proctor.render.writer import Tone
 from proctor.result import RunResult
 
 _REDRAW = 0.1  # seconds between two pictures
@@ -50,13 +50,13 @@ class LiveTerminal:
         if entry.seq == 0:
             self._live.start()
         elif isinstance(event, TestFinished) and event.outcome in BAD:
-            self._say(headline(event), "bad")
+            self._write(headline(event), "bad")
         elif isinstance(event, CollectionFailed):
-            self._say(collection_headline(event), "bad")
+            self._write(collection_headline(event), "bad")
         elif isinstance(event, RunFinished):
             self._mend()
             self._live.stop()
-            report(so_far, self._say)
+            write_report(so_far, self._write)
 
     def tick(self, now: float, so_far: RunResult) -> None:
         if so_far.outcome is RunOutcome.RUNNING and now - self._drawn >= _REDRAW:
@@ -82,7 +82,7 @@ class LiveTerminal:
             step = [(ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)]
             self._console.control(Control(*step * broken))
 
-    def _say(self, text: str, tone: Tone = "") -> None:
+    def _write(self, text: str, tone: Tone = "") -> None:
         self._mend()
         self._console.print(Text(text.removesuffix("\n"), style=_STYLES.get(tone, "")), soft_wrap=True)
 
@@ -116,7 +116,7 @@ def _head(result: RunResult, now: float, width: int) -> RenderableType:
 
 
 def _facts(result: RunResult, now: float) -> tuple[list[str], list[str]]:
-    """What is always told, and what is told where there is room, the most important first."""
+    """The facts that are always shown, and those that are shown if there is room, most important first."""
     total, done = result.expected, result.done
     if total is None:
         return ["collecting"], [clock(now)]
@@ -128,7 +128,7 @@ def _facts(result: RunResult, now: float) -> tuple[list[str], list[str]]:
 
 
 def _running(test: str, seconds: float, width: int) -> Text:
-    """The end of a long name says more than its beginning."""
+    """A long name keeps its end, which identifies the test."""
     name, before = neutral(test), f"  {clock(seconds)} "
     room = max(1, width - cell_len(before))
     if cell_len(name) > room:

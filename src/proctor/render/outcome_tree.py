@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from proctor.events import TestFinished
 from proctor.outcome import Outcome
 from proctor.render.discovery_tree import split_id
-from proctor.render.failure import short
-from proctor.render.human import report
-from proctor.render.names import mark, remark, tone
+from proctor.render.failure_report import short
+from proctor.render.human import write_report
+from proctor.render.line_per_test import mark, remark, tone
 from proctor.render.neutral import neutral
-from proctor.render.say import Say, Tone
+from proctor.render.writer import Tone, Writer
 from proctor.result import RunResult
 
 _Leaf = tuple[tuple[str, ...], str, str, Tone]  # path, mark, remark, tone
 
 
-def outcome_tree(result: RunResult, say: Say) -> None:
+def write_outcome_tree(result: RunResult, write: Writer) -> None:
     """Branches in the order in which their first test ended, whatever ran at the same time."""
     branch: dict[tuple[str, ...], list[_Leaf]] = {}
     for leaf in _leaves(result):
@@ -30,10 +30,10 @@ def outcome_tree(result: RunResult, say: Say) -> None:
             while shared < min(len(above), len(parents)) and above[shared] == parents[shared]:
                 shared += 1
             for depth in range(shared, len(parents)):
-                say("  " * depth + neutral(parents[depth]) + "\n")
-            say("  " * len(parents) + f"{word} {neutral(name)}{rest}\n", how)
+                write("  " * depth + neutral(parents[depth]) + "\n")
+            write("  " * len(parents) + f"{word} {neutral(name)}{rest}\n", how)
             above = tuple(parents)
-    report(result, say)
+    write_report(result, write)
 
 
 def _leaves(result: RunResult) -> Iterator[_Leaf]:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proctor.render.failure import headlines
+from proctor.render.failure_report import headlines
 from proctor.render.human import skip_reasons, tone, verdict
 from proctor.render.neutral import neutral
-from proctor.render.say import Say
+from proctor.render.writer import Writer
 from proctor.result import RunResult
 
 _ROWS = 20  # of each list
 _SLOWEST = 5
 
 
-def summary(result: RunResult, say: Say) -> None:
-    say(f"{verdict(result)}\n", tone(result))
-    _list(say, "failures", list(headlines(result)))
-    _list(say, "skipped", [f"{count}x {reason}" for reason, count in skip_reasons(result).items()])
-    _list(say, "not run", [neutral(test) for test in result.not_run])
-    _list(say, "slowest", list(_slowest(result)))
-    _list(say, "notes", [neutral(notice) for notice in result.notices])
+def write_summary(result: RunResult, write: Writer) -> None:
+    write(f"{verdict(result)}\n", tone(result))
+    _list(write, "failures", list(headlines(result)))
+    _list(write, "skipped", [f"{count}x {reason}" for reason, count in skip_reasons(result).items()])
+    _list(write, "not run", [neutral(test) for test in result.not_run])
+    _list(write, "slowest", list(_slowest(result)))
+    _list(write, "notes", [neutral(notice) for notice in result.notices])
 
 
 def _slowest(result: RunResult) -> Iterator[str]:
@@ -30,10 +30,10 @@ def _slowest(result: RunResult) -> Iterator[str]:
                 yield f"{test.seconds:.2f}s {neutral(test.test)}"
 
 
-def _list(say: Say, name: str, rows: list[str]) -> None:
+def _list(write: Writer, name: str, rows: list[str]) -> None:
     if rows:
-        say(f"{name}:\n")
+        write(f"{name}:\n")
         for row in rows[:_ROWS]:
-            say(f"  {row}\n")
+            write(f"  {row}\n")
         if len(rows) > _ROWS:
-            say(f"  ... and {len(rows) - _ROWS} more\n", "quiet")
+            write(f"  ... and {len(rows) - _ROWS} more\n", "quiet")

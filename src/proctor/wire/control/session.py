@@ -14,6 +14,7 @@ import msgspec
 from proctor import events as e
 from proctor.fold import conclude
 from proctor.outcome import Outcome
+from proctor.phases import failed_phases
 from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Body, Finished, Partial
 from proctor.wire.control.program import amended, properties, reported
@@ -235,18 +236,15 @@ def concluded(
     )
 
 
-def _telling(phases: tuple[e.Phase, ...]) -> list[e.Phase]:
-    """The phases that have something to say about how the test ended: what failed, or else what skipped."""
-    failed = [phase for phase in phases if phase.outcome == "failed"]
-    if any(phase.subtest is not None for phase in failed):
-        return [p for p in failed if p.subtest is not None or p.failure is not None]  # not that they failed
-    if failed:
-        return failed
-    return [p for p in phases if p.subtest is None and (p.outcome == "skipped" or p.wasxfail is not None)]
+def _decisive(phases: tuple[e.Phase, ...]) -> list[e.Phase]:
+    """The phases that explain the outcome: those that failed, or else those that skipped."""
+    return failed_phases(phases) or [
+        p for p in phases if p.subtest is None and (p.outcome == "skipped" or p.wasxfail is not None)
+    ]
 
 
 def _message(phases: tuple[e.Phase, ...]) -> str | None:
-    said = [_said(phase) for phase in _telling(phases)]
+    said = [_said(phase) for phase in _decisive(phases)]
     return "\n".join(text for text in said if text) or None
 
 
@@ -269,11 +267,11 @@ def _said(phase: e.Phase) -> str:
 def _traceback(phases: tuple[e.Phase, ...], outcome: str) -> str | None:
     if outcome in ("passed", "skipped", "xpassed"):
         return None
-    return "\n".join(phase.longrepr for phase in _telling(phases) if phase.longrepr) or None
+    return "\n".join(phase.longrepr for phase in _decisive(phases) if phase.longrepr) or None
 
 
 def _failure(phases: tuple[e.Phase, ...]) -> e.Failure | None:
-    for phase in _telling(phases):
+    for phase in _decisive(phases):
         if phase.failure is not None:
             return phase.failure
         if phase.outcome == "failed":

@@ -10,7 +10,7 @@ from support.made_runs import RUN_ID, expand, failed, passed, run_of
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.render.agent import Detail, agent_text
-from proctor.render.budget import LEAST, within
+from proctor.render.agent_budget import LEAST, agent_text_within
 from proctor.render.tokens import estimate
 
 
@@ -27,7 +27,7 @@ def different(count: int) -> list[e.TestFinished]:
 
 @pytest.mark.parametrize("budget", [LEAST, 300, 1000, 4000])
 def test_two_hundred_different_failures_keep_to_the_budget(budget):
-    text = within(run_of(*different(200), *passed("tests/test_0.py::test_fine")), budget, Detail())
+    text = agent_text_within(run_of(*different(200), *passed("tests/test_0.py::test_fine")), budget, Detail())
 
     assert estimate(text) <= budget
     assert text.startswith("200 failed 1 passed\n")
@@ -36,7 +36,7 @@ def test_two_hundred_different_failures_keep_to_the_budget(budget):
 
 def test_all_ids_are_there_when_there_is_room_for_them():
     failing = different(200)
-    text = within(run_of(*failing), 4000, Detail())
+    text = agent_text_within(run_of(*failing), 4000, Detail())
 
     lines = text.partition("other failures:\n")[2].splitlines()[:-1]
     named = expand(lines, [test.test for test in failing])
@@ -48,7 +48,7 @@ def test_all_ids_are_there_when_there_is_room_for_them():
 def test_what_fits_is_not_cut():
     result = run_of(*different(3))
 
-    assert within(result, 1000, Detail()) == agent_text(result)
+    assert agent_text_within(result, 1000, Detail()) == agent_text(result)
 
 
 def test_cuts_come_in_a_fixed_order():
@@ -59,7 +59,7 @@ def test_cuts_come_in_a_fixed_order():
     result = run_of(skip, bad)
     whole = estimate(agent_text(result))
 
-    texts = [within(result, budget, Detail()) for budget in range(whole, LEAST - 1, -1)]
+    texts = [agent_text_within(result, budget, Detail()) for budget in range(whole, LEAST - 1, -1)]
 
     gone = [["no network" not in text, "low on disk" not in text, "two" not in text] for text in texts]
     assert gone == sorted(gone)
@@ -87,7 +87,7 @@ tests = st.tuples(st.integers(0, 3), words, st.sampled_from([None, ("a.py", 1), 
 def test_the_budget_is_never_exceeded(failures, budget):
     facts = [failed(f"test_{f}.py::test_{n}", m, place) for n, (f, m, place) in enumerate(failures)]
 
-    text = within(run_of(*facts), budget, Detail())
+    text = agent_text_within(run_of(*facts), budget, Detail())
 
     assert estimate(text) <= budget
     assert text.startswith(f"{len(facts)} failed\n")

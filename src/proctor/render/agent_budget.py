@@ -1,4 +1,4 @@
-"""A text for agents that keeps to a number of tokens: what matters least goes first, and that is said.
+"""The text for agents within a number of tokens: the least important parts are left out first.
 
 In this order: what did not fail, captured output, call paths, the lines under a failure, the ends of
 messages, messages. The verdict with its counts always stays; of the failing tests, as many are named as there
@@ -28,21 +28,21 @@ _STEPS: tuple[tuple[str, dict[str, object]], ...] = (
 )
 
 
-def within(result: RunResult, budget: int, detail: Detail) -> str:
+def agent_text_within(result: RunResult, budget: int, detail: Detail) -> str:
     """Never more than `budget` tokens, as far as they can be estimated."""
     found = causes(result)
     detail = msgspec.structs.replace(detail, rows=min(detail.rows or budget, budget // 2))
     text = _text(Composer(result, found, detail).lines())
     cut: dict[str, None] = {}
     for name, change in _STEPS:
-        if estimate(text) <= budget:
+        if estimate(text, budget) <= budget:
             return text
         cut[name] = None
-        detail = msgspec.structs.replace(detail, cut=_said(budget, cut), **change)
+        detail = msgspec.structs.replace(detail, cut=_cut_note(budget, cut), **change)
         text = _text(Composer(result, found, detail).lines())
-    if estimate(text) <= budget:
+    if estimate(text, budget) <= budget:
         return text
-    detail = msgspec.structs.replace(detail, cut=_said(budget, [*cut, "some messages"]))
+    detail = msgspec.structs.replace(detail, cut=_cut_note(budget, [*cut, "some messages"]))
     return _with_names(Composer(result, found, detail), budget, len(found))
 
 
@@ -53,7 +53,7 @@ def _with_names(composer: Composer, budget: int, most: int) -> str:
     while few <= many:
         middle = (few + many) // 2
         text = _text(composer.partly(middle))
-        if estimate(text) <= budget:
+        if estimate(text, budget) <= budget:
             best, few = text, middle + 1
         else:
             many = middle - 1
@@ -66,7 +66,7 @@ def _with_names(composer: Composer, budget: int, most: int) -> str:
     return best
 
 
-def _said(budget: int, cut: Iterable[str]) -> str:
+def _cut_note(budget: int, cut: Iterable[str]) -> str:
     return f"cut to {budget} tokens, without {', '.join(cut)}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from proctor import events as e
 from proctor.fold import begin, fold
 from proctor.outcome import Outcome
-from proctor.render.failure_index import failure_index
+from proctor.render.result_index import failure_index
 from proctor.result import RunResult
 
 

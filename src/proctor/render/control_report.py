@@ -12,7 +12,7 @@ from proctor.wire.control.rules import RULES
 _NAMES = 5  # of open partials
 
 
-def check_text(checked: Checked) -> str:
+def control_report(checked: Checked) -> str:
     contents = "; ".join(_contents(checked))
     if checked.error is None:
         return f"good: {contents}\n"

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome
-from proctor.render.failure import collection_headline, short
-from proctor.render.human import report
+from proctor.render.failure_report import collection_headline, short
+from proctor.render.human import write_report
 from proctor.render.neutral import neutral
-from proctor.render.say import Say, Tone
+from proctor.render.writer import Tone, Writer
 from proctor.result import RunResult
 
 _WIDTH = max(len(outcome) for outcome in Outcome)
 
 
-class Names:
+class LinePerTest:
     name = "names"
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, write: Writer) -> None:
+        self._write = write
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
         if isinstance(event, TestFinished):
-            self._say(f"{mark(event.outcome)} {neutral(event.test)}{remark(event)}\n", tone(event.outcome))
+            self._write(f"{mark(event.outcome)} {neutral(event.test)}{remark(event)}\n", tone(event.outcome))
         elif isinstance(event, CollectionFailed):
-            self._say(f"{collection_headline(event)}\n", "bad")
+            self._write(f"{collection_headline(event)}\n", "bad")
         elif isinstance(event, RunFinished):
             for test in so_far.not_run:
-                self._say(f"{mark(Outcome.NOT_RUN)} {neutral(test)}\n", "odd")
-            report(so_far, self._say)
+                self._write(f"{mark(Outcome.NOT_RUN)} {neutral(test)}\n", "odd")
+            write_report(so_far, self._write)
 
     def tick(self, now: float, so_far: RunResult) -> None:
         pass
@@ -41,7 +41,7 @@ def mark(outcome: Outcome) -> str:
 
 
 def remark(test: TestFinished) -> str:
-    """What there is to say on the same line: how long it took, and why it did not pass."""
+    """The rest of the line: how long the test took, and why it did not pass."""
     took = f" {test.seconds:.2f}s" if test.seconds >= 0.005 else ""
     why = f": {short(test.message)}" if test.message and test.outcome is not Outcome.PASSED else ""
     return took + why

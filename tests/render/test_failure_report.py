@@ -1,0 +1,222 @@
+"""Failures for people: each cause once, with every test that it broke."""
+
+from __future__ import annotations
+
+import pytest
+from support.made_runs import failed, passed, run_of
+
+from proctor import events as e
+from proctor.causes import causes
+from proctor.outcome import Outcome, RunOutcome
+from proctor.render.agent import agent_text
+from proctor.render.failure_report import blocks, headlines
+from proctor.render.human import report_text
+from proctor.render.result_index import failure_index
+from proctor.result import RunResult
+
+
+def phase(when: str, message: str, line: int = 7, **more: object) -> e.Phase:
+    kind = message.partition(":")[0] if ": " in message else ""
+    failure = e.Failure(kind, message, e.Place("t.py", line) if line else None)
+    return e.Phase(when, "failed", failure=failure, **more)  # type: ignore[arg-type]
+
+
+def finished(test: str, *phases: e.Phase, outcome: Outcome = Outcome.FAILED) -> e.TestFinished:
+    return e.TestFinished(test, outcome, phases=phases)
+
+
+def text(result: RunResult) -> str:
+    return report_text(result)
+
+
+def test_values_that_differ_are_one_cause_and_each_test_has_its_own_message():
+    out = {"stdout": "looking\n", "longrepr": "the trace of a\nE   KeyError: 'x-17'"}
+    result = run_of(
+        finished("t.py::a", phase("call", "KeyError: 'x-17'", **out)),
+        finished("t.py::b", phase("call", "KeyError: 'y-2'", longrepr="the trace of b")),
+    )
+
+    assert text(result) == (
+        "--- FAILED 2 tests in the same way at t.py:7\n"
+        "  t.py::a: KeyError: 'x-17'\n"
+        "  t.py::b: KeyError: 'y-2'\n"
+        "the first of them:\n"
+        "the trace of a\n"
+        "E   KeyError: 'x-17'\n"
+        "  stdout of call (of the first):\n"
+        "    looking\n"
+        "  rerun: proctor run t.py::a t.py::b\n"
+        "\n"
+        "2 failed in 0.00s\n"
+    )
+
+
+def test_callers_of_what_has_changed_are_one_cause_and_each_has_its_own_place():
+    message = "TypeError: price() missing 1 required argument: 'currency'"
+    result = run_of(*(finished(f"t.py::test_{n}", phase("call", message, n)) for n in (3, 8)))
+
+    assert text(result) == (
+        "--- FAILED 2 tests in the same way\n"
+        "  t.py::test_3 at t.py:3\n"
+        "  t.py::test_8 at t.py:8\n"
+        "the first of them:\n"
+        f"{message}\n"
+        "  rerun: proctor run t.py::test_3 t.py::test_8\n"
+        "\n"
+        "2 failed in 0.00s\n"
+    )
+
+
+def test_a_broken_fixture_is_named_and_so_are_all_the_tests_it_broke():
+    def broken(count: int) -> list[e.TestFinished]:
+        return [
+            failed(f"t.py::test_{n}", "OSError: no disk", ("conftest.py", 9), when="setup", fixture="disk")
+            for n in range(count)
+        ]
+
+    few, all_of_them, most_of_them = (
+        run_of(*broken(12)),
+        run_of(*broken(13)),
+        run_of(*broken(13), *passed("t.py::test_fine")),
+    )
+
+    head = "tests in the same way [setup of fixture disk] at conftest.py:9\n"
+    names = "".join(f"  t.py::test_{n}\n" for n in range(12))
+    end = "OSError: no disk\n  rerun: proctor run --last-failed\n"
+    assert text(few).startswith(f"--- ERROR 12 {head}{names}{end}")
+    assert text(all_of_them).startswith(f"--- ERROR 13 {head}  all of t.py\n{end}")
+    inside = ",".join(map(str, range(13)))
+    assert text(most_of_them).startswith(f"--- ERROR 13 {head}  t.py::test_{{{inside}}}\n{end}")
+
+
+def test_a_test_that_fails_twice_has_two_blocks_and_its_output_once():
+    call = phase("call", "E: one", 3, longrepr="trace one\nE: one", stdout="out\n")
+    teardown = phase("teardown", "E: two", 9, longrepr="trace two\nE: two", stderr="err\n")
+
+    assert text(run_of(finished("t.py::a", e.Phase("setup", "passed"), call, teardown))) == (
+        "--- FAILED t.py::a at t.py:3\n"
+        "trace one\n"
+        "E: one\n"
+        "  stdout of call:\n"
+        "    out\n"
+        "  stderr of teardown:\n"
+        "    err\n"
+        "  rerun: proctor run t.py::a\n"
+        "\n"
+        "--- ERROR t.py::a [teardown] at t.py:9\n"
+        "trace two\n"
+        "E: two\n"
+        "  rerun: proctor run t.py::a\n"
+        "\n"
+        "1 failed in 0.00s\n"
+    )
+
+
+def test_subtests_have_their_names():
+    parts = [phase("call", f"KeyError: '{n}'", subtest=f"[n={n}]") for n in (1, 2)]
+    other = phase("call", "OSError: no disk", 0, subtest="[n=3]")
+
+    assert text(run_of(finished("t.py::a", *parts, other))) == (
+        "--- FAILED t.py::a in 2 subtests at t.py:7\n"
+        "  t.py::a [n=1]: KeyError: '1'\n"
+        "  t.py::a [n=2]: KeyError: '2'\n"
+        "the first of them:\n"
+        "KeyError: '1'\n"
+        "  rerun: proctor run t.py::a\n"
+        "\n"
+        "--- FAILED t.py::a [n=3]\n"
+        "OSError: no disk\n"
+        "  rerun: proctor run t.py::a\n"
+        "\n"
+        "1 failed in 0.00s\n"
+    )
+
+
+def test_more_subtests_than_are_named_together_are_named_one_by_one():
+    parts = [phase("call", "OSError: no disk", subtest=f"[n={n}]") for n in range(13)]
+
+    (block,) = blocks(run_of(finished("t.py::a", *parts)))
+
+    assert [f"  t.py::a [n={n}]" for n in range(13)] == block.body.splitlines()[:13]
+
+
+def test_files_that_cannot_be_collected_are_one_cause_with_one_trace():
+    why = e.Failure("ImportError", "ImportError: no x", e.Place("lib.py", 1))
+    errors = [e.CollectionFailed(f"test_{n}.py", why, f"trace {n}\nImportError: no x") for n in (1, 2)]
+
+    assert text(run_of(*errors, outcome=RunOutcome.COLLECTION_ERROR)) == (
+        "--- ERROR cannot collect 2 files\n"
+        "  test_1.py\n"
+        "  test_2.py\n"
+        "trace 1\n"
+        "ImportError: no x\n"
+        "\n"
+        "COLLECTION ERROR 2 errors in 0.00s\n"
+    )
+
+
+def test_an_internal_error_comes_first_and_tones_say_how_bad_it_is():
+    result = run_of(
+        failed("t.py::a", "E: a"),
+        e.CollectionFailed("c.py", e.Failure("E", "E: c")),
+        e.TestFinished("t.py::late", Outcome.TIMEOUT, message="time limit reached"),
+        e.TestFinished("t.py::dead", Outcome.CRASH, message="SIGSEGV"),
+        e.SessionBroke(e.Failure("E", "E: pytest\nmore"), "its trace"),
+        outcome=RunOutcome.INTERNAL_ERROR,
+    )
+
+    assert [(block.head, block.tone) for block in blocks(result)] == [
+        ("INTERNAL ERROR", "loud"),
+        ("TIMEOUT t.py::late", "loud"),
+        ("CRASH t.py::dead", "loud"),
+        ("ERROR cannot collect c.py", "loud"),
+        ("FAILED t.py::a", "bad"),
+    ]
+    assert list(headlines(result)) == [
+        "INTERNAL ERROR: E: pytest",
+        "TIMEOUT t.py::late: time limit reached",
+        "CRASH t.py::dead: SIGSEGV",
+        "ERROR cannot collect c.py: E: c",
+        "FAILED t.py::a: E: a",
+    ]
+
+
+def test_a_usage_error_shows_what_the_tool_wrote():
+    result = run_of(e.OutputReceived("stderr", "no such option\n"), outcome=RunOutcome.USAGE_ERROR)
+
+    assert text(result) == "--- USAGE ERROR\nno such option\n\nUSAGE ERROR in 0.00s\n"
+
+
+@pytest.mark.parametrize("own", ["too late", "ValueError: too late"])
+def test_people_agents_and_the_index_have_the_same_failures(own):
+    """Also of a test that fails by itself and in a subtest, whether or not its failure has a type."""
+    counting = finished("t.py::b", phase("call", "no", 3, subtest="[n=1]"), e.Phase("call", "failed"))
+    result = run_of(
+        finished("t.py::a", phase("call", "E: one", 3, subtest="[n=1]"), phase("call", own, 5)),
+        counting,
+        e.TestFinished("t.py::c", Outcome.CRASH, message="SIGSEGV", phases=counting.phases[:1]),
+    )
+
+    found = [occurrence for cause in causes(result) for occurrence in cause.occurrences]
+    assert [(o.test, o.subtest, o.when, o.failure.message) for o in found] == [
+        ("t.py::c", "", "crash", "SIGSEGV"),
+        ("t.py::c", "[n=1]", "call", "no"),
+        ("t.py::b", "[n=1]", "call", "no"),
+        ("t.py::a", "[n=1]", "call", "E: one"),
+        ("t.py::a", "", "call", own),
+    ]
+    assert failure_index(result).splitlines()[1:-1] == [
+        "t.py::a [n=1] | E: one | t.py:3",
+        f"t.py::a | {own} | t.py:5",
+        "t.py::b [n=1] | no | t.py:3",
+        "t.py::c | SIGSEGV | ",
+        "t.py::c [n=1] | no | t.py:3",
+    ]
+    assert [block.head for block in blocks(result)] == [
+        "CRASH t.py::c",
+        "FAILED 2 tests in the same way at t.py:3",
+        "FAILED t.py::a [n=1] at t.py:3",
+        "FAILED t.py::a at t.py:5",
+    ]
+    for message in ("SIGSEGV", "no", "E: one", own):
+        assert message in agent_text(result)
