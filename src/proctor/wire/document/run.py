@@ -2,89 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import Outcome, RunOutcome
-from proctor.wire.reports.report import MAX_DOCUMENT, decode
-
-
-class _Summary(msgspec.Struct, frozen=True):
-    duration: e.Seconds = 0.0
-
-
-class _Test(msgspec.Struct):
-    node_id: str
-    outcome: Outcome
-    duration: e.Seconds = 0.0
-    message: str | None = None
-    traceback: str | None = None
-    place: e.Place | None = None
-    failure: e.Failure | None = None
-    files: tuple[e.File, ...] = ()
-    testout: e.OutputLink | None = None
-    properties: dict[str, Any] | None = None
-    part_of: str = ""
-    suite: str = ""
-
-
-class _CollectionError(msgspec.Struct):
-    file: str
-    message: str = ""
-    traceback: str = ""
-    failure: e.Failure | None = None
-    suite: str = ""
-
-
-class _Suite(msgspec.Struct):
-    name: str
-    runner: str = ""
-    outcome: RunOutcome = RunOutcome.INCOMPLETE
-    reason: str = ""
-    exit_code: int | None = None
-    signal: str | None = None
-    duration: e.Seconds = 0.0
-    interpreter: str = ""
-    command: tuple[str, ...] = ()
-    root: str = ""
-    source: str = ""
-    not_run: tuple[str, ...] = ()
-
-
-class _Warning(msgspec.Struct):
-    category: str
-    message: str
-    file: str
-    line: int
-    count: int = 1
-
-
-class _Document(msgspec.Struct):
-    schema: str
-    run_id: str
-    outcome: RunOutcome
-    reason: str = ""
-    summary: _Summary = _Summary()
-    runner: str = ""
-    interpreter: str = ""
-    command: tuple[str, ...] = ()
-    source: str = ""
-    started: str = ""
-    suites: list[_Suite] = []
-    tests: list[_Test] = []
-    collection_errors: list[_CollectionError] = []
-    warnings: list[_Warning] = []
-    not_run: tuple[str, ...] = ()
-    exit_code: int | None = None
-    signal: str | None = None
-    text_output: str = ""
-    notices: list[str] = []
-
-
-_decoder = msgspec.json.Decoder(_Document)
+from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
+from proctor.wire.reports.report import MAX_DOCUMENT
 
 
 class DocumentRun:
@@ -102,14 +24,14 @@ class DocumentRun:
         return []
 
     def close(self) -> list[e.Entry]:
+        found = read(b"".join(self._pieces))
         try:
-            found = decode(b"".join(self._pieces), _decoder)
-        except ValueError as error:
+            return [e.Entry(seq, 0.0, event) for seq, event in enumerate(_events(found))]
+        except ValueError as error:  # an outcome that this version does not know
             raise StreamError(f"not a result document: {error}") from None
-        return [e.Entry(seq, 0.0, event) for seq, event in enumerate(_events(found))]
 
 
-def _events(found: _Document) -> list[e.Event]:
+def _events(found: Document) -> list[e.Event]:
     events: list[e.Event] = [
         e.RunStarted(
             found.run_id,
@@ -135,11 +57,12 @@ def _events(found: _Document) -> list[e.Event]:
     events += [e.Noticed(notice) for notice in found.notices]
     if found.exit_code is not None and not found.suites:
         events.append(e.ProcessExited(found.exit_code, found.signal))
-    events.append(e.RunFinished(found.outcome, found.summary.duration, found.not_run, found.reason))
+    duration = found.summary.get("duration", 0.0)
+    events.append(e.RunFinished(RunOutcome(found.outcome), duration, found.not_run, found.reason))
     return events
 
 
-def _of_several(found: _Document, suite: _Suite) -> list[e.Event]:
+def _of_several(found: Document, suite: Suite) -> list[e.Event]:
     tests = [test for test in found.tests if test.suite == suite.name]
     errors = [error for error in found.collection_errors if error.suite == suite.name]
     exited = [] if suite.exit_code is None else [e.ProcessExited(suite.exit_code, suite.signal)]
@@ -147,15 +70,15 @@ def _of_several(found: _Document, suite: _Suite) -> list[e.Event]:
         e.SuiteEntered(suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source),
         *_suite_events(found, suite.name, tests, errors, suite.not_run),
         *exited,
-        e.SuiteFinished(suite.outcome, suite.duration, suite.not_run, suite.reason),
+        e.SuiteFinished(RunOutcome(suite.outcome), suite.duration, suite.not_run, suite.reason),
     ]
 
 
 def _suite_events(
-    found: _Document,
+    found: Document,
     name: str,
-    tests: list[_Test],
-    errors: list[_CollectionError],
+    tests: list[Test],
+    errors: list[CollectionError],
     not_run: tuple[str, ...],
 ) -> list[e.Event]:
     own = tuple(test.node_id for test in tests if not test.part_of)
@@ -166,7 +89,7 @@ def _suite_events(
     return [*events, *map(_collection_failed, errors), *map(_finished, tests)]
 
 
-def _of_no_suite(found: _Document) -> list[e.Event]:
+def _of_no_suite(found: Document) -> list[e.Event]:
     """What ended after the last of several suites."""
     known = {suite.name for suite in found.suites}
     errors = (error for error in found.collection_errors if error.suite not in known)
@@ -174,14 +97,14 @@ def _of_no_suite(found: _Document) -> list[e.Event]:
     return [*map(_collection_failed, errors), *map(_finished, tests)]
 
 
-def _collection_failed(error: _CollectionError) -> e.CollectionFailed:
+def _collection_failed(error: CollectionError) -> e.CollectionFailed:
     return e.CollectionFailed(error.file, error.failure or e.Failure("", error.message), error.traceback)
 
 
-def _finished(test: _Test) -> e.TestFinished:
+def _finished(test: Test) -> e.TestFinished:
     return e.TestFinished(
         test.node_id,
-        test.outcome,
+        Outcome(test.outcome),
         test.duration,
         message=test.message,
         traceback=test.traceback,

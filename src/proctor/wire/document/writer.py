@@ -17,10 +17,8 @@ from proctor.outcome import Outcome
 from proctor.result import Result, SuiteRecord
 from proctor.wire.document import json_report
 from proctor.wire.document.json_report import Load
+from proctor.wire.document.schema import SCHEMA, Test
 from proctor.wire.literal import encode
-
-# 1: first published form.
-SCHEMA = "proctor.result/1"
 
 _BATCH = 200  # list items encoded at a time
 
@@ -50,7 +48,7 @@ def chunks(result: Result, load: Load, output_path: str = "") -> Iterator[bytes]
     yield b"," + encode(tail)[1:] + b"\n"
 
 
-def _tests(result: Result, load: Load) -> Iterator[TestEntry]:
+def _tests(result: Result, load: Load) -> Iterator[Test]:
     if not result.suites:
         yield from (test(entry, load) for entry in result.tests.values())
         return
@@ -122,32 +120,14 @@ def _head(result: Result) -> dict[str, Any]:
     }
 
 
-class TestEntry(msgspec.Struct, omit_defaults=True):
-    """One test of the document. The first five are the seed's and always there; null when passing."""
-
-    node_id: str
-    outcome: Outcome
-    duration: float
-    message: str | None
-    traceback: str | None
-    place: e.Place | None = None
-    failure: e.Failure | None = None
-    files: tuple[e.File, ...] = ()
-    testout: e.OutputLink | None = None
-    properties: dict[str, Any] | None = None
-    subtests: tuple[dict[str, Any], ...] = ()
-    part_of: str = ""
-    suite: str = ""  # in a run of several
-
-
-def test(entry: e.TestFinished, load: Load) -> TestEntry:
+def test(entry: e.TestFinished, load: Load) -> Test:
     more = entry.message or entry.failure or entry.properties or entry.files or entry.testout
     if entry.part_of and not more:  # there may be very many
-        return TestEntry(entry.test, entry.outcome, 0.0, None, None, part_of=entry.part_of)
+        return Test(entry.test, entry.outcome, 0.0, None, None, part_of=entry.part_of)
     seconds = round(entry.seconds, 6)
     plain = entry.passed_in is not None or (entry.outcome is Outcome.PASSED and len(entry.phases) == 3)
     if plain and not (entry.files or entry.properties):  # nearly all
-        return TestEntry(entry.test, entry.outcome, seconds, None, None)
+        return Test(entry.test, entry.outcome, seconds, None, None)
     paths = {file.name: file.path for file in entry.files}
     moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
     traceback = "\n".join(load(path) for path in moved) or entry.traceback
@@ -156,7 +136,7 @@ def test(entry: e.TestFinished, load: Load) -> TestEntry:
         for phase in entry.phases
         if phase.subtest is not None
     )
-    return TestEntry(
+    return Test(
         entry.test,
         entry.outcome,
         seconds,
