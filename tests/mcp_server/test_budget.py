@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.mcp_server import brief
-from proctor.mcp_server.budget import cut, lines_within, weight
+from proctor.mcp_server import shorten
+from proctor.mcp_server.size import cut, lines_within, weight
 from proctor.outcome import BAD
 from proctor.render.tokens import estimate
+from proctor.wire.document.schema import Document, Test, read
 
 texts = st.text(max_size=300) | st.integers(0, 20_000).map(lambda size: "trace — " * (size // 8))
 names = st.from_regex(r"tests/test_[a-z]{1,8}\.py::test_[a-z]{1,30}", fullmatch=True)
@@ -65,29 +66,32 @@ documents = st.builds(
     st.lists(names, max_size=60),
     st.lists(texts, max_size=5),
 )
+documents = documents.map(lambda values: read(json.dumps(values).encode()))
 budgets = st.integers(200, 20_000)
 
 
 @given(documents, budgets)
 def test_a_brief_document_keeps_to_its_budget_and_counts_what_is_missing(document, budget):
-    short = brief.failures(document, budget)
+    short = shorten.failures(document, budget)
 
     assert weight(short) <= budget
     assert len(json.dumps(short).encode("ascii")) > 0
-    assert short["outcome"] == document["outcome"]
+    assert short["outcome"] == document.outcome
     if "tests" in short:
         assert short["tests"] == [] or short["tests"][0]["node_id"]
-        bad = [test["node_id"] for test in document["tests"] if test["outcome"] in BAD]
+        bad = [test.node_id for test in document.tests if test.outcome in BAD]
         assert [test["node_id"] for test in short["tests"] if test["outcome"] in BAD] == bad
-        assert short["omitted"].get("tests", 0) == len(document["tests"]) - len(short["tests"])
-        assert set(short) == set(document)
+        assert short["omitted"].get("tests", 0) == len(document.tests) - len(short["tests"])
+        assert set(short) == {*Document.__struct_fields__, "omitted"} - {"suites"}
     else:
-        assert len(short["failing"]) + short["omitted"].get("failing", 0) == len(brief.failing_ids(document))
+        assert len(short["failing"]) + short["omitted"].get("failing", 0) == len(
+            shorten.failing_ids(document)
+        )
 
 
 @given(documents, budgets)
 def test_a_summary_keeps_to_its_budget(document, budget):
-    assert weight(brief.summary(document, budget)) <= budget
+    assert weight(shorten.summary(document, budget)) <= budget
 
 
 @given(st.text(max_size=500), st.integers(0, 600))
@@ -110,17 +114,11 @@ def test_lines_keep_to_their_budget_and_the_verdict_stays(lines, budget):
 
 @pytest.mark.parametrize("count", [20_000])
 def test_very_many_failures_are_no_trouble(count):
-    test = {"outcome": "failed", "duration": 0.1, "message": "m" * 100, "traceback": "t" * 3000}
-    document = {
-        "run_id": "20260101-000000-abcdef",
-        "outcome": "failed",
-        "reason": "",
-        "exit_code": 1,
-        "summary": {"total": count},
-        "tests": [{"node_id": f"test_a.py::test_{number}", **test} for number in range(count)],
-        "collection_errors": [],
-    }
-    short = brief.failures(document, 6000)
+    tests = [
+        Test(f"test_a.py::test_{number}", "failed", 0.1, "m" * 100, "t" * 3000) for number in range(count)
+    ]
+    document = Document("proctor.result/1", "20260101-000000-abcdef", "failed", exit_code=1, tests=tests)
+    short = shorten.failures(document, 6000)
 
     assert weight(short) <= 6000
     assert len(short["failing"]) > 400

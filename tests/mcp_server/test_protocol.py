@@ -391,3 +391,29 @@ def test_without_the_sdk_there_is_a_clear_message(tmp_path):
 def test_bad_options_are_refused(tmp_path):
     for arguments in (["--max-runs", "0"], ["--root", "nowhere"]):
         assert proctor("mcp", *arguments, cwd=tmp_path).code == 4
+
+
+def test_the_budget_of_the_project_applies_unless_a_call_gives_its_own(tmp_path):
+    failing = """
+        import pytest
+
+        @pytest.mark.parametrize("number", range(60))
+        def test_number(number): assert number < 0, "a message that takes some room " * 5
+    """
+    root = write_project(tmp_path, {"test_a.py": failing, "proctor.toml": "budget = 300\n"})
+    with talk(root) as server:
+        small = server.call("execute_tests")
+        run_id = small.structured_content["run_id"]
+        again = server.call("get_run", run_id=run_id)
+        large = server.call("execute_tests", budget=50_000)
+        (root / "proctor.toml").write_text("budget = 7\n")
+        refusal = server.refusal("execute_tests")
+
+    def tokens(answer):
+        half = json.dumps(answer.structured_content, ensure_ascii=False)
+        return max(len(text_of(answer).encode()), len(half.encode())) / 3
+
+    assert tokens(small) <= 300
+    assert tokens(again) <= 300
+    assert tokens(large) > 3000
+    assert "invalid budget 7" in refusal

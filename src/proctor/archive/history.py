@@ -9,53 +9,12 @@ from pathlib import Path
 import msgspec
 
 from proctor.archive.store import RESULT_FILE, list_runs, read_head
+from proctor.errors import StreamError
 from proctor.outcome import BAD
 from proctor.spec import TARGET_BYTES, RunSpec, Selection
+from proctor.wire.document.schema import Document, read
 
 _LOOK_BACK = 50  # runs
-
-
-class _Test(msgspec.Struct):
-    node_id: str
-    outcome: str
-    part_of: str = ""
-    suite: str = ""
-
-
-class _CollectionError(msgspec.Struct):
-    file: str
-    suite: str = ""
-
-
-class _Suite(msgspec.Struct, frozen=True):
-    name: str
-    root: str = ""
-
-
-class _Report(msgspec.Struct, frozen=True):
-    root: str = ""
-
-
-class _Document(msgspec.Struct):
-    tests: list[_Test] = []
-    collection_errors: list[_CollectionError] = []
-    not_run: list[str] = []
-    json_report: _Report = _Report()
-    suites: list[_Suite] = []
-
-    def root(self, suite: str) -> str:
-        """Where the ids of a suite's tests begin."""
-        return next((known.root for known in self.suites if known.name == suite), self.json_report.root)
-
-    def bad(self, root: Path) -> dict[str, bool]:
-        """By target, whether its result was bad."""
-        found: dict[str, bool] = {}
-        for test in self.tests:
-            target = _target(test.part_of or test.node_id, self.root(test.suite), root)
-            found[target] = found.get(target, False) or test.outcome in BAD
-        for error in self.collection_errors:
-            found[_target(error.file, self.root(error.suite), root)] = True
-        return found
 
 
 def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec, tuple[str, ...]]:
@@ -65,7 +24,10 @@ def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec
         return spec, ("no failures on record: everything was run",)
     notices: tuple[str, ...] = ()
     if skipped_over:
-        notices = (f"{skipped_over} tests that an earlier run did not come to are not run now either",)
+        notices = (
+            f"{skipped_over} tests were never reached by an earlier run and are not included;"
+            " run without --last-failed to run them",
+        )
     if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
         failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
         notices = (f"too many failures to name: their {len(failed)} files were run",)
@@ -74,9 +36,9 @@ def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec
 
 
 def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]:
-    """Targets whose latest result is bad, newest run first; and how many others a run did not come to.
+    """Targets whose latest result is bad, newest run first; and how many others an earlier run never reached.
 
-    Looks back to the last run of everything, and beyond it for tests that it did not come to.
+    Looks back to the last run of everything, and beyond it for tests that it never reached.
     """
     latest: dict[str, bool] = {}
     missed: set[str] = set()
@@ -86,18 +48,31 @@ def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]
         if head is None or head.collect_only:
             continue
         try:
-            document = msgspec.json.decode((path / RESULT_FILE).read_bytes(), type=_Document)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            document = read((path / RESULT_FILE).read_bytes())
+            base = document.report.root
+        except (OSError, StreamError):
             continue
-        here = document.bad(root)
+        here = _bad(document, base, root)
         latest |= {target: bad for target, bad in here.items() if target not in latest}
-        not_run = {_target(test, document.root(""), root) for test in document.not_run}
+        not_run = {_target(test, base, root) for test in document.not_run}
         missed |= not_run - latest.keys()
         everything = everything or (head.everything and bool(here))
         if everything and (missed <= latest.keys() or (head.everything and not not_run)):
             break
     failed = [target for target, bad in latest.items() if bad]
     return failed, len(missed.difference(failed))
+
+
+def _bad(document: Document, base: str, root: Path) -> dict[str, bool]:
+    """By target, whether its result was bad."""
+    bases = {suite.name: suite.root for suite in document.suites}
+    found: dict[str, bool] = {}
+    for test in document.tests:
+        target = _target(test.part_of or test.node_id, bases.get(test.suite, base), root)
+        found[target] = found.get(target, False) or test.outcome in BAD
+    for error in document.collection_errors:
+        found[_target(error.file, bases.get(error.suite, base), root)] = True
+    return found
 
 
 def _target(node_id: str, base: str, root: Path) -> str:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from proctor.archive.inside import read_inside
-from proctor.archive.recording import loader
+from proctor.archive.recording import document_chunks
 from proctor.archive.replay import replay
 from proctor.archive.store import EVENTS_FILE, RESULT_FILE, RUN_FILE, list_runs, read_head
 from proctor.errors import StreamError, UsageError
 from proctor.failure_row import unescaped
-from proctor.outcome import Outcome
-from proctor.wire.document.reader import RUNNING, KeptTest, kept_test, read, without_result
+from proctor.outcome import Outcome, RunOutcome
+from proctor.wire.document.schema import Document, Test, read, without_result
 
 LAST = "last"
 _NAMED = 5  # runs or tests that an error names
@@ -26,20 +26,19 @@ class KeptRun(msgspec.Struct):
     """What is on record of a run: every test of it by its id."""
 
     path: Path
-    run_id: str
-    outcome: str
-    tests: dict[str, KeptTest]
+    document: Document
+    tests: dict[str, Test]  # also those without a result
     notes: list[str] = []  # what the reader should know about the record itself
 
-    def test(self, test: str) -> KeptTest:
+    def test(self, test: str) -> Test:
         found = self.tests.get(test) or self.tests.get(unescaped(test))
         if found is None:
             near = _nearest(test, self.tests)
             hint = f"the nearest are {', '.join(near)}" if near else f"it has {len(self.tests)} tests"
-            raise UsageError(f"run {self.run_id} has no test {test!r}; {hint}")
+            raise UsageError(f"run {self.document.run_id} has no test {test!r}; {hint}")
         return found
 
-    def below(self, test: str) -> list[KeptTest]:
+    def below(self, test: str) -> list[Test]:
         """Results that a test reported about its parts."""
         return [kept for name, kept in self.tests.items() if name.startswith(f"{test}/")]
 
@@ -81,20 +80,24 @@ def read_run(path: Path) -> KeptRun:
         run = _from_log(path)
         run.notes.insert(0, f"{RESULT_FILE} cannot be read, so this is from the log: {error}")
         return run
+    return from_document(path, document)
+
+
+def from_document(path: Path, document: Document, notes: Sequence[str] = ()) -> KeptRun:
     tests = {test.node_id: test for test in document.tests}
     tests |= {test: without_result(test, Outcome.NOT_RUN) for test in document.not_run}
-    return KeptRun(path, document.run_id, document.outcome, tests)
+    return KeptRun(path, document, tests, list(notes))
 
 
 def _from_log(path: Path) -> KeptRun:
     replayed = replay(path)
-    result, load = replayed.result, loader(path)
-    tests = {test: kept_test(event, load) for test, event in result.tests.items()}
+    result = replayed.result
+    run = from_document(path, read(b"".join(document_chunks(result, path))), replayed.notes)
     for test in result.running:
-        tests[test] = without_result(test, RUNNING, tuple(result.attached.get(test, ())))
+        run.tests[test] = without_result(test, RunOutcome.RUNNING, tuple(result.attached.get(test, ())))
     for test in result.selected:
-        tests.setdefault(test, without_result(test, Outcome.NOT_RUN))
-    return KeptRun(path, result.run.run_id, str(result.outcome), tests, replayed.notes)
+        run.tests.setdefault(test, without_result(test, Outcome.NOT_RUN))
+    return run
 
 
 def _nearest(test: str, known: Collection[str]) -> list[str]:

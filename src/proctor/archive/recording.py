@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -122,7 +122,7 @@ class Recording:
             (path / OUTPUT_FILE).unlink(missing_ok=True)  # programs have files of their own
 
         def write(file: int) -> None:
-            for chunk in document.chunks(result, loader(path), whole_output(path, result)):
+            for chunk in document_chunks(result, path):
                 _write_all(file, chunk)
 
         _replace(path / RESULT_FILE, write)
@@ -176,9 +176,12 @@ def _close(files: dict[str, int]) -> None:
         os.close(file)
 
 
-def whole_output(directory: Path, result: RunResult) -> str:
-    """Where all that the processes of a run wrote is kept: in one file, or in one for each program."""
-    return str(directory / (FILES_FOLDER if _of_programs(result) else OUTPUT_FILE))
+def document_chunks(result: RunResult, directory: Path | None) -> Iterator[bytes]:
+    """The result document of a run, with the texts that are in files of its directory."""
+    if directory is None:
+        return document.chunks(result, loader(Path(os.devnull)))
+    output = directory / (FILES_FOLDER if _of_programs(result) else OUTPUT_FILE)
+    return document.chunks(result, loader(directory), str(output))
 
 
 def _of_programs(result: RunResult) -> bool:

@@ -10,12 +10,11 @@ from proctor import config
 from proctor.cli import options
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
-from proctor.prepare import prepare
+from proctor.plan_run import plan_run
 from proctor.process.stop import stoppable
-from proctor.render.agent import agent_text
+from proctor.render.agent import Detail, agent_text
 from proctor.render.discovery_tree import discovery_tree
 from proctor.result import RunResult
-from proctor.running import Keeping
 from proctor.wire.document.discovery import discovery
 from proctor.wire.literal import encode_line
 
@@ -30,12 +29,11 @@ def main(arguments: list[str]) -> int:
             raise UsageError(f"--{name} is {getattr(parsed, name)}; it must not be negative")
     root = options.project(parsed.directory)
     settings = config.load(root)
-    spec = options.spec(parsed, root, settings, collect_only=True, arguments=passed_on)
-    prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
-    environ = options.visible(os.environ, settings.hide_environment)
+    asked = options.asked(parsed, root, settings, collect_only=True, arguments=passed_on)
+    plan = plan_run(asked, settings, os.environ)
     with stoppable() as stop:
-        result = execute(Request(spec, prepared, stop, environ, keeping=Keeping(archive=False))).result
-    _show(parsed, result)
+        result = execute(Request(plan.spec, plan.prepared, stop, plan.environ, keeping=plan.keeping)).result
+    _show(parsed, result, settings.mask_secrets)
     return result.exit_code
 
 
@@ -49,14 +47,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show(parsed: argparse.Namespace, result: RunResult) -> None:
+def _show(parsed: argparse.Namespace, result: RunResult, mask: bool) -> None:
     page = discovery(result, parsed.offset, parsed.limit)
     if parsed.format == "json":
         sys.stdout.buffer.write(encode_line(page))
         return
     sys.stdout.write(discovery_tree(page.tests))
     if result.exit_code:
-        sys.stdout.write(agent_text(result))
+        sys.stdout.write(agent_text(result, Detail(mask=mask)))
     shown = parsed.offset + len(page.tests)
     more = f"; `--offset {shown}` shows more" if shown < page.total and page.tests else ""
     sys.stdout.write(f"{page.total} tests{more}\n")

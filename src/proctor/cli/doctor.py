@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
         if settings.tests:
             print(f"programs: {', '.join(test.name for test in config.programs(settings))}")
         if "pytest" in chosen:
-            for line in _interpreter(root, options.python(parsed, settings)):
+            for line in _interpreter(root, options.python(parsed) or settings.python):
                 print(line)
         exit_code = 0
     except ProctorError as error:

@@ -1,17 +1,18 @@
-"""The options that every verb about tests understands, and the spec they add up to."""
+"""The options that every verb about tests understands, and what they ask for."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 from proctor import config
 from proctor.cli.parser import Parser as Parser
-from proctor.config import visible as visible
 from proctor.errors import UsageError
+from proctor.plan_run import Asked, targets
 from proctor.runners import table
-from proctor.spec import RunSpec, Selection
+from proctor.spec import Selection
 
 
 def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -41,12 +42,10 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", metavar="SIZE", help="limit for each process: 512M, 2G")
 
 
-def python(parsed: argparse.Namespace, settings: config.Settings) -> str | None:
+def python(parsed: argparse.Namespace) -> str | None:
     """A path on the command line starts where the user stands, one in a file where the file is."""
     given: str | None = parsed.python
-    if given and os.sep in given:
-        return os.path.abspath(given)
-    return given or settings.python
+    return os.path.abspath(given) if given and os.sep in given else given
 
 
 def project(directory: str) -> Path:
@@ -59,24 +58,13 @@ def project(directory: str) -> Path:
     return Path(os.path.normpath(root))
 
 
-def _targets(given: list[str], root: Path, settings: config.Settings) -> tuple[str, ...]:
-    if not given:
-        return ()
-    from proctor.targets import meant
-
-    programs = [test.name for test in config.programs(settings)]
-    return tuple(meant(target, root, programs) for target in given)
-
-
-def spec(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: object) -> RunSpec:
-    timeout = parsed.timeout if parsed.timeout is not None else settings.timeout
-    memory = parsed.memory if parsed.memory is not None else settings.memory
-    selection = Selection(_targets(parsed.targets, root, settings), parsed.keywords, parsed.markers)
-    return RunSpec(
-        str(root),
-        parsed.runner or "",
-        selection,
-        timeout=config.seconds(timeout, "timeout"),
-        memory=config.size(memory, "memory"),
-        **more,  # type: ignore[arg-type]
+def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: Any) -> Asked:
+    return Asked(
+        root=root,
+        runner=parsed.runner or "",
+        python=python(parsed),
+        selection=Selection(targets(tuple(parsed.targets), root, settings), parsed.keywords, parsed.markers),
+        timeout=parsed.timeout,
+        memory=parsed.memory,
+        **more,
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import IO, NamedTuple, TypeVar
 
 from proctor.agent_mode import agent_mode
-from proctor.archive.recording import loader, whole_output
+from proctor.archive.recording import document_chunks
 from proctor.cli import streams
 from proctor.cli.readers import Events, Stream, on_terminal, speaker, text_reader, wants_colours
 from proctor.cli.telling import Telling
@@ -15,7 +15,6 @@ from proctor.errors import OutputError, UsageError
 from proctor.execute import Executed
 from proctor.relay import Sink
 from proctor.result import RunResult
-from proctor.wire.document import writer as document
 
 FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github", "junit", "ctrf", "tap")
 _STDOUT = "stdout"
@@ -58,7 +57,7 @@ class Outputs:
     def _writer(self, form: str, file: IO[bytes]) -> Callable[[Executed], None]:
         """Of a form that is written when the run is over."""
         if form == "json":
-            return lambda answer: _write(file, _document(answer))
+            return lambda answer: _write(file, document_chunks(answer.result, answer.directory))
         if form in ("junit", "ctrf", "tap"):
             from proctor.wire import formats
 
@@ -196,8 +195,3 @@ def _failure_index(result: RunResult, summary: Summary) -> None:
         return
     sys.stdout.flush()
     speaker(sys.stdout.buffer)(text)
-
-
-def _document(answer: Executed) -> Iterator[bytes]:
-    directory = answer.directory
-    return document.chunks(answer.result, loader(directory), whole_output(directory, answer.result))

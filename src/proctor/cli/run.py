@@ -10,10 +10,8 @@ from proctor.cli import options, output
 from proctor.cli.telling import Telling
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
-from proctor.prepare import prepare
+from proctor.plan_run import budget, plan_run
 from proctor.process.stop import stoppable
-from proctor.running import Keeping
-from proctor.spec import RunSpec
 
 
 def main(arguments: list[str]) -> int:
@@ -25,19 +23,33 @@ def main(arguments: list[str]) -> int:
     if maxfail < 0:
         raise UsageError(f"--maxfail is {maxfail}; it must be at least 1")
     workers = _workers(parsed.workers)
-    spec = options.spec(parsed, root, settings, maxfail=maxfail, workers=workers, arguments=passed_on)
-    if parsed.last_failed:
-        spec = _only_last_failed(spec)
-    prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
-    telling = Telling(_budget(parsed.budget, settings), settings.mask_secrets, not parsed.no_archive)
+    asked = options.asked(
+        parsed,
+        root,
+        settings,
+        maxfail=maxfail,
+        workers=workers,
+        last_failed=parsed.last_failed,
+        archive=not parsed.no_archive,
+        arguments=passed_on,
+    )
+    plan = plan_run(asked, settings, os.environ)
+    for notice in plan.notices:
+        print(f"proctor: {notice}", file=sys.stderr)
+    telling = Telling(budget(parsed.budget, settings), settings.mask_secrets, plan.keeping.archive)
     summary = output.Summary(parsed.failure_summary, settings.failure_rows, settings.failure_length)
     outputs = output.build(parsed.format, parsed.outputs, summary, os.environ, telling)
-    environ = options.visible(os.environ, settings.hide_environment)
-    keeping = Keeping(not parsed.no_archive, settings.keep_runs)
     try:
         with stoppable() as stop:
             request = Request(
-                spec, prepared, stop, environ, outputs.sinks, keeping, outputs.result_lines, outputs.finish
+                plan.spec,
+                plan.prepared,
+                stop,
+                plan.environ,
+                outputs.sinks,
+                plan.keeping,
+                outputs.result_lines,
+                outputs.finish,
             )
             executed = execute(request)
     finally:
@@ -77,31 +89,9 @@ def _parser() -> options.Parser:
     return parser
 
 
-def _budget(given: int | None, settings: config.Settings) -> int:
-    budget = settings.budget if given is None else given
-    if not budget:
-        return 0
-    from proctor.render.agent_budget import LEAST
-
-    if budget < LEAST:
-        raise UsageError(f"the budget is {budget} tokens; {LEAST} or more would do, or 0 for no limit")
-    return budget
-
-
 def _workers(value: str) -> str:
     if value in ("", "0"):
         return ""
     if value != "auto" and not (value.isascii() and value.isdigit()):
         raise UsageError(f"-n is {value!r}; a number of processes or auto would do")
     return value
-
-
-def _only_last_failed(spec: RunSpec) -> RunSpec:
-    if spec.selection.targets:
-        raise UsageError("--last-failed chooses the tests itself; leave out the targets")
-    from proctor.archive.history import only_last_failed
-
-    spec, notices = only_last_failed(spec, os.environ)
-    for notice in notices:
-        print(f"proctor: {notice}", file=sys.stderr)
-    return spec

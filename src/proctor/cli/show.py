@@ -9,11 +9,13 @@ import shutil
 import sys
 from pathlib import Path
 
+import msgspec
+
 from proctor import config
 from proctor.agent_mode import agent_mode
 from proctor.archive.inside import open_inside
 from proctor.archive.lookup import LAST, KeptRun, find_run, read_run
-from proctor.archive.recording import loader, whole_output
+from proctor.archive.recording import document_chunks
 from proctor.archive.replay import replay
 from proctor.archive.store import RESULT_FILE, read_head
 from proctor.cli import options, show_stream
@@ -24,8 +26,7 @@ from proctor.render.agent import Detail, agent_text
 from proctor.render.kept_test import kept_test_text
 from proctor.render.neutral import neutral_block
 from proctor.text import utf8
-from proctor.wire.document import writer as document
-from proctor.wire.document.reader import KeptTest
+from proctor.wire.document.schema import Test
 from proctor.wire.literal import encode_line
 from proctor.wire.reports.any_report import AnyReport
 
@@ -96,8 +97,7 @@ def _show_run(path: Path, form: str, mask: bool) -> int:
     replayed = replay(path)
     result = replayed.result
     if form == "json":
-        for chunk in document.chunks(result, loader(path), whole_output(path, result)):
-            sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.writelines(document_chunks(result, path))
     else:
         result.notices += replayed.notes
         _say(agent_text(result, Detail(rows=0, mask=mask)))
@@ -126,24 +126,24 @@ def _copy(path: Path, relative: str) -> bool:
     return True
 
 
-def _show_test(run: KeptRun, test: KeptTest, form: str) -> None:
-    below = run.below(test.node_id)
+def _show_test(run: KeptRun, test: Test, form: str) -> None:
+    captured, below = run.document.captured(test.node_id), run.below(test.node_id)
     if form != "json":
-        _say(kept_test_text(test, below, str(run.path), run.notes))
+        _say(kept_test_text(test, captured, below, str(run.path), run.notes))
         return
     answer = {
         "schema": SCHEMA,
-        "run_id": run.run_id,
-        "run_outcome": run.outcome,
+        "run_id": run.document.run_id,
+        "run_outcome": run.document.outcome,
         "directory": str(run.path),
         "notes": run.notes,
-        "test": test,
+        "test": msgspec.to_builtins(test) | ({"captured": captured} if captured else {}),
         "results_below": below,
     }
     sys.stdout.buffer.write(encode_line(answer))
 
 
-def _show_file(run: KeptRun, test: KeptTest, name: str) -> None:
+def _show_file(run: KeptRun, test: Test, name: str) -> None:
     paths = {file.name: file.path for file in test.files}
     if test.testout is not None:
         paths.setdefault(test.testout.name, test.testout.path)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.archive.inside import open_inside
-from proctor.archive.recording import loader, whole_output
+from proctor.archive.recording import document_chunks
 from proctor.archive.store import EVENTS_FILE, in_use
 from proctor.cli.readers import (
     TEXTS,
@@ -29,7 +29,6 @@ from proctor.outcome import EXIT_CODES, WORST_FIRST, RunOutcome
 from proctor.relay import Sink
 from proctor.replay import Replay
 from proctor.result import RunResult
-from proctor.wire.document import writer as document
 from proctor.wire.reports.report_run import RunReader
 from proctor.wire.stream.rules import StreamRules
 from proctor.wire.stream.writer import StrictStream
@@ -172,9 +171,7 @@ def _live(closers: list[Callable[[], None]]) -> Sink:
 
 
 def _document(result: RunResult, directory: Path | None) -> None:
-    where = directory or Path(os.devnull)
-    for chunk in document.chunks(result, loader(where), whole_output(where, result) if directory else ""):
-        sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.writelines(document_chunks(result, directory))
 
 
 def _abandoned(directory: Path | None) -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from proctor import config
-from proctor.errors import ConfigError
+import msgspec
+
 from proctor.render.secrets import MASK, masked
-from proctor.result import RunResult
 
 #: Names and places, which are of use only as they are, and words of ours.
 _AS_THEY_ARE = frozenset(
@@ -17,12 +15,10 @@ _AS_THEY_ARE = frozenset(
 )
 
 
-def wanted(result: RunResult) -> bool:
-    """As the project's settings say; without any that can be read, yes."""
-    try:
-        return config.load(Path(result.run.cwd)).mask_secrets
-    except ConfigError:
-        return True
+def plain(value: Any, mask: bool) -> Any:
+    """A value as JSON has it: dicts, lists, texts and numbers."""
+    values = msgspec.to_builtins(value)
+    return masked_values(values) if mask else values
 
 
 def masked_values(value: Any) -> Any:

@@ -7,15 +7,13 @@ from typing import Any
 import msgspec
 
 from proctor.archive.lookup import KeptRun
-from proctor.mcp_server.brief import uri
-from proctor.mcp_server.budget import cut, weight
-from proctor.mcp_server.masking import masked_values
-from proctor.mcp_server.records import Record
+from proctor.mcp_server.masking import plain
+from proctor.mcp_server.shorten import uri
+from proctor.mcp_server.size import cut, weight
 from proctor.render.kept_test import kept_test_text
 from proctor.render.tokens import estimate
-from proctor.wire.document.reader import KeptTest
+from proctor.wire.document.schema import Captured, Document, Test
 
-_CAPTURED = ("stdout", "stderr", "log")
 _MOST_CHARACTERS = 20  # of a token, on average: longer texts are cut without a closer look
 _SIZES = (100_000, 30_000, 10_000, 3_000, 1_000, 300, 100, 0)  # characters of one text
 
@@ -25,29 +23,30 @@ class OneTest(msgspec.Struct, frozen=True):
     text: str
 
 
-def one_test(run: KeptRun, record: Record, node_id: str, budget: int) -> OneTest:
+def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> OneTest:
     """Raises a UsageError that names the nearest tests if there is no such one."""
-    test = run.test(node_id)
-    node_id = test.node_id  # it may have been written with escapes
+    found = run.test(node_id)
+    node_id = found.node_id  # it may have been written with escapes
+    below = plain(run.below(node_id), mask)
+    test = plain(found, mask)
+    said = plain(captured(run.document, node_id), mask)
     whole = {
-        "run_id": run.run_id,
-        "run_outcome": run.outcome,
+        "run_id": run.document.run_id,
+        "run_outcome": run.document.outcome,
         "directory": str(run.path),
-        "test": msgspec.to_builtins(test),
-        "captured": captured(record, node_id),
-        "results_below": msgspec.to_builtins(run.below(node_id)),
+        "test": test,
+        "captured": said,
+        "results_below": below,
     }
-    if record.mask:
-        whole = masked_values(whole)
     shown = kept_test_text(
-        msgspec.convert(whole["test"], KeptTest),
-        msgspec.convert(whole["results_below"], list[KeptTest]),
+        msgspec.convert(test, Test),
+        [Captured(when, kind, text) for when, texts in said.items() for kind, text in texts.items()],
+        msgspec.convert(below, list[Test]),
         str(run.path),
         run.notes,
     )
-    whole["test"].pop("captured", None)  # by phase it is there already
-    number = _number(record, node_id)
-    where = uri(run.run_id, f"tests/{number}") if number is not None else uri(run.run_id)
+    number = _number(run.document, node_id)
+    where = uri(run.document.run_id, f"tests/{number}") if number is not None else uri(run.document.run_id)
     for size in _SIZES:
         short = _shortened(whole, size)
         if short != whole:
@@ -57,32 +56,23 @@ def one_test(run: KeptRun, record: Record, node_id: str, budget: int) -> OneTest
             break
     else:
         short = {
-            "run_id": run.run_id,
-            "test": {"node_id": cut(node_id, 100), "outcome": test.outcome},
+            "run_id": run.document.run_id,
+            "test": {"node_id": cut(node_id, 100), "outcome": found.outcome},
             "omitted": {"whole": where},
         }
     return OneTest(short, _text(shown, where, budget))
 
 
-def captured(record: Record, node_id: str) -> dict[str, dict[str, str]]:
+def captured(document: Document, node_id: str) -> dict[str, dict[str, str]]:
     """What the test printed and logged, by phase."""
-    for test in record.document["json_report"].get("tests", ()):
-        if test.get("nodeid") == node_id:
-            phases = {
-                when: {name: _words(phase[name]) for name in _CAPTURED if phase.get(name)}
-                for when, phase in test.items()
-                if isinstance(phase, dict)
-            }
-            return {when: texts for when, texts in phases.items() if texts}
-    return {}
+    phases: dict[str, dict[str, str]] = {}
+    for part in document.captured(node_id):
+        phases.setdefault(part.when, {})[part.kind] = part.text
+    return phases
 
 
-def _words(said: Any) -> str:
-    return said if isinstance(said, str) else "\n".join(str(line.get("msg", line)) for line in said)
-
-
-def _number(record: Record, node_id: str) -> int | None:
-    ids = (test["node_id"] for test in record.document["tests"])
+def _number(document: Document, node_id: str) -> int | None:
+    ids = (test.node_id for test in document.tests)
     return next((number for number, known in enumerate(ids) if known == node_id), None)
 
 

@@ -11,13 +11,15 @@ import msgspec
 from proctor.archive.inside import open_inside
 from proctor.archive.store import OUTPUT_FILE
 from proctor.errors import UsageError
-from proctor.mcp_server.brief import Document, call, entry, fill, head, uri
-from proctor.mcp_server.budget import weight
+from proctor.mcp_server.masking import plain
 from proctor.mcp_server.records import Record
+from proctor.mcp_server.shorten import Values, call, entry, fill, head, uri
+from proctor.mcp_server.size import weight
 from proctor.outcome import Outcome
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.text import text_of
+from proctor.wire.document.schema import Test
 
 _SMALL_HEAD = ("run_id", "outcome", "summary")
 _BYTES_READ = 4  # of the output for each token; about as many as a token of a log has
@@ -25,7 +27,7 @@ _TEXT_SIZES = (4000, 1000, 300, 100, 0)  # characters of a message or a tracebac
 
 
 class Page(msgspec.Struct, frozen=True):
-    document: Document
+    document: Values
     text: str
 
 
@@ -34,23 +36,23 @@ def page(record: Record, select: str, offset: int, limit: int, budget: int) -> P
 
 
 def _tests(record: Record, offset: int, limit: int, budget: int) -> Page:
-    return _list_of_tests(record, "tests", record.document["tests"], offset, limit, budget)
+    return _list_of_tests(record, "tests", record.document.tests, offset, limit, budget)
 
 
 def _failures(record: Record, offset: int, limit: int, budget: int) -> Page:
-    tests = [test for test in record.document["tests"] if test["outcome"] != Outcome.PASSED]
+    tests = [test for test in record.document.tests if test.outcome != Outcome.PASSED]
     return _list_of_tests(record, "failures", tests, offset, limit, budget)
 
 
 def _list_of_tests(
-    record: Record, select: str, tests: list[dict[str, Any]], offset: int, limit: int, budget: int
+    record: Record, select: str, tests: list[Test], offset: int, limit: int, budget: int
 ) -> Page:
-    wanted = tests[offset : offset + limit]
     document = _head(record, budget)
+    wanted = tests[offset : offset + limit]
     left = budget - weight(document) - 50  # for `omitted`
     for size in _TEXT_SIZES:
         extras = size > min(_TEXT_SIZES)
-        taken = fill((entry(test, size, extras) for test in wanted), left)
+        taken = fill((entry(plain(test, record.mask), size, extras) for test in wanted), left)
         if len(taken) == len(wanted):
             break
     _must_advance(wanted, taken, weight(document) + 50)
@@ -63,9 +65,9 @@ def _list_of_tests(
     return Page(document, _text(record, lines, document, budget))
 
 
-def _add_not_run(document: Document, record: Record, budget: int) -> None:
+def _add_not_run(document: Values, record: Record, budget: int) -> None:
     """Behind the last of the tests, as many as fit."""
-    ids = record.document["not_run"]
+    ids = record.document.not_run
     document["not_run"] = fill(ids, budget)
     left = len(ids) - len(document["not_run"])
     if left:
@@ -78,7 +80,7 @@ def _line(test: dict[str, Any]) -> str:
 
 
 def _json_report(record: Record, offset: int, limit: int, budget: int) -> Page:
-    report = record.document["json_report"]
+    report = plain(msgspec.json.decode(record.document.json_report), record.mask)
     tests = report.get("tests", [])
     wanted = tests[offset : offset + limit]
     document = _head(record, budget)
@@ -94,7 +96,9 @@ def _json_report(record: Record, offset: int, limit: int, budget: int) -> Page:
 
 def _files(record: Record, offset: int, limit: int, budget: int) -> Page:
     files = [
-        {"node_id": test["node_id"], **file} for test in record.document["tests"] for file in _files_of(test)
+        {"node_id": test.node_id, **plain(file, record.mask)}
+        for test in record.document.tests
+        for file in (*test.files, *([test.testout] if test.testout else []))
     ]
     wanted = files[offset : offset + limit]
     document = {**_head(record, budget), "directory": str(record.directory), "files": []}
@@ -104,11 +108,6 @@ def _files(record: Record, offset: int, limit: int, budget: int) -> Page:
     _say_more(document, record.run_id, "files", "files", len(files), offset + len(taken))
     lines = [f"{file['path']} {file.get('size', '')} {file['node_id']}" for file in taken]
     return Page(document, _text(record, lines, document, budget))
-
-
-def _files_of(test: dict[str, Any]) -> list[dict[str, Any]]:
-    output = [test["testout"]] if test.get("testout") else []
-    return [*test.get("files", ()), *output]
 
 
 def _output(record: Record, offset: int, limit: int, budget: int) -> Page:
@@ -137,7 +136,7 @@ def _whole_output(record: Record, offset: int, limit: int) -> tuple[bytes, int]:
             file.seek(min(offset, total))
             return file.read(limit), total
     except OSError:
-        output = record.document["text_output"].encode()
+        output = record.document.text_output.encode()
         return output[offset : offset + limit], len(output)
 
 
@@ -164,9 +163,9 @@ _PARTS: dict[str, Callable[[Record, int, int, int], Page]] = {
 }
 
 
-def _head(record: Record, budget: int) -> Document:
+def _head(record: Record, budget: int) -> Values:
     """All fields of the document where they take less than half of the room."""
-    whole = head(record.document)
+    whole = head(record.document, record.mask)
     if weight(whole) <= budget // 2:
         return whole
     return {name: whole[name] for name in _SMALL_HEAD}
@@ -174,19 +173,19 @@ def _head(record: Record, budget: int) -> Document:
 
 def _must_advance(wanted: list[Any], taken: list[Any], needed: int) -> None:
     if wanted and not taken:
-        raise UsageError(f"budget: too small for the next item; {needed * 2 + 200} would do")
+        raise UsageError(f"budget: too small for the next item; give at least {needed * 2 + 200}")
 
 
-def _say_more(document: Document, run_id: str, select: str, name: str, total: int, shown: int) -> None:
+def _say_more(document: Values, run_id: str, select: str, name: str, total: int, shown: int) -> None:
     left = max(0, total - shown)
     document["omitted"] = {name: left, "call": call(run_id, select, shown)} if left else {}
 
 
-def _text(record: Record, lines: list[str], document: Document, budget: int) -> str:
+def _text(record: Record, lines: list[str], document: Values, budget: int) -> str:
     """The same for clients that read nothing but text."""
     more = document["omitted"].get("call")
     note = [f"more: {more}"] if more else []
     text = "\n".join([*lines, *note]) + "\n"
     if estimate(text, budget) > budget:  # JSON says it in fewer words only where there are next to none
-        text = "\n".join([record.document["outcome"], *note]) + "\n"
+        text = "\n".join([record.document.outcome, *note]) + "\n"
     return text

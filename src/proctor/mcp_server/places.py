@@ -10,12 +10,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from proctor import config
+from proctor import config, plan_run
 from proctor.config import Settings
 from proctor.errors import UsageError
 from proctor.process import interpreter as interpreters
 from proctor.spec import TARGET_BYTES
-from proctor.targets import meant
 
 _COMMAND = "command"  # whose tests have names that look like paths
 _SHOWN = 200  # characters of a target that an error repeats
@@ -64,12 +63,12 @@ class Places:
         if sum(len(os.fsencode(target)) + 1 for target in named) > TARGET_BYTES:
             raise UsageError(f"targets: more than {TARGET_BYTES} bytes of them; their directory would do")
         programs = [test.name for test in config.programs(settings)] if _COMMAND in runners else []
-        targets = [meant(target, root, programs) for target in named]
+        targets = plan_run.targets(tuple(named), root, settings)
         for number, target in enumerate(targets):
             fault = _fault(target, root, runners, programs)
             if fault:
                 raise UsageError(f"targets[{number}]: {fault}")
-        return tuple(targets)
+        return targets
 
 
 def _fault(target: str, root: Path, runners: Sequence[str], programs: Sequence[str]) -> str:

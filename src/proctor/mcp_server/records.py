@@ -1,4 +1,4 @@
-"""A run that can be answered about: its result, and its document as plain values."""
+"""A run that can be answered about: its result and its document."""
 
 from __future__ import annotations
 
@@ -7,30 +7,43 @@ from typing import Any
 
 import msgspec
 
+from proctor import config
 from proctor.archive.inside import read_inside
-from proctor.archive.recording import loader, whole_output
+from proctor.archive.recording import document_chunks
 from proctor.archive.replay import replay
 from proctor.archive.store import RESULT_FILE
-from proctor.execute import Executed
-from proctor.mcp_server.masking import masked_values, wanted
+from proctor.config import Settings
+from proctor.errors import ConfigError, StreamError
+from proctor.mcp_server.masking import plain
 from proctor.result import RunResult
-from proctor.wire.document import writer as document
+from proctor.wire.document import schema
+from proctor.wire.document.schema import SCHEMA, Document
 
 
 class Record(msgspec.Struct):
     result: RunResult
-    document: dict[str, Any]
+    document: Document
+    raw: bytes  # the document as it is written
     directory: Path  # of its files, as long as they are kept
-    mask: bool  # what looks like a credential; in the document it is done
+    settings: Settings  # of its project
 
     @property
     def run_id(self) -> str:
-        return self.result.run.run_id
+        return self.document.run_id
+
+    @property
+    def mask(self) -> bool:
+        return self.settings.mask_secrets
+
+    def whole(self) -> dict[str, Any]:
+        """The document as plain values, all of it."""
+        values: dict[str, Any] = plain(msgspec.json.decode(self.raw), self.mask)
+        return values
 
 
-def of(answer: Executed) -> Record:
-    """While the run's files are there."""
-    return _record(answer.result, _built(answer.result, answer.directory), answer.directory)
+def of(result: RunResult, directory: Path, settings: Settings) -> Record:
+    """Of a run that has just ended, while its files are there."""
+    return _record(result, b"".join(document_chunks(result, directory)), directory, settings)
 
 
 def read(path: Path) -> Record:
@@ -38,23 +51,23 @@ def read(path: Path) -> Record:
     replayed = replay(path)
     result = replayed.result
     result.notices += replayed.notes
-    return _record(result, _kept(path) or _built(result, path), path)
-
-
-def _record(result: RunResult, whole: dict[str, Any], path: Path) -> Record:
-    mask = wanted(result)
-    return Record(result, masked_values(whole) if mask else whole, path, mask)
-
-
-def _kept(path: Path) -> dict[str, Any] | None:
-    """None where there is none yet, or something else: a test can write there too."""
+    settings = _settings(result)
     try:
-        kept = msgspec.json.decode(read_inside(path, RESULT_FILE), type=dict[str, Any])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-    return kept if kept.get("schema") == document.SCHEMA else None
+        record = _record(result, read_inside(path, RESULT_FILE), path, settings)
+        if record.document.schema == SCHEMA:
+            return record
+    except (OSError, StreamError):
+        pass  # there is none yet, or something else: a test can write there too
+    return _record(result, b"".join(document_chunks(result, path)), path, settings)
 
 
-def _built(result: RunResult, directory: Path) -> dict[str, Any]:
-    raw = b"".join(document.chunks(result, loader(directory), whole_output(directory, result)))
-    return msgspec.json.decode(raw, type=dict[str, Any])
+def _record(result: RunResult, raw: bytes, directory: Path, settings: Settings) -> Record:
+    return Record(result, schema.read(raw), raw, directory, settings)
+
+
+def _settings(result: RunResult) -> Settings:
+    """Of the run's project; the usual ones where they cannot be read."""
+    try:
+        return config.load(Path(result.run.cwd))
+    except ConfigError:
+        return Settings()

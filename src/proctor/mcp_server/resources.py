@@ -9,7 +9,7 @@ import msgspec
 from proctor.archive.recording import loader
 from proctor.archive.store import OUTPUT_FILE, RESULT_FILE
 from proctor.errors import UsageError
-from proctor.mcp_server import records
+from proctor.mcp_server.masking import plain
 from proctor.mcp_server.one_test import captured
 from proctor.mcp_server.tools import Tools
 from proctor.render.secrets import masked
@@ -46,15 +46,15 @@ def read(tools: Tools, uri: str) -> Resource:
         known = ", ".join(template.uri for template in TEMPLATES)
         raise UsageError(f"no resource {uri[:200]!r}; known: {known}")
     run_id, part, number = found.groups()
-    record = records.read(tools.directory(run_id))
+    record = tools.record(run_id)
     if part == OUTPUT_FILE:
         text = loader(record.directory)(OUTPUT_FILE)
         return Resource(TEXT, masked(text) if record.mask else text)
     if part == RESULT_FILE:
-        return Resource(JSON, encode(record.document).decode())
-    tests = record.document["tests"]
+        return Resource(JSON, encode(record.whole()).decode())
+    tests = record.document.tests
     if int(number) >= len(tests):
         raise UsageError(f"run {record.run_id} has {len(tests)} tests; {number} is none of them")
     test = tests[int(number)]
-    whole = {"run_id": record.run_id, "test": test, "captured": captured(record, test["node_id"])}
-    return Resource(JSON, encode(whole).decode())
+    whole = {"test": test, "captured": captured(record.document, test.node_id)}
+    return Resource(JSON, encode({"run_id": record.run_id, **plain(whole, record.mask)}).decode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,41 +13,41 @@ from typing import Any, TypeAlias
 import msgspec
 
 from proctor.archive.store import RESULT_FILE, RunDirectory
+from proctor.config import Settings
 from proctor.errors import LaunchError
 from proctor.events import Entry
 from proctor.execute import Executed, Request, execute
 from proctor.mcp_server import records
 from proctor.mcp_server.records import Record
 from proctor.outcome import RunOutcome
-from proctor.prepare import Prepared
+from proctor.plan_run import RunPlan
 from proctor.process.stop import Stop
 from proctor.result import RunResult
-from proctor.running import Keeping
-from proctor.spec import RunSpec
 
 REPORT_SECONDS = 0.5  # between two reports of progress
 _REMEMBERED = 64  # finished runs whose project is known without a search
+_IN_MEMORY = 32 << 20  # bytes of the documents of finished runs; the newest stays, whatever its size
 
-#: Tells the client how far a run is: tests done, tests there are, what is happening.
+#: Sends the client the progress of a run: tests done, tests there are, what is happening.
 Report: TypeAlias = Callable[[float, float | None, str], Awaitable[None]]
 
 
 class Progress:
     """Numbers that only grow: tests done, and a fraction of the next one."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
+    def __init__(self, send: Report) -> None:
+        self._send = send
         self._done = -1
         self._looks = 0
 
-    async def tell(self, done: int, total: int | None, what: str) -> None:
+    async def report(self, done: int, total: int | None, what: str) -> None:
         self._looks = self._looks + 1 if done == self._done else 0
         self._done = done
         if total is not None and total > done:
             what = f"{done}/{total} {what}"
         else:
             total = None
-        await self._report(done + self._looks / (self._looks + 1), total, what)
+        await self._send(done + self._looks / (self._looks + 1), total, what)
 
 
 class SoFar(msgspec.Struct, frozen=True):
@@ -61,22 +61,19 @@ class SoFar(msgspec.Struct, frozen=True):
     collects_only: bool
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """All that `execute` needs."""
+class Found(msgspec.Struct, frozen=True):
+    """The tests that there are, and the settings of their project."""
 
-    spec: RunSpec
-    prepared: Prepared
-    environ: Mapping[str, str]
-    keeping: Keeping
-    notices: tuple[str, ...] = ()  # what the caller should know about it
+    result: RunResult
+    settings: Settings
 
 
 class Run:
-    """One run, from the wish to its end. Its methods belong to the event loop's thread."""
+    """One run, from the request to its end. Its methods belong to the event loop's thread."""
 
     name = "progress"
 
-    def __init__(self, make_plan: Callable[[], Plan]) -> None:
+    def __init__(self, make_plan: Callable[[], RunPlan]) -> None:
         self._make_plan = make_plan
         self._loop = asyncio.get_running_loop()
         self._stop = Stop()
@@ -84,13 +81,12 @@ class Run:
         self._ended = asyncio.Event()
         self._ended_really = threading.Event()
         self.so_far: SoFar | None = None
-        self.result: RunResult | None = None  # of a look at what there is to run
-        self.directory: Path | None = None  # where it can be read, if it is kept
-        self._held: RunDirectory | None = None  # until it has been told
+        self.found: Found | None = None  # of a run that only lists tests
+        self.record: Record | None = None  # of any other, as long as it is in memory
+        self.directory: Path | None = None  # of its archive, if that is complete
+        self._held: RunDirectory | None = None  # until the run has been answered
         self._wanted = True
-        self.record: Record | None = None  # if it is not
         self.error: Exception | None = None
-        self.notices: tuple[str, ...] = ()
         self.on_change: Callable[[Run], None] = lambda _: None
 
     def start(self) -> None:
@@ -110,10 +106,10 @@ class Run:
         self._wanted = False
         self.cancel()
         if self.over:
-            self.let_go()
+            self.release()
 
-    def let_go(self) -> None:
-        """It has been told: from here on its record may be removed like any other."""
+    def release(self) -> None:
+        """It has been answered: from here on its directory may be removed like any other."""
         held, self._held = self._held, None
         if held is not None:
             held.close()
@@ -135,10 +131,10 @@ class Run:
             if self.over:
                 return
             if self.so_far is None:
-                await progress.tell(0, None, "starting")
+                await progress.report(0, None, "starting")
             else:
                 what = self.so_far.current or "between tests"
-                await progress.tell(self.so_far.done, self.so_far.total, what)
+                await progress.report(self.so_far.done, self.so_far.total, what)
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         if entry.seq == 0:
@@ -155,26 +151,33 @@ class Run:
     def _work(self) -> None:
         try:
             plan = self._make_plan()
-            self.notices = plan.notices
             request = Request(
-                plan.spec, plan.prepared, self._stop, plan.environ, [self], plan.keeping, finish=self._keep
+                plan.spec,
+                plan.prepared,
+                self._stop,
+                plan.environ,
+                [self],
+                plan.keeping,
+                finish=lambda executed: self._keep(executed, plan.settings),
             )
-            answer = execute(request)
-            if plan.spec.collect_only:
-                self.result = answer.result
+            execute(request)
         except Exception as error:  # noqa: BLE001  where a thread ends: whoever waits will raise it
             self.error = error
         finally:
             self._ended_really.set()
             self._call(self._has_ended)
 
-    def _keep(self, answer: Executed) -> None:
-        if (answer.directory / RESULT_FILE).is_file():
-            self.directory = answer.directory
+    def _keep(self, executed: Executed, settings: Settings) -> None:
+        """The result, whatever has become of the archive."""
+        result, directory = executed.result, executed.directory
+        if result.run.collect_only:
+            self.found = Found(result, settings)
+            return
+        self.record = records.of(result, directory, settings)
+        if (directory / RESULT_FILE).is_file():
+            self.directory = directory
             with suppress(OSError):
-                self._held = RunDirectory(answer.directory)
-        elif not answer.result.run.collect_only:
-            self.record = records.of(answer)
+                self._held = RunDirectory(directory)
 
     def _call(self, what: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
@@ -189,7 +192,7 @@ class Run:
         self._ended.set()
         self._stop.close()
         if not self._wanted:
-            self.let_go()
+            self.release()
         self.on_change(self)
 
 
@@ -208,7 +211,7 @@ class Runs:
 
     async def start(
         self,
-        make_plan: Callable[[], Plan],
+        make_plan: Callable[[], RunPlan],
         patience: float | None,
         progress: Progress,
     ) -> Run | None:
@@ -235,7 +238,7 @@ class Runs:
             except TimeoutError:
                 if deadline is not None and time.monotonic() >= deadline:
                     return False
-            await progress.tell(0, None, f"waiting: {self._at_once} runs are under way")
+            await progress.report(0, None, f"waiting: {self._at_once} runs are under way")
 
     def _changed(self, run: Run) -> None:
         if run.so_far is not None and not run.so_far.collects_only:
@@ -243,9 +246,20 @@ class Runs:
         if run.over:
             self._alive.discard(run)
             self._free.release()
-            finished = [run_id for run_id, other in self.by_id.items() if other.over]
-            for run_id in finished[:-_REMEMBERED]:
-                self.by_id.pop(run_id).let_go()
+            self._forget()
+
+    def _forget(self) -> None:
+        """Old runs, and what is in memory of all but the newest: the archive has them."""
+        finished = [run_id for run_id, run in self.by_id.items() if run.over]
+        for run_id in finished[:-_REMEMBERED]:
+            self.by_id.pop(run_id).release()
+        room = _IN_MEMORY
+        for run_id in reversed(finished[-_REMEMBERED:]):
+            run = self.by_id[run_id]
+            if run.record is not None:
+                room -= len(run.record.raw)
+                if room < 0 and run_id != finished[-1]:
+                    run.record = None
 
     def end(self, seconds: float) -> None:
         """Cancel everything and wait for it, but not for longer. Also from a signal handler."""

@@ -12,7 +12,8 @@ from proctor.errors import UsageError
 
 USUAL_WAIT = 50.0  # seconds: many clients give up after 60
 NO_LIMIT = 10**9  # items: the budget alone decides
-USUAL_BUDGET = 6000  # tokens of each half of an answer
+USUAL_BUDGET = 6000  # tokens of each half of an answer, unless the caller or the settings say otherwise
+LEAST_BUDGET, MOST_BUDGET = 200, 100_000
 _SHOWN = 80  # characters of a value that an error repeats
 _ERRORS = 5  # named at once
 
@@ -29,7 +30,7 @@ RunId = Annotated[str, Field(pattern=r"^(last|[0-9a-z-]{1,22})$")]
 Seconds = Annotated[float, Field(ge=0, le=600)]
 Offset = Annotated[int, Field(ge=0, le=10**12)]
 Limit = Annotated[int, Field(ge=1, le=NO_LIMIT)]
-Budget = Annotated[int, Field(ge=200, le=100_000)]
+Budget = Annotated[int, Field(ge=LEAST_BUDGET, le=MOST_BUDGET)]
 
 
 class Arguments(BaseModel):

@@ -10,18 +10,20 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from proctor import config
-from proctor.archive.history import only_last_failed
-from proctor.archive.lookup import LAST, find_run, read_run
+from proctor import config, plan_run, prepare
+from proctor.archive.lookup import LAST, find_run, from_document, read_run
 from proctor.archive.store import list_runs, projects_below
+from proctor.config import Settings
 from proctor.errors import ProctorError, UsageError
-from proctor.mcp_server import answers, describe, records
-from proctor.mcp_server.answers import Reply
+from proctor.mcp_server import describe, records, replies
 from proctor.mcp_server.one_test import one_test
 from proctor.mcp_server.places import Places
 from proctor.mcp_server.records import Record
-from proctor.mcp_server.runs import Plan, Progress, Run, Runs
+from proctor.mcp_server.replies import Reply
+from proctor.mcp_server.runs import Progress, Run, Runs
 from proctor.mcp_server.schemas import (
+    LEAST_BUDGET,
+    MOST_BUDGET,
     TOOLS,
     CancelRun,
     DescribeProject,
@@ -31,9 +33,7 @@ from proctor.mcp_server.schemas import (
     GetTest,
     check,
 )
-from proctor.prepare import prepare, runners
-from proctor.running import Keeping
-from proctor.spec import RunSpec, Selection
+from proctor.spec import Selection
 
 USUAL_TIMEOUT = 300.0  # seconds of a run, unless the project's settings say otherwise
 _SECOND = len("20260101-000000")  # of a run's id: the rest says nothing about time
@@ -66,28 +66,30 @@ class Tools:
             known = ", ".join(tool.name for tool in TOOLS)
             raise UsageError(f"no tool {name[:80]!r}; known: {known}")
         except ProctorError as error:
-            return answers.refusal(error)
+            return replies.refusal(error)
         except Exception as error:  # where a tool ends: whatever it is, it is ours
             logging.exception("%s failed", name[:80])
-            return answers.refusal(
+            return replies.refusal(
                 ProctorError(f"this is a fault of proctor: {type(error).__name__}: {error}")
             )
 
-    async def _execute_tests(self, wish: ExecuteTests, progress: Progress) -> Reply:
-        run = await self._runs.start(lambda: self._plan(wish), wish.wait, progress)
+    async def _execute_tests(self, asked: ExecuteTests, progress: Progress) -> Reply:
+        run = await self._runs.start(lambda: self._plan(asked), asked.wait, progress)
         if run is None:
-            return answers.refusal(UsageError(f"not started: {answers.busy(self._runs.under_way)}"))
+            return replies.refusal(UsageError(f"not started: {replies.busy(self._runs.under_way)}"))
         try:
-            await run.wait(wish.wait, progress)
+            await run.wait(asked.wait, progress)
         except asyncio.CancelledError:
             run.abandon()
             raise
         if not run.over:
-            return answers.still_running(run)
-        return await _tell(run, lambda record: answers.finished(record, wish.detail, wish.budget))
+            return replies.still_running(run)
+        return await _answer(
+            run, lambda record: replies.finished(record, asked.detail, _budget(asked, record.settings))
+        )
 
-    async def _discover_tests(self, wish: DiscoverTests, progress: Progress) -> Reply:
-        run = await self._runs.start(lambda: self._plan(wish), None, progress)
+    async def _discover_tests(self, asked: DiscoverTests, progress: Progress) -> Reply:
+        run = await self._runs.start(lambda: self._plan(asked), None, progress)
         assert run is not None  # it waits for as long as it takes
         try:
             await run.wait(None, progress)
@@ -96,69 +98,92 @@ class Tools:
             raise
         if run.error is not None:
             raise run.error
-        assert run.result is not None
-        return answers.discovered(run.result, wish.offset, wish.limit, wish.budget)
+        assert run.found is not None
+        result, settings = run.found.result, run.found.settings
+        budget = _budget(asked, settings)
+        return replies.discovered(result, settings.mask_secrets, asked.offset, asked.limit, budget)
 
-    async def _get_run(self, wish: GetRun, progress: Progress) -> Reply:
-        run = self._known(wish.run_id)
+    async def _get_run(self, asked: GetRun, progress: Progress) -> Reply:
+        run = self._known(asked.run_id)
         if run is not None:
-            await run.wait(wish.wait, progress)
+            await run.wait(asked.wait, progress)
             if not run.over:
-                return answers.still_running(run)
+                return replies.still_running(run)
 
         def answer(record: Record) -> Reply:
-            return answers.part(record, wish.select, wish.offset, wish.limit, wish.budget)
+            budget = _budget(asked, record.settings)
+            return replies.part(record, asked.select, asked.offset, asked.limit, budget)
 
         if run is not None:
-            return await _tell(run, answer)
-        return await _aside(lambda: answer(records.read(self.directory(wish.run_id))))
+            return await _answer(run, answer)
+        return await _aside(lambda: answer(self.record(asked.run_id)))
 
-    def _get_test(self, wish: GetTest) -> Reply:
-        path = self.directory(wish.run_id)
-        found = one_test(read_run(path), records.read(path), wish.node_id, wish.budget)
+    def _get_test(self, asked: GetTest) -> Reply:
+        record = self._in_memory(asked.run_id)
+        if record is not None:
+            run = from_document(record.directory, record.document)
+        else:
+            path = self.directory(asked.run_id)
+            record, run = records.read(path), read_run(path)
+        found = one_test(run, record.mask, asked.node_id, _budget(asked, record.settings))
         return Reply(found.text, found.document)
 
-    async def _cancel_run(self, wish: CancelRun, progress: Progress) -> Reply:
-        run = self._known(wish.run_id)
+    async def _cancel_run(self, asked: CancelRun, progress: Progress) -> Reply:
+        run = self._known(asked.run_id)
         if run is None or run.over:
             alive = ", ".join(self._runs.under_way) or "none"
-            raise UsageError(f"run_id: {wish.run_id} is not a run under way; under way: {alive}")
+            raise UsageError(f"run_id: {asked.run_id} is not a run under way; under way: {alive}")
         run.cancel()
         await run.wait(_CANCEL_SECONDS, progress)
         if not run.over:
-            return answers.still_running(run)
-        return await _tell(run, lambda record: answers.finished(record, "summary", 1000))
+            return replies.still_running(run)
+        return await _answer(run, lambda record: replies.finished(record, "summary", 1000))
 
-    def _describe_project(self, wish: DescribeProject) -> Reply:
-        root = self.places.project(wish.project)
+    def _describe_project(self, asked: DescribeProject) -> Reply:
+        root = self.places.project(asked.project)
         settings = config.load(root)
         python = self.places.python("", root, settings)
         about = describe.describe(root, settings, python, self.places.environ)
         return Reply(describe.text(about), about)
 
-    def _plan(self, wish: ExecuteTests | DiscoverTests) -> Plan:
+    def _plan(self, asked: ExecuteTests | DiscoverTests) -> plan_run.RunPlan:
         """In the run's own thread: an interpreter may have to be asked."""
         places = self.places
-        root = places.project(wish.project)
+        root = places.project(asked.project)
         settings = config.load(root)
-        chosen = runners(wish.runner, root, settings)
-        targets = places.targets(wish.targets, root, chosen, settings)
-        spec = RunSpec(
-            str(root),
-            wish.runner,
-            Selection(targets, wish.keywords, wish.markers),
-            timeout=config.seconds(settings.timeout, "timeout") or USUAL_TIMEOUT,
-            memory=config.size(settings.memory, "memory"),
-            collect_only=isinstance(wish, DiscoverTests),
+        _budget(asked, settings)  # a bad one is refused before anything runs
+        runners = prepare.runners(asked.runner, root, settings)
+        request = plan_run.Asked(
+            root=root,
+            runner=asked.runner,
+            python=places.python(asked.python, root, settings),
+            selection=Selection(
+                places.targets(asked.targets, root, runners, settings), asked.keywords, asked.markers
+            ),
+            usual_timeout=USUAL_TIMEOUT,
+            collect_only=isinstance(asked, DiscoverTests),
         )
-        notices: tuple[str, ...] = ()
-        if isinstance(wish, ExecuteTests):
-            spec = _as_wished(spec, wish)
-            if wish.last_failed:
-                spec, notices = only_last_failed(spec, places.environ)
-        prepared = prepare(spec, settings, places.python(wish.python, root, settings), places.environ)
-        environ = config.visible(places.environ, settings.hide_environment)
-        return Plan(spec, prepared, environ, Keeping(not spec.collect_only, settings.keep_runs), notices)
+        if isinstance(asked, ExecuteTests):
+            request = msgspec.structs.replace(
+                request,
+                timeout=asked.timeout or None,
+                maxfail=1 if asked.failfast else asked.maxfail,
+                workers=str(asked.workers),
+                last_failed=asked.last_failed,
+            )
+        plan = plan_run.plan_run(request, settings, places.environ)
+        prepared = msgspec.structs.replace(plan.prepared, notices=(*plan.prepared.notices, *plan.notices))
+        return msgspec.structs.replace(plan, prepared=prepared)
+
+    def record(self, name: str) -> Record:
+        """Of any run but one that this server has under way: from memory, else from the archive."""
+        return self._in_memory(name) or records.read(self.directory(name))
+
+    def _in_memory(self, name: str) -> Record | None:
+        run = self._known(name)
+        if run is None and name == LAST:
+            run = self._runs.by_id.get(self.directory(name).name)
+        return run.record if run is not None else None
 
     def _known(self, name: str) -> Run | None:
         """A run of this server, by its id or the beginning of it."""
@@ -209,13 +234,18 @@ class Tools:
         return sorted({path.name for path in (*of_projects, *self._own())}, reverse=True)[:count]
 
 
-def _as_wished(spec: RunSpec, wish: ExecuteTests) -> RunSpec:
-    return msgspec.structs.replace(
-        spec,
-        maxfail=1 if wish.failfast else wish.maxfail,
-        workers=str(wish.workers),
-        timeout=wish.timeout or spec.timeout,
-    )
+def _budget(asked: ExecuteTests | DiscoverTests | GetRun | GetTest, settings: Settings) -> int:
+    """Tokens of each half of an answer: the caller's number, else the project's, else the usual one."""
+    own = 0 if asked.given("budget") else plan_run.budget(None, settings)
+    return min(max(own, LEAST_BUDGET), MOST_BUDGET) if own else asked.budget
+
+
+async def _answer(run: Run, answer: Callable[[Record], Reply]) -> Reply:
+    """About a run that is over. Until then its directory is not removed to make room for others."""
+    try:
+        return await _aside(lambda: answer(_record(run)))
+    finally:
+        run.release()
 
 
 def _record(run: Run) -> Record:
@@ -224,18 +254,7 @@ def _record(run: Run) -> Record:
     if run.record is not None:
         return run.record
     assert run.directory is not None
-    record = records.read(run.directory)
-    record.result.notices += run.notices
-    record.document["notices"] += run.notices
-    return record
-
-
-async def _tell(run: Run, answer: Callable[[Record], Reply]) -> Reply:
-    """Of a run that is over. Until it has been told, its record is not removed to make room for others."""
-    try:
-        return await _aside(lambda: answer(_record(run)))
-    finally:
-        run.let_go()
+    return records.read(run.directory)
 
 
 async def _aside(work: Callable[..., Value], *arguments: Any) -> Value:

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from proctor.render.neutral import neutral, neutral_block
-from proctor.text import first_line
-from proctor.wire.document.reader import KeptTest
+from proctor.wire.document.schema import Captured, Test
 
 
 def kept_test_text(
-    test: KeptTest, below: Sequence[KeptTest], directory: str, notes: Sequence[str] = ()
+    test: Test,
+    captured: Sequence[Captured],
+    below: Sequence[Test],
+    directory: str,
+    notes: Sequence[str] = (),
 ) -> str:
     """`below` are results of its parts; `directory` is where the paths of files begin."""
     traceback = neutral_block(test.traceback or "").rstrip()
@@ -21,7 +24,7 @@ def kept_test_text(
         [traceback] if traceback else [],
         _section("properties", _properties(test)),
         _section("subtests", _subtests(test)),
-        *([f"{part.kind} of {part.when}", neutral_block(part.text).rstrip()] for part in test.captured),
+        *([f"{part.kind} of {part.when}", neutral_block(part.text).rstrip()] for part in captured),
         _section("files", _files(test, directory)),
         _section("results below", (f"{_headline(part)}{_first(part)}" for part in below)),
     ]
@@ -33,32 +36,32 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
     return [title, *indented] if indented else []
 
 
-def _headline(test: KeptTest) -> str:
+def _headline(test: Test) -> str:
     took = f" in {test.duration:.2f}s" if test.duration else ""
     place = f" at {neutral(str(test.place))}" if test.place else ""
     return f"{neutral(test.outcome).upper()} {neutral(test.node_id)}{took}{place}"
 
 
-def _message(test: KeptTest, traceback: str) -> Iterator[str]:
-    """The message, unless the traceback contains it."""
+def _message(test: Test, traceback: str) -> Iterator[str]:
+    """It stands in most tracebacks already, and is not said twice."""
     message = neutral_block(test.message or "").rstrip()
     if message and message not in traceback:
         yield message
 
 
-def _properties(test: KeptTest) -> Iterator[str]:
+def _properties(test: Test) -> Iterator[str]:
     for key, value in (test.properties or {}).items():
         if key != "note" or value != test.message:  # a note is the message
             shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             yield f"{neutral(key)}: {neutral(shown)}"
 
 
-def _subtests(test: KeptTest) -> Iterator[str]:
+def _subtests(test: Test) -> Iterator[str]:
     for subtest in test.subtests:
         yield f"{neutral(str(subtest.get('outcome')))} {neutral(str(subtest.get('name')))}"
 
 
-def _files(test: KeptTest, directory: str) -> Iterator[str]:
+def _files(test: Test, directory: str) -> Iterator[str]:
     for file in test.files:
         yield f"{neutral(file.name)}  {file.size} bytes  {neutral(f'{directory}/{file.path}')}"
     if test.testout:
@@ -66,6 +69,6 @@ def _files(test: KeptTest, directory: str) -> Iterator[str]:
         yield f"{neutral(test.testout.name)}  its stdout and stderr  {where}"
 
 
-def _first(test: KeptTest) -> str:
-    line = first_line(test.message or "")
-    return f": {neutral(line)}" if line else ""
+def _first(test: Test) -> str:
+    lines = [line.strip() for line in (test.message or "").splitlines() if line.strip()]
+    return f": {neutral(lines[0])}" if lines else ""

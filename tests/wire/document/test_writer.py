@@ -15,8 +15,8 @@ from proctor.errors import StreamError
 from proctor.outcome import Outcome
 from proctor.relay import Relay
 from proctor.wire.document import writer as document
-from proctor.wire.document.reader import Captured, KeptTest, kept_test, read, without_result
 from proctor.wire.document.run import DocumentRun
+from proctor.wire.document.schema import Captured, Document, read, without_result
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -118,22 +118,52 @@ def test_a_test_that_passed_says_no_more_than_it_must(event, expected):
 
 
 def test_what_a_test_wrote_is_read_with_it():
-    kept = {test.node_id: test for test in read(written(FACTS)).tests}
+    found = read(written(FACTS))
 
-    assert kept["t.py::fails"].captured == (
+    assert found.captured("t.py::fails") == (
         Captured("call", "stdout", "out"),
         Captured("call", "stderr", "err"),
         Captured("call", "log", "INFO root: hello"),
     )
-    assert kept["t.py::passes"].captured == ()
-    assert kept["t.py::fails"] == kept_test(FAILED, load)
-    assert read(written(FACTS)).not_run == ["t.py::never"]
+    assert found.captured("t.py::passes") == ()
+    assert found.not_run == ("t.py::never",)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_test_is_read_back_as_it_was_written(name):
+    events = result_of(CASES[name]).tests.values()
+
+    found = [msgspec.structs.replace(test, suite="") for test in read(written(CASES[name])).tests]
+
+    assert found == [document.test(event, load) for event in events]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_schema_names_every_field_that_is_written(name):
+    found = json.loads(written(CASES[name]))
+
+    assert set(found) - {"omitted"} <= set(Document.__struct_fields__)
+
+
+def test_a_document_with_half_a_character_is_read():
+    raw = written(FACTS).replace(b'"out"', b'"\\ud800"')
+
+    assert read(raw).captured("t.py::fails")[0].text == "\\ud800"
 
 
 def test_a_test_without_a_result_has_its_name_and_its_files():
-    assert without_result("a", "running", (LONG,)) == KeptTest(
-        node_id="a", outcome="running", duration=0.0, message=None, traceback=None, files=(LONG,)
-    )
+    test = without_result("a", "running", (LONG,))
+
+    assert (test.node_id, test.outcome, test.files) == ("a", "running", (LONG,))
+    assert (test.duration, test.message, test.traceback) == (0.0, None, None)
+
+
+def test_a_document_with_an_outcome_of_a_later_version_is_read_but_is_no_run_of_ours():
+    raw = written(FACTS).replace(b'"outcome":"failed"', b'"outcome":"exploded"')
+
+    assert "exploded" in {test.outcome for test in read(raw).tests}
+    with pytest.raises(StreamError, match="not a result document: 'exploded'"):
+        run_of(raw)
 
 
 @pytest.mark.parametrize(

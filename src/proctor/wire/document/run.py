@@ -3,92 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
-
-import msgspec
+from typing import TypeAlias
 
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import Outcome, RunOutcome
-from proctor.wire.reports.report import MAX_DOCUMENT, decode
-
-
-class _Summary(msgspec.Struct, frozen=True):
-    duration: e.Seconds = 0.0
-
-
-class _Test(msgspec.Struct):
-    node_id: str
-    outcome: Outcome
-    duration: e.Seconds = 0.0
-    message: str | None = None
-    traceback: str | None = None
-    place: e.Place | None = None
-    failure: e.Failure | None = None
-    files: tuple[e.File, ...] = ()
-    testout: e.OutputLink | None = None
-    properties: dict[str, Any] | None = None
-    part_of: str = ""
-    suite: str = ""
-
-
-class _CollectionError(msgspec.Struct):
-    file: str
-    message: str = ""
-    traceback: str = ""
-    failure: e.Failure | None = None
-    suite: str = ""
-
-
-class _Suite(msgspec.Struct):
-    name: str
-    runner: str = ""
-    outcome: RunOutcome = RunOutcome.INCOMPLETE
-    reason: str = ""
-    exit_code: int | None = None
-    signal: str | None = None
-    duration: e.Seconds = 0.0
-    interpreter: str = ""
-    command: tuple[str, ...] = ()
-    root: str = ""
-    source: str = ""
-    not_run: tuple[str, ...] = ()
-
-
-class _Warning(msgspec.Struct):
-    category: str
-    message: str
-    file: str
-    line: int
-    count: int = 1
-
-
-class _Document(msgspec.Struct):
-    schema: str
-    run_id: str
-    outcome: RunOutcome
-    reason: str = ""
-    summary: _Summary = _Summary()
-    runner: str = ""
-    interpreter: str = ""
-    command: tuple[str, ...] = ()
-    source: str = ""
-    started: str = ""
-    suites: list[_Suite] = []
-    tests: list[_Test] = []
-    collection_errors: list[_CollectionError] = []
-    warnings: list[_Warning] = []
-    not_run: tuple[str, ...] = ()
-    exit_code: int | None = None
-    signal: str | None = None
-    text_output: str = ""
-    notices: list[str] = []
-
+from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
+from proctor.wire.reports.report import MAX_DOCUMENT
 
 #: The tests and the collection errors of one suite.
-_Share: TypeAlias = tuple[list[_Test], list[_CollectionError]]
-
-_decoder = msgspec.json.Decoder(_Document)
+_Share: TypeAlias = tuple[list[Test], list[CollectionError]]
 
 
 class DocumentRun:
@@ -106,27 +30,17 @@ class DocumentRun:
         return []
 
     def close(self) -> list[e.Entry]:
+        found = read(b"".join(self._pieces))
         try:
-            found = decode(b"".join(self._pieces), _decoder)
-        except ValueError as error:
+            return [e.Entry(seq, 0.0, suite, event) for seq, (suite, event) in enumerate(_events(found))]
+        except ValueError as error:  # an outcome that this version does not know
             raise StreamError(f"not a result document: {error}") from None
-        return [e.Entry(seq, 0.0, suite, event) for seq, (suite, event) in enumerate(_events(found))]
 
 
-def _events(found: _Document) -> Iterator[tuple[int, e.Event]]:
+def _events(found: Document) -> Iterator[tuple[int, e.Event]]:
     """Each with the number of its suite."""
-    yield (
-        0,
-        e.RunStarted(
-            found.run_id,
-            found.runner,
-            found.command,
-            "",
-            found.interpreter,
-            found.started,
-            source=found.source,
-        ),
-    )
+    run = (found.run_id, found.runner, found.command, "", found.interpreter, found.started)
+    yield 0, e.RunStarted(*run, source=found.source)
     suites = found.suites or [_only_suite(found)]
     shares: dict[str, _Share] = {suite.name: ([], []) for suite in suites}
     rest = shares[suites[-1].name]  # what names no suite that is known belongs to the last
@@ -145,19 +59,20 @@ def _events(found: _Document) -> Iterator[tuple[int, e.Event]]:
         yield last, e.OutputReceived("stdout", found.text_output)
     for notice in found.notices:
         yield last, e.Noticed(notice)
-    yield last, e.RunFinished(found.outcome, found.summary.duration, found.not_run, found.reason)
+    duration = found.summary.get("duration", 0.0)
+    yield last, e.RunFinished(RunOutcome(found.outcome), duration, found.not_run, found.reason)
 
 
-def _only_suite(found: _Document) -> _Suite:
+def _only_suite(found: Document) -> Suite:
     """A document of one suite has its facts at the top."""
-    return _Suite(
+    return Suite(
         found.runner,
         found.runner,
         found.outcome,
         found.reason,
         found.exit_code,
         found.signal,
-        found.summary.duration,
+        found.summary.get("duration", 0.0),
         found.interpreter,
         found.command,
         "",
@@ -166,37 +81,27 @@ def _only_suite(found: _Document) -> _Suite:
     )
 
 
-def _of_suite(found: _Document, suite: _Suite, share: _Share) -> Iterator[e.Event]:
+def _of_suite(found: Document, suite: Suite, share: _Share) -> Iterator[e.Event]:
+    tests, errors = share
+    own = tuple(test.node_id for test in tests if not test.part_of)
     yield e.SuiteEntered(suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source)
-    yield from _suite_events(found, suite.name, *share, suite.not_run)
+    yield e.TestsSelected((*own, *suite.not_run))
+    yield e.SuiteStarted(suite.name, found.started, len(own) + len(suite.not_run) + len(errors))
+    yield from map(_collection_failed, errors)
+    yield from map(_finished, tests)
     if suite.exit_code is not None:
         yield e.ProcessExited(suite.exit_code, suite.signal)
-    yield e.SuiteFinished(suite.outcome, suite.duration, suite.not_run, suite.reason)
+    yield e.SuiteFinished(RunOutcome(suite.outcome), suite.duration, suite.not_run, suite.reason)
 
 
-def _suite_events(
-    found: _Document,
-    name: str,
-    tests: list[_Test],
-    errors: list[_CollectionError],
-    not_run: tuple[str, ...],
-) -> list[e.Event]:
-    own = tuple(test.node_id for test in tests if not test.part_of)
-    events: list[e.Event] = [
-        e.TestsSelected((*own, *not_run)),
-        e.SuiteStarted(name, found.started, len(own) + len(not_run) + len(errors)),
-    ]
-    return [*events, *map(_collection_failed, errors), *map(_finished, tests)]
-
-
-def _collection_failed(error: _CollectionError) -> e.CollectionFailed:
+def _collection_failed(error: CollectionError) -> e.CollectionFailed:
     return e.CollectionFailed(error.file, error.failure or e.Failure("", error.message), error.traceback)
 
 
-def _finished(test: _Test) -> e.TestFinished:
+def _finished(test: Test) -> e.TestFinished:
     return e.TestFinished(
         test.node_id,
-        test.outcome,
+        Outcome(test.outcome),
         test.duration,
         message=test.message,
         traceback=test.traceback,

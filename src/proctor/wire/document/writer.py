@@ -9,17 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import RunResult, SuiteResult
 from proctor.wire.document import json_report
 from proctor.wire.document.json_report import Load
+from proctor.wire.document.schema import SCHEMA, Test
 from proctor.wire.literal import encode
-
-# 1: first published form.
-SCHEMA = "proctor.result/1"
 
 _SEVERAL = "suites"  # the `source` of a run whose suites each have their own
 _BATCH = 200  # list items encoded at a time
@@ -50,7 +46,7 @@ def chunks(result: RunResult, load: Load, output_path: str = "") -> Iterator[byt
     yield b"," + encode(tail)[1:] + b"\n"
 
 
-def _tests(result: RunResult, load: Load) -> Iterator[TestEntry]:
+def _tests(result: RunResult, load: Load) -> Iterator[Test]:
     for suite in result.suites:
         for entry in suite.tests.values():
             told = test(entry, load)
@@ -119,32 +115,14 @@ def _head(result: RunResult) -> dict[str, Any]:
     }
 
 
-class TestEntry(msgspec.Struct, omit_defaults=True):
-    """One test of the document. The first five are the seed's and always there; null when passing."""
-
-    node_id: str
-    outcome: Outcome
-    duration: float
-    message: str | None
-    traceback: str | None
-    place: e.Place | None = None
-    failure: e.Failure | None = None
-    files: tuple[e.File, ...] = ()
-    testout: e.OutputLink | None = None
-    properties: dict[str, Any] | None = None
-    subtests: tuple[dict[str, Any], ...] = ()
-    part_of: str = ""
-    suite: str = ""  # in a run of several
-
-
-def test(entry: e.TestFinished, load: Load) -> TestEntry:
+def test(entry: e.TestFinished, load: Load) -> Test:
     more = entry.message or entry.failure or entry.properties or entry.files or entry.testout
     if entry.part_of and not more:  # there may be very many
-        return TestEntry(entry.test, entry.outcome, 0.0, None, None, part_of=entry.part_of)
+        return Test(entry.test, entry.outcome, 0.0, None, None, part_of=entry.part_of)
     seconds = round(entry.seconds, 6)
     plain = entry.passed_in is not None or (entry.outcome is Outcome.PASSED and len(entry.phases) == 3)
     if plain and not (entry.files or entry.properties):  # nearly all
-        return TestEntry(entry.test, entry.outcome, seconds, None, None)
+        return Test(entry.test, entry.outcome, seconds, None, None)
     paths = {file.name: file.path for file in entry.files}
     moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
     traceback = "\n".join(load(path) for path in moved) or entry.traceback
@@ -153,7 +131,7 @@ def test(entry: e.TestFinished, load: Load) -> TestEntry:
         for phase in entry.phases
         if phase.subtest is not None
     )
-    return TestEntry(
+    return Test(
         entry.test,
         entry.outcome,
         seconds,

@@ -187,7 +187,7 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         value = literal_in(json.loads(data.decode("utf-8", "surrogateescape")))
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return msgspec.convert(value, decoder.type)
+    return decoder.decode(json.dumps(value).encode())
 
 
 def finished(

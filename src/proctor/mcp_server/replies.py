@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 
 from proctor.errors import ProctorError
-from proctor.mcp_server import brief, masking
-from proctor.mcp_server.budget import cut, lines_within, weight
+from proctor.mcp_server import shorten
+from proctor.mcp_server.masking import plain
 from proctor.mcp_server.pages import page
 from proctor.mcp_server.records import Record
 from proctor.mcp_server.runs import Run
+from proctor.mcp_server.size import cut, lines_within, weight
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.agent_budget import agent_text_within
 from proctor.render.discovery_tree import discovery_tree
-from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.result import RunResult
 from proctor.wire.document.discovery import discovery
@@ -43,25 +43,24 @@ def busy(under_way: Sequence[str]) -> str:
 
 def finished(record: Record, detail: str, budget: int) -> Reply:
     if record.result.outcome is RunOutcome.USAGE_ERROR:
-        return _unusable(record.result)
-    if detail == "full":
-        return Reply(_text(record, _FULL_TEXT), record.document)
-    shorten = brief.summary if detail == "summary" else brief.failures
-    text = _text(record, budget) if detail != "summary" else _summary_text(record, budget)
-    return Reply(text, shorten(record.document, budget))
+        return _unusable(record.result, record.mask)
+    match detail:
+        case "full":
+            return Reply(_text(record, _FULL_TEXT), record.whole())
+        case "summary":
+            return Reply(_summary_text(record, budget), shorten.summary(record.document, budget, record.mask))
+    return Reply(_text(record, budget), shorten.failures(record.document, budget, record.mask))
 
 
-def _unusable(result: RunResult) -> Reply:
-    said = result.reason or result.output.text().strip()
-    if masking.wanted(result):
-        said = masked(said)
+def _unusable(result: RunResult, mask: bool) -> Reply:
+    said = plain(result.reason or result.output.text().strip(), mask)
     what = "the run did not begin" if result.run.everything else "targets, keywords or markers"
     return Reply(cut(f"{what}: {said}", _REFUSAL), is_error=True)
 
 
 def part(record: Record, select: str, offset: int, limit: int, budget: int) -> Reply:
-    if select == "failures" and not offset and limit >= len(record.document["tests"]):
-        short = brief.failures(record.document, budget)
+    if select == "failures" and not offset and limit >= len(record.document.tests):
+        short = shorten.failures(record.document, budget, record.mask)
         if "tests" in short:  # otherwise they come page by page
             return Reply(_text(record, budget), short)
     found = page(record, select, offset, limit, budget)
@@ -86,19 +85,18 @@ def still_running(run: Run) -> Reply:
     return Reply(f"running {so_far.done}{of} tests done, {failed} failed so far\nmore: {again}\n", document)
 
 
-def discovered(result: RunResult, offset: int, limit: int, budget: int) -> Reply:
+def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: int) -> Reply:
     if result.outcome is RunOutcome.USAGE_ERROR:
-        return _unusable(result)
+        return _unusable(result, mask)
     found = discovery(result, offset, min(limit, len(result.selected)))
-    mask = masking.wanted(result)
-    whole = masking.masked_values(msgspec.to_builtins(found)) if mask else msgspec.to_builtins(found)
+    whole = plain(found, mask)
     errors = [
         {name: cut(error[name], 300) for name in ("file", "message", "traceback")}
         for error in whole["collection_errors"]
     ]
-    shown_errors = brief.fill(errors, budget // 2)
+    shown_errors = shorten.fill(errors, budget // 2)
     document: dict[str, Any] = {**whole, "tests": [], "collection_errors": shown_errors, "omitted": {}}
-    document["tests"] = brief.fill(whole["tests"], budget - weight(document) - 50)
+    document["tests"] = shorten.fill(whole["tests"], budget - weight(document) - 50)
     shown = offset + len(document["tests"])
     left = max(0, found.total - shown)
     note = ""
@@ -115,7 +113,7 @@ def discovered(result: RunResult, offset: int, limit: int, budget: int) -> Reply
 
 def _text(record: Record, budget: int) -> str:
     """A green one is the verdict alone; its URI is in the other half."""
-    result, rest = record.result, brief.call(record.run_id, "failures")
+    result, rest = record.result, shorten.call(record.run_id, "failures")
     ours = _our_words(record.mask)
     text = agent_text(result, ours)
     if text != agent_text(result, Detail(mask=record.mask)):  # it knows of more than it tells
@@ -133,6 +131,6 @@ def _our_words(mask: bool) -> Detail:
 
 def _summary_text(record: Record, budget: int) -> str:
     verdict = agent_text(record.result).splitlines()[0]
-    ids = brief.failing_ids(record.document)
-    rest = brief.call(record.run_id, "failures")
+    ids = shorten.failing_ids(record.document)
+    rest = shorten.call(record.run_id, "failures")
     return lines_within("\n".join([verdict, *ids]) + "\n", budget, rest)

@@ -1,0 +1,98 @@
+"""From what a caller asks for and the project's settings to a run that can be executed, for every caller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from proctor import config
+from proctor.config import Settings
+from proctor.errors import UsageError
+from proctor.prepare import Prepared, prepare
+from proctor.running import Keeping
+from proctor.spec import RunSpec, Selection
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller asks for. None, or nothing: as the settings say."""
+
+    root: Path
+    runner: str = ""
+    python: str | None = None
+    selection: Selection = Selection()
+    timeout: float | str | None = None
+    usual_timeout: float = 0.0  # seconds, where neither the caller nor the settings give one
+    memory: str | None = None
+    maxfail: int = 0
+    workers: str = ""
+    last_failed: bool = False
+    collect_only: bool = False
+    archive: bool = True
+    arguments: tuple[str, ...] = ()
+
+
+class RunPlan(msgspec.Struct, frozen=True):
+    """A run that can be executed."""
+
+    spec: RunSpec
+    prepared: Prepared
+    environ: Mapping[str, str]  # that the tests see
+    keeping: Keeping
+    settings: Settings
+    notices: tuple[str, ...] = ()  # what the caller should know about the selection
+
+
+def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> RunPlan:
+    """Raises what keeps the tests from running, before anything runs."""
+    spec = _spec(asked, settings)
+    notices: tuple[str, ...] = ()
+    if asked.last_failed:
+        if spec.selection.targets:
+            raise UsageError("--last-failed chooses the tests itself; leave out the targets")
+        from proctor.archive.history import only_last_failed  # most runs look at no other
+
+        spec, notices = only_last_failed(spec, environ)
+    prepared = prepare(spec, settings, asked.python or settings.python, environ)
+    visible = config.visible(environ, settings.hide_environment)
+    keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs)
+    return RunPlan(spec, prepared, visible, keeping, settings, notices)
+
+
+def _spec(asked: Asked, settings: Settings) -> RunSpec:
+    timeout = settings.timeout if asked.timeout is None else asked.timeout
+    memory = settings.memory if asked.memory is None else asked.memory
+    return RunSpec(
+        str(asked.root),
+        asked.runner,
+        asked.selection,
+        asked.maxfail,
+        asked.workers,
+        asked.collect_only,
+        config.seconds(timeout, "timeout") or asked.usual_timeout,
+        config.size(memory, "memory"),
+        asked.arguments,
+    )
+
+
+def targets(named: tuple[str, ...], root: Path, settings: Settings) -> tuple[str, ...]:
+    """The targets that a caller's words stand for."""
+    if not named:
+        return ()
+    from proctor.targets import meant  # most runs are of everything
+
+    programs = [test.name for test in config.programs(settings)]
+    return tuple(meant(target, root, programs) for target in named)
+
+
+def budget(given: int | None, settings: Settings) -> int:
+    """Tokens of the text for agents; 0: no limit."""
+    budget = settings.budget if given is None else given
+    if not budget:
+        return 0
+    from proctor.render.agent_budget import LEAST
+
+    if budget < LEAST:
+        raise UsageError(f"invalid budget {budget}: expected {LEAST} tokens or more, or 0 for no limit")
+    return budget

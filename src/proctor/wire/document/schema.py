@@ -1,0 +1,172 @@
+"""The result document's fields, and the one decoder that reads it. Unknown words and fields do no harm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import msgspec
+
+from proctor import events as e
+from proctor.errors import StreamError
+from proctor.wire.reports.report import decode
+
+# 1: first published form.
+SCHEMA = "proctor.result/1"
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(gt=-int(e.LONGEST), lt=int(e.LONGEST))]
+
+T = TypeVar("T")
+
+
+class Test(msgspec.Struct, omit_defaults=True):
+    """One test. The first five fields are always written; message and traceback are null if it passed."""
+
+    node_id: str
+    outcome: str  # an Outcome, a word of a later version, or `running` in a run under way
+    duration: e.Seconds
+    message: str | None
+    traceback: str | None
+    place: e.Place | None = None
+    failure: e.Failure | None = None
+    files: tuple[e.File, ...] = ()
+    testout: e.OutputLink | None = None
+    properties: dict[str, Any] | None = None
+    subtests: tuple[dict[str, Any], ...] = ()
+    part_of: str = ""
+    suite: str = ""  # in a run of several
+
+
+class Suite(msgspec.Struct):
+    """One of several suites."""
+
+    name: str
+    runner: str = ""
+    outcome: str = "incomplete"
+    reason: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    duration: e.Seconds = 0.0
+    interpreter: str = ""
+    command: tuple[str, ...] = ()
+    root: str = ""
+    source: str = ""
+    not_run: tuple[str, ...] = ()
+
+
+class CollectionError(msgspec.Struct):
+    file: str
+    message: str = ""
+    traceback: str = ""
+    failure: e.Failure | None = None
+    suite: str = ""
+
+
+class CountedWarning(msgspec.Struct):
+    category: str
+    message: str
+    file: str
+    line: int
+    count: int = 1
+
+
+class Document(msgspec.Struct):
+    """A run. `json_report` stays encoded: it is half of the document, and most readers need none of it."""
+
+    schema: str
+    run_id: str
+    outcome: str
+    reason: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    summary: dict[str, Count | e.Seconds] = {}
+    runner: str = ""
+    interpreter: str = ""
+    command: tuple[str, ...] = ()
+    source: str = ""
+    started: str = ""
+    suites: list[Suite] = []
+    current_test: str | None = None
+    notices: list[str] = []
+    tests: list[Test] = []
+    json_report: msgspec.Raw = msgspec.Raw(b"{}")
+    collection_errors: list[CollectionError] = []
+    warnings: list[CountedWarning] = []
+    not_run: tuple[str, ...] = ()
+    text_output: str = ""
+    stderr: str = ""
+
+    def captured(self, test: str) -> tuple[Captured, ...]:
+        """What a test printed and logged, phase by phase."""
+        reported = _decoded(self.report.tests, _reported_tests)
+        return next((tuple(_captured(known)) for known in reported if known.nodeid == test), ())
+
+    @property
+    def report(self) -> JsonReport:
+        return _decoded(self.json_report, _report)
+
+
+class Captured(msgspec.Struct, frozen=True):
+    """What a phase of a test wrote."""
+
+    when: str
+    kind: str  # stdout, stderr, log
+    text: str
+
+
+class _ReportedPhase(msgspec.Struct):
+    stdout: str = ""
+    stderr: str = ""
+    log: list[dict[str, Any]] = []
+
+
+class _ReportedTest(msgspec.Struct):
+    nodeid: str
+    setup: _ReportedPhase | None = None
+    call: _ReportedPhase | None = None
+    teardown: _ReportedPhase | None = None
+
+
+class JsonReport(msgspec.Struct):
+    """The document of pytest-json-report, without its long lists."""
+
+    root: str = ""  # where the ids of a single suite's tests begin
+    summary: dict[str, int] = {}
+    tests: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+_decoder = msgspec.json.Decoder(Document)
+_report = msgspec.json.Decoder(JsonReport)
+_reported_tests = msgspec.json.Decoder(list[_ReportedTest])
+
+
+def read(raw: bytes) -> Document:
+    try:
+        return decode(raw, _decoder)
+    except ValueError as error:
+        raise StreamError(f"not a result document: {error}") from None
+
+
+def _decoded(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
+    try:
+        return decoder.decode(raw)
+    except msgspec.MsgspecError as error:
+        raise StreamError(f"json_report cannot be read: {error}") from None
+
+
+def _captured(test: _ReportedTest) -> Iterator[Captured]:
+    for when in ("setup", "call", "teardown"):
+        phase: _ReportedPhase | None = getattr(test, when)
+        if phase is not None:
+            log = "\n".join(map(_log_line, phase.log))
+            texts = {"stdout": phase.stdout, "stderr": phase.stderr, "log": log}
+            yield from (Captured(when, kind, text) for kind, text in texts.items() if text)
+
+
+def _log_line(record: dict[str, Any]) -> str:
+    return f"{record.get('levelname')} {record.get('name')}: {record.get('msg')}"
+
+
+def without_result(test: str, outcome: str, files: tuple[e.File, ...] = ()) -> Test:
+    """A test that has not ended, or has never begun."""
+    return Test(test, outcome, 0.0, None, None, files=files)
