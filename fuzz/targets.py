@@ -228,8 +228,8 @@ def _pieces(data: bytes, size: int) -> list[bytes]:
 
 TARGETS: dict[str, Target] = {
     "control": control,
-    **{form: partial(report, form) for form in formats.READ},
-    **{form: partial(live, form) for form in formats.LIVE_READERS},
+    **{form: partial(report, form) for form in formats.offered("from")},
+    **{form: partial(live, form) for form in formats.READERS if not formats.FORMATS[form].offered},
     "session": session,
     "pytest-text": text,
     "fault": fault,

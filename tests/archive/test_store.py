@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor import events as e
-from proctor.archive import replay, store
+from proctor.archive import read_log, store
 from proctor.archive.history import last_failed
 from proctor.archive.recording import Recording, loader
 from proctor.outcome import Outcome
@@ -172,7 +172,7 @@ def test_a_run_whose_writer_died_is_incomplete(tmp_path):
     ("look", "room", "read"),
     [
         (store.read_head, store, "read_inside"),
-        (lambda path: replay.replay(path).result, replay, "_entries"),
+        (lambda path: read_log.read_log(path).result, read_log, "_entries"),
     ],
 )
 def test_a_run_that_ends_while_it_is_read_has_not_died(tmp_path, monkeypatch, look, room, read):

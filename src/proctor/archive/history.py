@@ -13,6 +13,9 @@ from proctor.outcome import BAD
 from proctor.spec import TARGET_BYTES, RunSpec, Selection
 
 _LOOK_BACK = 50  # runs
+_NEVER_REACHED = (
+    "were never reached by an earlier run and are not included; run without --last-failed to run them"
+)
 
 
 class _Test(msgspec.Struct):
@@ -59,13 +62,13 @@ class _Document(msgspec.Struct):
 
 
 def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec, tuple[str, ...]]:
-    """The same wish for what failed last, and what to say about it. Without failures, all tests run."""
+    """The spec narrowed to what failed last, and notes about it. Without failures, all tests run."""
     failed, skipped_over = last_failed(Path(spec.root), environ)
     if not failed:
         return spec, ("no failures on record: everything was run",)
     notices: tuple[str, ...] = ()
     if skipped_over:
-        notices = (f"{skipped_over} tests that an earlier run did not come to are not run now either",)
+        notices = (f"{skipped_over} tests {_NEVER_REACHED}",)
     if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
         failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
         notices = (f"too many failures to name: their {len(failed)} files were run",)
@@ -74,9 +77,9 @@ def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec
 
 
 def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]:
-    """Targets whose latest result is bad, newest run first; and how many others a run did not come to.
+    """Targets whose latest result is bad, newest run first; and how many others a run never reached.
 
-    Looks back to the last run of everything, and beyond it for tests that it did not come to.
+    Looks back to the last run of everything, and beyond it for tests that it never reached.
     """
     latest: dict[str, bool] = {}
     missed: set[str] = set()

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from proctor.archive.inside import read_inside
+from proctor.archive.read_log import read_log
 from proctor.archive.recording import loader
-from proctor.archive.replay import replay
 from proctor.archive.store import EVENTS_FILE, RESULT_FILE, RUN_FILE, list_runs, read_head
 from proctor.errors import StreamError, UsageError
 from proctor.failure_row import unescaped
@@ -87,14 +87,14 @@ def read_run(path: Path) -> KeptRun:
 
 
 def _from_log(path: Path) -> KeptRun:
-    replayed = replay(path)
-    result, load = replayed.result, loader(path)
+    logged = read_log(path)
+    result, load = logged.result, loader(path)
     tests = {test: kept_test(event, load) for test, event in result.tests.items()}
     for test in result.running:
         tests[test] = without_result(test, RUNNING, tuple(result.attached.get(test, ())))
     for test in result.selected:
         tests.setdefault(test, without_result(test, Outcome.NOT_RUN))
-    return KeptRun(path, result.run.run_id, str(result.outcome), tests, replayed.notes)
+    return KeptRun(path, result.run.run_id, str(result.outcome), tests, logged.notes)
 
 
 def _nearest(test: str, known: Collection[str]) -> list[str]:

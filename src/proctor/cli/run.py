@@ -6,14 +6,14 @@ import os
 import sys
 
 from proctor import config
-from proctor.cli import options, output
-from proctor.cli.telling import Telling
+from proctor.cli import options, output, text_settings
 from proctor.errors import UsageError
 from proctor.execute import execute
 from proctor.prepare import prepare
 from proctor.process.stop import stoppable
 from proctor.running import Keeping
 from proctor.spec import RunSpec
+from proctor.wire import formats
 
 
 def main(arguments: list[str]) -> int:
@@ -23,15 +23,14 @@ def main(arguments: list[str]) -> int:
     settings = config.load(root)
     maxfail = 1 if parsed.failfast else parsed.maxfail
     if maxfail < 0:
-        raise UsageError(f"--maxfail is {maxfail}; it must be at least 1")
+        raise UsageError(f"invalid --maxfail {maxfail}: expected 1 or more")
     workers = _workers(parsed.workers)
     spec = options.spec(parsed, root, settings, maxfail=maxfail, workers=workers, arguments=passed_on)
     if parsed.last_failed:
         spec = _only_last_failed(spec)
     prepared = prepare(spec, settings, options.python(parsed, settings), os.environ)
-    telling = Telling(_budget(parsed.budget, settings), settings.mask_secrets, not parsed.no_archive)
-    summary = output.Summary(parsed.failure_summary, settings.failure_rows, settings.failure_length)
-    outputs = output.build(parsed.format, parsed.outputs, summary, os.environ, telling)
+    texts = text_settings.of_run(settings, parsed.budget, not parsed.no_archive, os.environ)
+    outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts)
     environ = options.visible(os.environ, settings.hide_environment)
     keeping = Keeping(not parsed.no_archive, settings.keep_runs)
     try:
@@ -55,7 +54,8 @@ def _parser() -> options.Parser:
     parser.add_argument(
         "--last-failed", "--lf", action="store_true", help="only what failed when it last ran"
     )
-    parser.add_argument("--format", choices=output.FORMATS, default="auto", help="what stdout shows")
+    known = ("auto", *formats.offered("run"))
+    parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
     parser.add_argument(
         "-o",
         dest="outputs",
@@ -64,7 +64,8 @@ def _parser() -> options.Parser:
         metavar="FORMAT=PATH",
         help="also write that; repeatable",
     )
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help="most that the text for agents may cost")
+    tokens = "maximum size of the agent text, in tokens"
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help=tokens)
     parser.add_argument(
         "--failure-summary",
         choices=("auto", "on", "off"),
@@ -76,22 +77,11 @@ def _parser() -> options.Parser:
     return parser
 
 
-def _budget(given: int | None, settings: config.Settings) -> int:
-    budget = settings.budget if given is None else given
-    if not budget:
-        return 0
-    from proctor.render.budget import LEAST
-
-    if budget < LEAST:
-        raise UsageError(f"the budget is {budget} tokens; {LEAST} or more would do, or 0 for no limit")
-    return budget
-
-
 def _workers(value: str) -> str:
     if value in ("", "0"):
         return ""
     if value != "auto" and not (value.isascii() and value.isdigit()):
-        raise UsageError(f"-n is {value!r}; a number of processes or auto would do")
+        raise UsageError(f"invalid -n {value!r}: expected a number of processes or auto")
     return value
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from proctor import config
 from proctor.errors import ProctorError
-from proctor.mcp_server import brief, masking
+from proctor.mcp_server import brief
 from proctor.mcp_server.budget import cut, lines_within, tokens, weight
 from proctor.mcp_server.pages import page
 from proctor.mcp_server.records import Record
@@ -17,6 +19,7 @@ from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.budget import within
 from proctor.render.discovery_tree import discovery_tree
+from proctor.render.masking import masked_values
 from proctor.render.secrets import masked
 from proctor.result import Result
 from proctor.wire.document.discovery import discovery
@@ -52,7 +55,7 @@ def finished(record: Record, detail: str, budget: int) -> Reply:
 
 def _unusable(result: Result) -> Reply:
     said = result.reason or result.output.text().strip()
-    if masking.wanted(result):
+    if _masks(result):
         said = masked(said)
     what = "the run did not begin" if result.run.everything else "targets, keywords or markers"
     return Reply(cut(f"{what}: {said}", _REFUSAL), is_error=True)
@@ -89,8 +92,8 @@ def discovered(result: Result, offset: int, limit: int, budget: int) -> Reply:
     if result.outcome is RunOutcome.USAGE_ERROR:
         return _unusable(result)
     found = discovery(result, offset, min(limit, len(result.selected)))
-    mask = masking.wanted(result)
-    whole = masking.masked_values(msgspec.to_builtins(found)) if mask else msgspec.to_builtins(found)
+    mask = _masks(result)
+    whole = masked_values(msgspec.to_builtins(found)) if mask else msgspec.to_builtins(found)
     errors = [
         {name: cut(error[name], 300) for name in ("file", "message", "traceback")}
         for error in whole["collection_errors"]
@@ -123,6 +126,10 @@ def _text(record: Record, budget: int) -> str:
         return text
     note = f"more: {rest}\n"
     return lines_within(within(result, budget - tokens(note), ours) + note, budget, rest)
+
+
+def _masks(result: Result) -> bool:
+    return config.masks_secrets(Path(result.run.cwd))
 
 
 def _our_words(mask: bool) -> Detail:

@@ -9,9 +9,9 @@ import msgspec
 from proctor.archive.lookup import KeptRun
 from proctor.mcp_server.brief import uri
 from proctor.mcp_server.budget import cut, tokens, weight
-from proctor.mcp_server.masking import masked_values
 from proctor.mcp_server.records import Record
 from proctor.render.kept_test import test_text
+from proctor.render.masking import masked_values
 from proctor.wire.document.reader import KeptTest
 
 _CAPTURED = ("stdout", "stderr", "log")

@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
+from proctor import config
 from proctor.archive.inside import read_inside
+from proctor.archive.read_log import read_log
 from proctor.archive.recording import loader, whole_output
-from proctor.archive.replay import replay
 from proctor.archive.store import RESULT_FILE
 from proctor.execute import Answer
-from proctor.mcp_server.masking import masked_values, wanted
+from proctor.render.masking import masked_values
 from proctor.result import Result
 from proctor.wire.document import writer as document
 
@@ -35,14 +36,12 @@ def of(answer: Answer) -> Record:
 
 def read(path: Path) -> Record:
     """From the archive; also of a run that another process has under way."""
-    replayed = replay(path)
-    result = replayed.result
-    result.notices += replayed.notes
+    result = read_log(path).result
     return _record(result, _kept(path) or _built(result, path), path)
 
 
 def _record(result: Result, whole: dict[str, Any], path: Path) -> Record:
-    mask = wanted(result)
+    mask = config.masks_secrets(Path(result.run.cwd))
     return Record(result, masked_values(whole) if mask else whole, path, mask)
 
 

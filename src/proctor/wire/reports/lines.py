@@ -13,7 +13,7 @@ from proctor.errors import StreamError
 from proctor.launch import Artifact, Launch
 from proctor.outcome import Outcome
 from proctor.result import Excerpt, Result
-from proctor.wire.formats import live_reader
+from proctor.wire.formats import reader
 from proctor.wire.relabel import relabelled
 
 _COMPLAINED = 1 << 16  # characters beside the report that may explain why there are no tests
@@ -26,7 +26,7 @@ class LineReader:
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
-        self._reader = live_reader(launch.reader)
+        self._reader = reader(launch.reader)
         self._known = {test.name: test for test in launch.known}
         self._places = {test.name: e.Place(test.file, test.line) for test in launch.known if test.file}
         self._root = launch.root or launch.cwd
