@@ -6,23 +6,24 @@ bytes; what it found stays in `found/`, where the tests try it again.
 
 from __future__ import annotations
 
+import io
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from proctor import config, failure_row
 from proctor import events as e
-from proctor.cli import readers
+from proctor.cli.text_settings import TextSettings
+from proctor.cli.writers import Output, writer
 from proctor.errors import ConfigError, StreamError, UsageError
 from proctor.launch import KnownTest, Lines, Voice
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
-from proctor.render.writer import Writer, plain_writer
 from proctor.result import RunResult
 from proctor.runners import matching
 from proctor.unique_names import UniqueNames
@@ -35,12 +36,10 @@ from proctor.wire.fault import FaultReader
 from proctor.wire.reports.lines import LineReader
 from proctor.wire.reports.pytest_text import TextReader
 from proctor.wire.stream import log as jsonl
-from proctor.wire.stream.writer import StrictStream
 
 Target: TypeAlias = Callable[[bytes], None]
 
 GROWTH, FRAME = 100, 1 << 20  # bytes that a byte may become; and bytes that may be written beside those
-_TEXTS = (*readers.TEXTS, "agent", "failures", "github")
 
 _SMALL = Limits(json=4096, results=200, partials=20, files=20, file_bytes=1 << 16)
 
@@ -130,15 +129,14 @@ class Written:
     def __init__(self, data: bytes) -> None:
         self._most = GROWTH * len(data) + FRAME
         self._sizes: Counter[str] = Counter()
-        self._sinks = [readers.text_reader(form, self._speaker(form), {}) for form in _TEXTS]
-        self._stream = StrictStream()
+        names = [name for name in formats.offered("show") if name != "json"]
+        self._sinks = [
+            writer(name, Output(Measured(partial(self.add, name)), TextSettings(), {})) for name in names
+        ]
 
     def handle(self, entry: e.Entry, so_far: RunResult) -> None:
         for sink in self._sinks:
             sink.handle(entry, so_far)
-        self.add("events", jsonl.encode(entry, so_far))
-        for line in self._stream.lines(entry, so_far):
-            self.add("stream", line)
 
     def tick(self, now: float, so_far: RunResult) -> None:
         pass
@@ -147,8 +145,17 @@ class Written:
         self._sizes[form] += len(data)
         assert self._sizes[form] <= self._most, (form, self._most)
 
-    def _speaker(self, form: str) -> Writer:
-        return plain_writer(lambda text: self.add(form, text.encode()))
+
+class Measured(io.BytesIO):
+    """A file that only tells how much is written to it."""
+
+    def __init__(self, add: Callable[[bytes], None]) -> None:
+        super().__init__()
+        self._add = add
+
+    def write(self, data: Any) -> int:
+        self._add(data)
+        return len(data)
 
 
 def _publish(relay: Relay, events: Iterable[e.Event], suite: int = 0) -> None:
@@ -200,9 +207,6 @@ def _check(relay: Relay, written: Written) -> None:
     if result.outcome is RunOutcome.PASSED:
         bad = [test.test for test in result.tests.values() if test.outcome in BAD]
         assert not bad and not result.collection_errors, bad
-    for form in formats.WRITERS:
-        for chunk in formats.writer(form)(result):
-            written.add(form, chunk)
     whole = b"".join(document.chunks(result, lambda _: ""))
     written.add("json", whole)
     msgspec.json.decode(whole)
@@ -269,8 +273,8 @@ def _pieces(data: bytes, size: int) -> list[bytes]:
 
 TARGETS: dict[str, Target] = {
     "control": control,
-    **{form: partial(report, form) for form in formats.READ},
-    **{form: partial(live, form) for form in formats.LIVE_READERS},
+    **{form: partial(report, form) for form in formats.offered("from")},
+    **{form: partial(live, form) for form in formats.READERS if not formats.FORMATS[form].offered},
     "session": session,
     "pytest-text": text,
     "fault": fault,

@@ -10,11 +10,11 @@ import pytest
 from support.mcp_client import talk
 from support.projects import clean_environment, outcomes, proctor, project_python, write_project
 
-from proctor.cli.output import FORMATS
+from proctor.wire import formats
 
 ODD = os.fsdecode(b"\xff")  # a byte that is no UTF-8
 TOLD = r"\udcff"
-FILES = [f"-o{form}={form}" for form in FORMATS[1:]]
+FILES = [f"-o{form}={form}" for form in formats.offered("run")]
 
 
 def run(root: Path, *arguments: str) -> tuple[int, dict[str, str]]:
@@ -23,7 +23,7 @@ def run(root: Path, *arguments: str) -> tuple[int, dict[str, str]]:
     assert ran.err == ""
     shown = proctor("show", "--format", "json", cwd=root)
     assert json.loads(shown.out) == ran.document
-    assert {form for form in FORMATS[1:] if (root / form).stat().st_size == 0} <= {"results"}
+    assert {form for form in formats.offered("run") if (root / form).stat().st_size == 0} <= {"results"}
     return ran.code, outcomes(ran.document)
 
 

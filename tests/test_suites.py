@@ -291,7 +291,9 @@ class BuildReader(Lines):
 
 
 def built(tmp_path, monkeypatch, text):
-    monkeypatch.setitem(formats.LIVE_READERS, "test-build", "test_build:BuildReader")
+    row = formats.Format(read="wire.test_build:BuildReader")
+    monkeypatch.setitem(formats.FORMATS, "test-build", row)
+    monkeypatch.setattr(formats, "READERS", (*formats.READERS, "test-build"))
     module = types.ModuleType("proctor.wire.test_build")
     module.BuildReader = BuildReader
     monkeypatch.setitem(sys.modules, "proctor.wire.test_build", module)

@@ -64,6 +64,14 @@ def load(root: Path) -> Settings:
     return _check(section, project)
 
 
+def masks_secrets(root: Path) -> bool:
+    """Whether secrets of this project are masked: yes, unless its settings can be read and say no."""
+    try:
+        return load(root).mask_secrets
+    except ConfigError:
+        return True
+
+
 def _parse(path: Path) -> dict[str, object]:
     import tomllib
 

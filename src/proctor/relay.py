@@ -36,6 +36,10 @@ class PartsSink(Sink, Protocol):
 Fault: TypeAlias = tuple[Sink, Exception]  # a reader, and why it stopped
 
 
+def why_stopped(sink: Sink, error: Exception) -> str:
+    return f"{sink.name} stopped: {type(error).__name__}: {error}"
+
+
 class Relay:
     """Every reader sees the same entries, numbered from 0 on; the last is `RunFinished`, and none follows it.
 
@@ -111,7 +115,7 @@ class Relay:
     def _drop(self, sink: Sink, error: Exception) -> None:
         self._sinks = [other for other in self._sinks if other is not sink]
         self.faults.append((sink, error))
-        self._dropped.append(f"{sink.name} stopped: {type(error).__name__}: {error}")
+        self._dropped.append(why_stopped(sink, error))
 
     def _announce(self, at: float) -> None:
         """Say which readers were dropped, now that every other one has the entry at which they were."""

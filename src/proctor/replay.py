@@ -41,9 +41,18 @@ class Replay:
         if self._faults:
             raise self._faults[0][1]
 
-    def close(self) -> None:
-        """No more will come: a run without an end is incomplete, whatever it looked like."""
-        if self._relay is not None:
+    def close(self, under_way: str = "") -> None:
+        """No more will come: a run without an end is incomplete, whatever it looked like.
+
+        `under_way` says, where it is known, that the run goes on: it is then shown as far as it got.
+        """
+        if self._relay is None:
+            return
+        if under_way:
+            events = (e.Noticed(under_way), e.RunFinished(RunOutcome.RUNNING, self._at))
+            self._relay.publish_all(events, self._at)
+            self._end(self._relay)
+        else:
             self._cut(self._relay, "the stream ends without its final line")
 
     def _publish(self, entry: e.Entry) -> None:

@@ -13,7 +13,7 @@ import pytest
 from support.projects import clean_environment, processes_with, proctor, write_project
 
 from proctor.archive.lookup import read_run
-from proctor.archive.replay import replay
+from proctor.archive.read_log import read_log
 from proctor.archive.store import list_runs, read_head
 from proctor.cli.main import main
 from proctor.errors import UsageError
@@ -98,7 +98,7 @@ def test_whatever_is_left_is_true(project, torn):
     assert len(runs) > 20
     for path in runs:
         try:
-            result = replay(path).result
+            result = read_log(path).result
         except UsageError as error:
             assert "nothing is on record" in str(error) or "cannot be read" in str(error)
             continue

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor import events as e
-from proctor.archive import replay, store
+from proctor.archive import read_log, store
 from proctor.archive.history import last_failed
 from proctor.archive.recording import Recording, loader
 from proctor.outcome import Outcome
@@ -39,8 +39,7 @@ def record(
         relay.publish(e.TestsSelected(selected), 0.0)
     for test, outcome in outcomes:
         relay.publish(e.TestFinished(test, outcome), 0.0)
-    result = relay.close(1.0)
-    recording.finish(result)
+    relay.close(1.0)
     recording.close()
     return directory.path
 
@@ -178,7 +177,7 @@ def test_a_run_whose_writer_died_is_incomplete(tmp_path):
     ("look", "room", "read"),
     [
         (store.read_head, store, "read_inside"),
-        (lambda path: replay.replay(path).result, replay, "_entries"),
+        (lambda path: read_log.read_log(path).result, read_log, "_entries"),
     ],
 )
 def test_a_run_that_ends_while_it_is_read_has_not_died(tmp_path, monkeypatch, look, room, read):
@@ -190,7 +189,7 @@ def test_a_run_that_ends_while_it_is_read_has_not_died(tmp_path, monkeypatch, lo
 
     def read_and_end(*arguments):
         found = really_read(*arguments)
-        recording.finish(relay.close(1.0))
+        relay.close(1.0)
         recording.close()
         return found
 

@@ -13,7 +13,7 @@ from support.projects import GUARD, clean_environment, command, proctor, project
 from support.reports import FOREIGN, REPORTS
 
 from proctor.cli.convert import main
-from proctor.wire import formats
+from proctor.wire.reports import junit_writer
 
 TARGETS = ("json", "stream", "events", "junit", "ctrf", "tap")
 
@@ -113,16 +113,16 @@ def test_what_the_format_cannot_hold_is_said_once(tmp_path):
         (["nowhere.xml", "--to", "tap"], "nowhere.xml: No such file or directory"),
         (
             ["unclear.log", "--to", "tap"],
-            "cannot tell the format of unclear.log; known: events, stream, json, junit, tap",
+            "cannot tell the format of unclear.log: expected one of libtest, json, stream, events",
         ),
         (["empty.json", "--to", "tap"], "empty.json is empty: what should have written it ended"),
         (
             ["unclear.log", "--from", "subunit", "--to", "tap"],
-            "no format 'subunit' is read; known: events, stream, json, junit",
+            "cannot read format 'subunit': expected one of libtest, json, stream, events",
         ),
         (["unclear.log", "--to", "jest"], "invalid choice: 'jest'"),
         (["unclear.log"], "--to"),
-        (["a.tap", "--to", "junit", "-o", "./a.tap"], "./a.tap is the report itself; another file would do"),
+        (["a.tap", "--to", "junit", "-o", "./a.tap"], "./a.tap is the input itself: expected another file"),
         (["a.tap", "--to", "tap", "-o", "no/where"], "no/where: No such file or directory"),
     ],
 )
@@ -163,7 +163,7 @@ def test_a_writer_that_fails_is_never_a_success(tmp_path, monkeypatch):
         yield b"half"
         raise ZeroDivisionError
 
-    monkeypatch.setattr(formats, "writer", lambda name: fails)
+    monkeypatch.setattr(junit_writer, "write", fails)
     (tmp_path / "fine.tap").write_text("1..1\nok 1 - a\n")
 
     with pytest.raises(ZeroDivisionError):
@@ -254,7 +254,7 @@ def test_several_suites_do_not_fit_into_one_document(project):
     ran = proctor("convert", "two", "--to", "junit", cwd=project)
 
     assert ran.code == 4
-    assert "runs, and junit holds one" in ran.err
+    assert "runs and junit holds one" in ran.err
 
 
 @pytest.mark.parametrize("form", ["human", "libtest", "dots", "names", "tree", "summary", "agent", "github"])

@@ -20,11 +20,12 @@ from support.projects import (
     write_project,
 )
 
-from proctor.cli.output import FORMATS, Outputs
-from proctor.cli.telling import Telling
-from proctor.execute import Answer
+from proctor.cli.output import Outputs
+from proctor.cli.text_settings import TextSettings
+from proctor.execute import Executed
 from proctor.outcome import RunOutcome
 from proctor.wire import formats
+from proctor.wire.reports import junit_writer
 
 FULL = Path("/dev/full")
 NO_ROOM = "could not be written: No space left on device [output]\n"
@@ -51,7 +52,7 @@ def unread() -> int:
     return write
 
 
-@pytest.mark.parametrize("form", FORMATS[1:])
+@pytest.mark.parametrize("form", formats.offered("run"))
 def test_a_file_that_cannot_be_written_costs_nothing_else(root, form):
     ran = run_suite(root, "--format", "agent", "-o", f"{form}={FULL}", "-o", "json=whole.json")
 
@@ -61,7 +62,7 @@ def test_a_file_that_cannot_be_written_costs_nothing_else(root, form):
     assert json.loads((root / "whole.json").read_text())["outcome"] == "passed"
 
 
-@pytest.mark.parametrize("form", FORMATS[1:])
+@pytest.mark.parametrize("form", formats.offered("run"))
 def test_a_full_stdout_is_no_success_and_a_reader_who_left_is_no_failure(root, form):
     chosen = ("run", "--python", project_python(), "--format", form)
 
@@ -76,7 +77,7 @@ def test_a_run_that_failed_stays_one(tmp_path):
 
     assert ran.code == 1
     assert ran.err == f"proctor: -o junit={FULL} {NO_ROOM}"
-    for form in FORMATS[1:]:
+    for form in formats.offered("run"):
         ran = into(FULL, tmp_path, "run", "--python", project_python(), "--format", form)
         assert ran == Ran(1, "", f"proctor: stdout {NO_ROOM}")
 
@@ -132,13 +133,13 @@ def test_a_writer_that_fails_costs_no_other(tmp_path, monkeypatch):
         yield b"half"
         raise ZeroDivisionError
 
-    outputs = Outputs({}, Telling())
+    outputs = Outputs({}, TextSettings())
     with monkeypatch.context() as patched:
-        patched.setattr(formats, "writer", lambda name: fails)
+        patched.setattr(junit_writer, "write", fails)
         outputs.add_file("junit", str(tmp_path / "half"))
     outputs.add_file("tap", str(tmp_path / "whole"))
 
-    outputs.finish(Answer(run_of(*passed("a"), outcome=RunOutcome.PASSED), tmp_path))
+    outputs.finish(Executed(run_of(*passed("a"), outcome=RunOutcome.PASSED), tmp_path))
     outputs.close()
 
     assert "ok 1 - a" in (tmp_path / "whole").read_text()

@@ -238,7 +238,7 @@ def test_a_run_under_way_shows_what_there_is_and_a_killed_one_what_there_was(tmp
         process.send_signal(signal.SIGKILL)
         process.wait(GUARD)
 
-    assert "is under way: this is what there is so far" in now.out
+    assert "is under way: this is its record so far" in now.out
     assert "RUNNING /t\n" in now.out
     assert "early.log  5 bytes" in now.out
     assert "PASSED /t/done" in now.out
@@ -259,13 +259,13 @@ def test_a_damaged_document_is_said_and_the_log_serves(tmp_path):
     run_suite(root)
     directory = run_directory(root)
     (directory / "result.json").write_text("{")
-    with open(directory / "events.jsonl", "a") as log:
-        log.write("not a line of ours\n{")
+    head, *lines = (directory / "events.jsonl").read_text().splitlines(keepends=True)
+    (directory / "events.jsonl").write_text("".join([head, "not a line of ours\n", *lines]))
 
     ran = show(root, "--test", "test_a.py::test_fail")
 
     assert "note: result.json cannot be read, so this is from the log" in ran.out
-    assert "note: 1 lines of its log cannot be read" in ran.out
+    assert "note: line 2 is left out: not a line of an event stream" in ran.out
     assert "FAILED test_a.py::test_fail" in ran.out
 
 

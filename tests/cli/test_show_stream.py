@@ -211,8 +211,9 @@ def test_a_run_is_shown_by_name_in_any_format(tmp_path):
     ran = run_suite(tmp_path, "--format", "human")
 
     shown = proctor("show", "last", "--format", "human", cwd=tmp_path)
+    (run,) = (tmp_path / ".proctor" / "runs").iterdir()
 
-    assert (shown.out, shown.code, shown.err) == (ran.out, 1, "proctor: last: failed\n")
+    assert (shown.out, shown.code, shown.err) == (ran.out, 1, f"proctor: {run.name}: failed\n")
     assert proctor("show", "--format", "tree", cwd=tmp_path).out.startswith("test_a.py\n  passed  test_ok")
 
 
@@ -412,7 +413,7 @@ def test_following_ends_with_the_writer_of_a_run_that_was_killed(tmp_path):
 
     ran = proctor("show", str(run), "--follow", cwd=tmp_path)
 
-    assert (ran.code, ran.err) == (2, f"proctor: {run}: incomplete\n")
+    assert (ran.code, ran.err) == (2, f"proctor: {run.name}: incomplete\n")
 
 
 def test_colours_are_forced_and_forbidden_by_the_environment(tmp_path):

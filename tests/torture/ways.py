@@ -24,7 +24,7 @@ from support.mcp_client import Talk, server_pid, stdio, text_of
 from support.projects import GUARD, clean_environment, command, processes_with, proctor, project_python
 from torture.kind import LEDGER, Kind
 
-from proctor.archive.replay import replay
+from proctor.archive.read_log import read_log
 
 MARK = "TORTURE_MARK"
 Document = dict[str, Any]
@@ -266,7 +266,7 @@ def shown(place: Place, run: Path) -> Document:
 
 def told_again(run: Path) -> tuple[str, dict[str, str], list[str]]:
     """From the log alone: how the run ended, its tests, and what was not run."""
-    result = replay(run).result
+    result = read_log(run).result
     tests = {test: str(finished.outcome) for test, finished in result.tests.items()}
     return str(result.outcome), tests, list(result.not_run)
 

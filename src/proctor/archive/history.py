@@ -15,19 +15,19 @@ from proctor.spec import TARGET_BYTES, RunSpec, Selection
 from proctor.wire.document.schema import Document, read
 
 _LOOK_BACK = 50  # runs
+_NEVER_REACHED = (
+    "were never reached by an earlier run and are not included; run without --last-failed to run them"
+)
 
 
 def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec, tuple[str, ...]]:
-    """The same wish for what failed last, and what to say about it. Without failures, all tests run."""
+    """The spec narrowed to what failed last, and notes about it. Without failures, all tests run."""
     failed, skipped_over = last_failed(Path(spec.root), environ)
     if not failed:
         return spec, ("no failures on record: everything was run",)
     notices: tuple[str, ...] = ()
     if skipped_over:
-        notices = (
-            f"{skipped_over} tests were never reached by an earlier run and are not included;"
-            " run without --last-failed to run them",
-        )
+        notices = (f"{skipped_over} tests {_NEVER_REACHED}",)
     if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
         failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
         notices = (f"too many failures to name: their {len(failed)} files were run",)
@@ -36,7 +36,7 @@ def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec
 
 
 def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]:
-    """Targets whose latest result is bad, newest run first; and how many others an earlier run never reached.
+    """Targets whose latest result is bad, newest run first; and how many others a run never reached.
 
     Looks back to the last run of everything, and beyond it for tests that it never reached.
     """

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from proctor.archive.inside import read_inside
+from proctor.archive.read_log import read_log
 from proctor.archive.recording import document_chunks
-from proctor.archive.replay import replay
 from proctor.archive.store import EVENTS_FILE, RESULT_FILE, RUN_FILE, list_runs, read_head
 from proctor.errors import StreamError, UsageError
 from proctor.failure_row import unescaped
@@ -90,9 +90,9 @@ def from_document(path: Path, document: Document, notes: Sequence[str] = ()) -> 
 
 
 def _from_log(path: Path) -> KeptRun:
-    replayed = replay(path)
-    result = replayed.result
-    run = from_document(path, read(b"".join(document_chunks(result, path))), replayed.notes)
+    logged = read_log(path)
+    result = logged.result
+    run = from_document(path, read(b"".join(document_chunks(result, path))), logged.notes)
     for test in result.running:
         run.tests[test] = without_result(test, RunOutcome.RUNNING, tuple(result.attached.get(test, ())))
     for test in result.selected:

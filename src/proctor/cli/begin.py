@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor import client
 from proctor.cli.parser import Parser
-from proctor.cli.sending import sent
+from proctor.cli.send import send
 
 
 def main(arguments: list[str]) -> int:
@@ -12,4 +12,4 @@ def main(arguments: list[str]) -> int:
         "proctor begin", description="Open the test's own result as an error; `proctor report` closes it."
     )
     parser.parse_args(arguments)
-    return sent(client.begin)
+    return send(client.begin)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
-from proctor.cli import readers, streams
+import msgspec
+
+from proctor.cli import standard_streams, text_settings
 from proctor.cli.parser import Parser
-from proctor.cli.readers import AtTheEnd, Events, Stream
+from proctor.cli.writers import Output, for_each_run
 from proctor.errors import OutputError, UsageError
 from proctor.events import Entry
-from proctor.relay import Sink
 from proctor.replay import Replay
 from proctor.result import RunResult
 from proctor.wire import formats
-from proctor.wire.document import writer as document
 from proctor.wire.reports.any_report import AnyReport
 
 _PIECE = 1 << 16
-TARGETS = ("json", "stream", "events", *formats.WRITERS, *readers.TEXTS, "agent", "github", "failures")
-_SINGLE = ("json", *formats.WRITERS)  # one run is one document
 _INCOMPLETE = 2
 
 
@@ -29,14 +28,14 @@ def main(arguments: list[str]) -> int:
     parsed = _parser().parse_args(arguments)
     try:
         if parsed.output and os.path.exists(parsed.output) and _same(parsed.input, parsed.output):
-            raise UsageError(f"-o {parsed.output} is the report itself; another file would do")
+            raise UsageError(f"-o {parsed.output} is the input itself: expected another file")
         source = sys.stdin.buffer if parsed.input == "-" else open(parsed.input, "rb")  # noqa: SIM115
         with source:
             return _convert(source, parsed.input, parsed.source, parsed.target, parsed.output)
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
-        if streams.is_full(error):
+        if standard_streams.is_full(error):
             raise OutputError(parsed.output or "stdout", error) from None
         raise UsageError(f"{error.filename or parsed.output or 'stdout'}: {error.strerror}") from None
 
@@ -49,10 +48,11 @@ def _parser() -> Parser:
     parser = Parser("proctor convert", description="Write a report in another form.")
     parser.add_argument("input", metavar="IN", help="a report, or - for stdin")
     parser.add_argument("-o", dest="output", metavar="OUT", help="a file (stdout)")
+    read = f"format of IN: auto, {', '.join(formats.offered('from'))}"
+    parser.add_argument("--from", dest="source", metavar="FORMAT", default="auto", help=read)
     parser.add_argument(
-        "--from", dest="source", metavar="FORMAT", default="auto", help=f"auto, {', '.join(formats.READ)}"
+        "--to", dest="target", required=True, choices=formats.offered("to"), help="format of OUT"
     )
-    parser.add_argument("--to", dest="target", metavar="FORMAT", required=True, choices=TARGETS)
     parser.epilog = "Exits with 0 when the whole report was read and is complete, whatever its outcomes."
     return parser
 
@@ -65,16 +65,19 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
         first += next(batches)
     results: list[RunResult] = []
     with _output(output) as file:
-        replay = Replay(lambda: [_writer(target, file)], results.append)
+        settings = msgspec.structs.replace(text_settings.of_replay(Path(), {}), colours=False)
+        replay = Replay(for_each_run(target, Output(file, settings, {})), results.append)
         replay.take(first)
         for batch in batches:
             replay.take(batch)
         replay.close()
         replay.check()
-    if len(results) > 1 and target in _SINGLE:
-        raise UsageError(f"{name} has {len(results)} runs, and {target} holds one; stream or events would do")
+    if len(results) > 1 and formats.FORMATS[target].one_run:
+        raise UsageError(
+            f"{name} has {len(results)} runs and {target} holds one: expected --to stream or events"
+        )
     gap = "; ".join([*replay.gaps, *([report.gap] if report.gap else [])])
-    lost = formats.left_out(target, results[0]) if results and target in formats.WRITERS else []
+    lost = formats.left_out(target, results[0]) if results else []
     _remark(name, target, gap if results else "it has no suite", lost)
     return 0 if results and not gap else _INCOMPLETE
 
@@ -83,18 +86,6 @@ def _entries(report: AnyReport, source: IO[bytes]) -> Iterator[list[Entry]]:
     while piece := source.read(_PIECE):
         yield report.feed(piece)
     yield report.close()
-
-
-def _writer(target: str, file: IO[bytes]) -> Sink:
-    if target == "events":
-        return Events(file)
-    if target == "stream":
-        from proctor.wire.stream.writer import StrictStream
-
-        return Stream(file, StrictStream())
-    if target in readers.TEXTS or target in ("agent", "github", "failures"):
-        return readers.text_reader(target, readers.speaker(file), {})
-    return AtTheEnd(lambda result: file.writelines(_chunks(target, result)))
 
 
 def _remark(name: str, target: str, gap: str, lost: list[str]) -> None:
@@ -107,13 +98,3 @@ def _remark(name: str, target: str, gap: str, lost: list[str]) -> None:
 
 def _output(path: str | None) -> IO[bytes]:
     return open(path, "wb") if path else open(sys.stdout.fileno(), "wb", closefd=False)
-
-
-def _chunks(target: str, result: RunResult) -> Iterator[bytes]:
-    if target == "json":
-        return document.chunks(result, load=_no_files)
-    return formats.writer(target)(result)
-
-
-def _no_files(path: str) -> str:
-    raise FileNotFoundError(path)  # no report brings files

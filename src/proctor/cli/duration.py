@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor import client
 from proctor.cli.parser import Parser
-from proctor.cli.sending import sent
+from proctor.cli.send import send
 
 
 def main(arguments: list[str]) -> int:
@@ -14,4 +14,4 @@ def main(arguments: list[str]) -> int:
     if any(argument in ("-h", "--help") for argument in arguments):
         parser.parse_args(arguments)
     change = " ".join(parser.parse_args(["--", *arguments]).time)  # `-60` is no option
-    return sent(lambda: client.duration(change))
+    return send(lambda: client.duration(change))

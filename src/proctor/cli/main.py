@@ -33,9 +33,9 @@ def entry() -> NoReturn:
     """The process that is nothing but proctor: it need not tidy up what ends with it."""
     gc.set_threshold(50_000)  # next to nothing that we make is garbage before the end
     if None in (sys.stdin, sys.stdout, sys.stderr):
-        from proctor.cli import streams
+        from proctor.cli import standard_streams
 
-        streams.open_missing()
+        standard_streams.open_missing()
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may have letters of its own; data is UTF-8
         encoding = None if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
@@ -79,14 +79,14 @@ def _call(arguments: list[str]) -> int:
 
 def _explained(error: Exception) -> int:
     """The exit code of an error, which is told in a line unless nobody is left to read it."""
-    from proctor.cli import streams
+    from proctor.cli import standard_streams
     from proctor.errors import OutputError, ProctorError
 
     if isinstance(error, BrokenPipeError):
-        streams.forget_stdout()
+        standard_streams.forget_stdout()
         return 2
-    if isinstance(error, OSError) and streams.is_full(error):
-        streams.forget_stdout()
+    if isinstance(error, OSError) and standard_streams.is_full(error):
+        standard_streams.forget_stdout()
         error = OutputError("stdout", error)
     if isinstance(error, ProctorError):
         _say(f"proctor: {error} [{error.slug}]")

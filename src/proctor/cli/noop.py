@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from proctor import client
 from proctor.cli.parser import Parser
-from proctor.cli.sending import sent
+from proctor.cli.send import send
 
 
 def main(arguments: list[str]) -> int:
     parser = Parser("proctor noop", description="Send a message without effect: does proctor listen?")
     parser.parse_args(arguments)
-    return sent(client.noop)
+    return send(client.noop)

@@ -1,117 +1,111 @@
-"""Where an answer goes and in which form: readers of a run, made from `--format` and `-o FORMAT=PATH`."""
+"""The outputs of `proctor run`: a sink or a last writer for `--format` and for each `-o FORMAT=PATH`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import IO, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, TypeVar
+
+from msgspec.structs import replace
 
 from proctor.agent_mode import agent_mode
-from proctor.archive.recording import document_chunks
-from proctor.cli import streams
-from proctor.cli.readers import Events, Stream, on_terminal, speaker, text_reader, wants_colours
-from proctor.cli.telling import Telling
+from proctor.cli import standard_streams
+from proctor.cli.text_settings import TextSettings, on_terminal
+from proctor.cli.writers import AtTheEnd, Output, masking, report, speaker, write_all, writer
 from proctor.errors import OutputError, UsageError
 from proctor.execute import Executed
-from proctor.relay import Sink
+from proctor.relay import Sink, why_stopped
 from proctor.result import RunResult
+from proctor.wire import formats
 
-FORMATS = ("auto", "human", "agent", "json", "stream", "events", "results", "github", "junit", "ctrf", "tap")
 _STDOUT = "stdout"
 _Given = TypeVar("_Given")
-_TEXTS = ("human", "agent")  # something may follow them; the others are read to their last byte
 
 
 class Outputs:
     """All that was asked for: what follows the run live, and what is written when it is over.
 
-    One that cannot be written costs neither the run nor the others.
+    One that cannot be written affects neither the run nor the others.
     """
 
-    def __init__(self, environ: Mapping[str, str], telling: Telling) -> None:
-        self._environ, self._telling = environ, telling
-        self._live: list[tuple[str, Sink]] = []
+    def __init__(self, environ: Mapping[str, str], settings: TextSettings) -> None:
+        self._environ, self._settings = environ, settings
+        self._directory: Path | None = None
+        self.sinks: list[Sink] = []
         self.result_lines: list[Callable[[bytes], None]] = []
-        self._last: list[Callable[[Executed], None]] = []
+        self._last: list[Callable[[RunResult], None]] = []
         self._close: list[tuple[str, Callable[[], None]]] = []
         self._faults: dict[str, Exception] = {}
 
-    @property
-    def sinks(self) -> list[Sink]:
-        return [sink for _, sink in self._live]
-
-    def add(self, name: str, form: str, file: IO[bytes]) -> None:
-        if form == "events":
-            self._live.append((name, Events(file)))
-        elif form == "stream":
-            from proctor.wire.stream.writer import StrictStream
-
-            self._live.append((name, Stream(file, StrictStream())))
-        elif form == "github":
-            self._live.append((name, text_reader(form, speaker(file), self._environ)))
-        elif form == "results":
-            self.result_lines.append(self._kept(name, lambda line: _write(file, [line])))
+    def add(self, name: str, form: str, output: Output) -> None:
+        if form == "results":
+            self.result_lines.append(self._kept(name, lambda line: write_all(output.file, [line])))
+            return
+        # In a file, the text for people has nothing before the end of the run.
+        as_report = form == "human" and name != _STDOUT
+        sink = masking(report(output), output.settings) if as_report else writer(form, output)
+        if isinstance(sink, AtTheEnd):
+            self._last.append(self._kept(name, sink.write))
         else:
-            self._last.append(self._kept(name, self._writer(form, file)))
+            self._follow(name, sink)
 
-    def _writer(self, form: str, file: IO[bytes]) -> Callable[[Executed], None]:
-        """Of a form that is written when the run is over."""
-        if form == "json":
-            return lambda answer: _write(file, document_chunks(answer.result, answer.directory))
-        if form in ("junit", "ctrf", "tap"):
-            from proctor.wire import formats
-
-            write = formats.writer(form)
-            return lambda answer: _write(file, write(answer.result))
-        if form == "agent":
-            return lambda answer: speaker(file)(self._telling.text(answer.result))
-        from proctor.render.human import report_text
-
-        return lambda answer: speaker(file)(report_text(answer.result))
+    def _follow(self, name: str, sink: Sink) -> None:
+        sink.name = name
+        self.sinks.append(sink)
 
     def add_file(self, form: str, path: str) -> None:
         file = open(path, "wb")  # noqa: SIM115  open until the run is over
         name = f"-o {form}={path}"
-        self.add(name, form, file)
+        self.add(name, form, self._output(file, colours=False))
         self._close.append((name, file.close))
 
-    def add_terminal(self) -> None:
-        """A person's view: live on a terminal, plain lines elsewhere."""
-        if on_terminal(self._environ):
-            from rich.console import Console
+    def _output(self, file: IO[bytes], colours: bool) -> Output:
+        settings = replace(self._settings, colours=colours)
+        return Output(file, settings, self._environ, lambda: self._directory)
 
-            from proctor.render.live import LiveTerminal
-
-            live = LiveTerminal(Console())
-            self._live.append((_STDOUT, live))
-            self._close.append((_STDOUT, live.close))
+    def add_stdout(self, form: str) -> None:
+        if form == "human" and on_terminal(self._environ):
+            live, close = live_terminal(self._settings)
+            self._follow(_STDOUT, live)
+            self._close.append((_STDOUT, close))
         else:
-            say = speaker(sys.stdout.buffer, wants_colours(self._environ))
-            self._live.append((_STDOUT, text_reader("human", say, self._environ)))
+            self.add(_STDOUT, form, self._output(sys.stdout.buffer, self._settings.colours))
 
-    def add_failure_index(self, summary: Summary) -> None:
+    def add_failure_index(self) -> None:
         """The last thing on stdout."""
-        self._last.append(self._kept(_STDOUT, lambda answer: _failure_index(answer.result, summary)))
+        self._last.append(self._kept(_STDOUT, self._write_failure_index))
+
+    def _write_failure_index(self, result: RunResult) -> None:
+        try:
+            text = self._settings.failure_index(result)
+        except Exception as error:  # noqa: BLE001  a fault here must not affect the run
+            print(f"proctor: no failure index: {type(error).__name__}: {error}", file=sys.stderr)
+            return
+        sys.stdout.flush()
+        speaker(sys.stdout.buffer)(text)
 
     def _kept(self, name: str, write: Callable[[_Given], None]) -> Callable[[_Given], None]:
-        """The same, until it fails: what comes after a gap is of no use."""
+        """Calls `write` until it fails once: what comes after a gap is of no use."""
 
         def written(given: _Given) -> None:
             if name not in self._faults:
                 try:
                     write(given)
-                except Exception as error:  # noqa: BLE001  told when the run is over
+                except Exception as error:  # noqa: BLE001  reported when the run is over
                     self._faults[name] = error
 
         return written
 
-    def finish(self, answer: Executed) -> None:
-        names = {id(sink): name for name, sink in self._live}
-        for sink, error in answer.faults:
-            if id(sink) in names:
-                self._faults[names[id(sink)]] = error
+    def finish(self, executed: Executed) -> None:
+        for sink, error in executed.faults:
+            if sink in self.sinks:
+                self._faults[sink.name] = error
+            elif (stopped := why_stopped(sink, error)) not in executed.result.notices:
+                print(f"proctor: {stopped}", file=sys.stderr)  # at the last entry: no notice could follow
+        self._directory = executed.directory
         for write in self._last:
-            write(answer)
+            write(executed.result)
 
     def close(self) -> None:
         for name, close in self._close:
@@ -124,10 +118,10 @@ class Outputs:
         """The run's exit code, unless that is 0 and a report that was asked for is not there."""
         lost = 0
         if _STDOUT in self._faults:
-            streams.forget_stdout()
+            standard_streams.forget_stdout()
         for name, error in self._faults.items():
             if name == _STDOUT and isinstance(error, BrokenPipeError):
-                continue  # whoever read it had enough
+                continue  # closing stdout early (e.g. `| head`) does not affect the run
             fault = OutputError(name, error) if isinstance(error, OSError) else error
             if not isinstance(fault, OutputError):
                 raise fault
@@ -136,62 +130,47 @@ class Outputs:
         return exit_code or lost
 
 
-class Summary(NamedTuple):
-    """The failure index as it was asked for: `auto`, `on` or `off`."""
-
-    asked: str
-    rows: int | None = None  # None: as many as usual
-    length: int | None = None
-
-
 def build(
-    form: str, files: list[str], summary: Summary, environ: Mapping[str, str], telling: Telling
+    form: str, files: list[str], summary: str, environ: Mapping[str, str], settings: TextSettings
 ) -> Outputs:
+    """`summary` is what `--failure-summary` says: `auto`, `on` or `off`."""
     form = chosen(form, environ)
-    if summary.asked == "on" and form not in _TEXTS:
-        raise UsageError(f"--failure-summary on follows a text; --format {form} is none: human would do")
-    outputs = Outputs(environ, telling)
+    indexed = with_failure_index(form, summary, environ)
+    outputs = Outputs(environ, settings)
+    known = formats.offered("run")
     for option in files:
         name, equals, path = option.partition("=")
-        if not equals or not path or name not in FORMATS[1:]:
-            raise UsageError(f"-o {option!r} is not FORMAT=PATH; formats: {', '.join(FORMATS[1:])}")
+        if not equals or not path or name not in known:
+            raise UsageError(f"invalid -o {option!r}: expected FORMAT=PATH, FORMAT one of {', '.join(known)}")
         try:
             outputs.add_file(name, path)
         except OSError as error:
             raise UsageError(f"-o {option!r} cannot be written: {error.strerror}") from None
-    if form == "human":
-        outputs.add_terminal()
-    else:
-        outputs.add(_STDOUT, form, sys.stdout.buffer)
-    if summary.asked == "on" or (form == "human" and _agent_reads(summary, environ)):
-        outputs.add_failure_index(summary)  # the text for agents has such lines already
+    outputs.add_stdout(form)
+    if indexed:
+        outputs.add_failure_index()
     return outputs
 
 
-def _agent_reads(summary: Summary, environ: Mapping[str, str]) -> bool:
-    return agent_mode(environ, sys.stdout.isatty(), summary.asked).on
+def with_failure_index(form: str, summary: str, environ: Mapping[str, str]) -> bool:
+    """Whether the failure index follows the text on stdout. The agent text has such lines already."""
+    if summary == "on" and not formats.FORMATS[form].is_text:
+        raise UsageError(f"--failure-summary on needs a text before it: expected --format human, not {form}")
+    return summary == "on" or (form == "human" and agent_mode(environ, sys.stdout.isatty(), summary).on)
 
 
 def chosen(form: str, environ: Mapping[str, str]) -> str:
-    """What `auto` stands for here."""
+    """The format that `auto` stands for here."""
     if form != "auto":
         return form
     return "agent" if agent_mode(environ, sys.stdout.isatty()).on else "human"
 
 
-def _write(file: IO[bytes], chunks: Iterable[bytes]) -> None:
-    file.writelines(chunks)
-    file.flush()
+def live_terminal(settings: TextSettings) -> tuple[Sink, Callable[[], None]]:
+    """The sink for a person at a terminal, and what gives the terminal back."""
+    from rich.console import Console
 
+    from proctor.render.live import LiveTerminal
 
-def _failure_index(result: RunResult, summary: Summary) -> None:
-    from proctor.failure_row import LENGTH, ROWS
-    from proctor.render.result_index import failure_index
-
-    try:
-        text = failure_index(result, summary.rows or ROWS, summary.length or LENGTH)
-    except Exception as error:  # noqa: BLE001  a fault here must not cost the run
-        print(f"proctor: no failure index: {type(error).__name__}: {error}", file=sys.stderr)
-        return
-    sys.stdout.flush()
-    speaker(sys.stdout.buffer)(text)
+    live = LiveTerminal(Console())
+    return masking(live, settings), live.close

@@ -7,7 +7,7 @@ import os
 
 from proctor import client
 from proctor.cli.parser import Parser
-from proctor.cli.sending import sent
+from proctor.cli.send import send
 from proctor.errors import UsageError
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     custom = dict(_custom(option) for option in parsed.custom)
     own = {name: getattr(parsed, name) for name in ("status", "name", "partial", "testout", "note")}
     try:
-        return sent(lambda: client.report(files=files, **own, **custom))
+        return send(lambda: client.report(files=files, **own, **custom))
     except OSError as error:  # of a file: the channel has errors of its own
         raise UsageError(f"--file {error.filename} cannot be read: {error.strerror}") from None
 

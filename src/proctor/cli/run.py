@@ -6,12 +6,12 @@ import os
 import sys
 
 from proctor import config
-from proctor.cli import options, output
-from proctor.cli.telling import Telling
+from proctor.cli import options, output, text_settings
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
-from proctor.plan_run import budget, plan_run
+from proctor.plan_run import plan_run
 from proctor.process.stop import stoppable
+from proctor.wire import formats
 
 
 def main(arguments: list[str]) -> int:
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     settings = config.load(root)
     maxfail = 1 if parsed.failfast else parsed.maxfail
     if maxfail < 0:
-        raise UsageError(f"--maxfail is {maxfail}; it must be at least 1")
+        raise UsageError(f"invalid --maxfail {maxfail}: expected 1 or more")
     workers = _workers(parsed.workers)
     asked = options.asked(
         parsed,
@@ -36,9 +36,8 @@ def main(arguments: list[str]) -> int:
     plan = plan_run(asked, settings, os.environ)
     for notice in plan.notices:
         print(f"proctor: {notice}", file=sys.stderr)
-    telling = Telling(budget(parsed.budget, settings), settings.mask_secrets, plan.keeping.archive)
-    summary = output.Summary(parsed.failure_summary, settings.failure_rows, settings.failure_length)
-    outputs = output.build(parsed.format, parsed.outputs, summary, os.environ, telling)
+    texts = text_settings.of_run(settings, parsed.budget, plan.keeping.archive, os.environ)
+    outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts)
     try:
         with stoppable() as stop:
             request = Request(
@@ -68,7 +67,8 @@ def _parser() -> options.Parser:
     parser.add_argument(
         "--last-failed", "--lf", action="store_true", help="only what failed when it last ran"
     )
-    parser.add_argument("--format", choices=output.FORMATS, default="auto", help="what stdout shows")
+    known = ("auto", *formats.offered("run"))
+    parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
     parser.add_argument(
         "-o",
         dest="outputs",
@@ -77,7 +77,8 @@ def _parser() -> options.Parser:
         metavar="FORMAT=PATH",
         help="also write that; repeatable",
     )
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help="most that the text for agents may cost")
+    tokens = "maximum size of the agent text, in tokens"
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help=tokens)
     parser.add_argument(
         "--failure-summary",
         choices=("auto", "on", "off"),
@@ -93,5 +94,5 @@ def _workers(value: str) -> str:
     if value in ("", "0"):
         return ""
     if value != "auto" and not (value.isascii() and value.isdigit()):
-        raise UsageError(f"-n is {value!r}; a number of processes or auto would do")
+        raise UsageError(f"invalid -n {value!r}: expected a number of processes or auto")
     return value

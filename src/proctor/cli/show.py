@@ -1,59 +1,59 @@
-"""`proctor show`: a run that is kept, one test of it, one file of that test; or a stream, or a log."""
+"""`proctor show`: a run that is kept, a report, a stream or a log, read again and written in any format."""
 
 from __future__ import annotations
 
 import argparse
-import codecs
 import os
 import shutil
 import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-
-from proctor import config
-from proctor.agent_mode import agent_mode
 from proctor.archive.inside import open_inside
-from proctor.archive.lookup import LAST, KeptRun, find_run, read_run
-from proctor.archive.recording import document_chunks
-from proctor.archive.replay import replay
+from proctor.archive.lookup import LAST, find_run, read_run
 from proctor.archive.store import RESULT_FILE, read_head
-from proctor.cli import options, show_stream
-from proctor.cli.output import chosen
+from proctor.cli import options, text_settings
+from proctor.cli.output import chosen, live_terminal, with_failure_index
+from proctor.cli.source import Source, abandoned, opened
+from proctor.cli.text_settings import TextSettings, on_terminal
+from proctor.cli.writers import Output, for_each_run, speaker
 from proctor.errors import UsageError
-from proctor.outcome import RunOutcome
-from proctor.render.agent import Detail, agent_text
-from proctor.render.kept_test import kept_test_text
-from proctor.render.neutral import neutral_block
-from proctor.text import utf8
-from proctor.wire.document.schema import Test
-from proctor.wire.literal import encode_line
+from proctor.events import Entry
+from proctor.outcome import EXIT_CODES, WORST_FIRST, RunOutcome
+from proctor.relay import Sink
+from proctor.replay import Replay
+from proctor.result import RunResult
+from proctor.wire import formats
 from proctor.wire.reports.any_report import AnyReport
-
-# 1: first published form.
-SCHEMA = "proctor.test/1"
+from proctor.wire.stream.rules import StreamRules
 
 STDIN = "-"
-_LOOKED_AT = 1 << 13  # bytes by which a file is judged to be text
 _PIECE = 1 << 18  # bytes
 
 
 def main(arguments: list[str]) -> int:
     parsed = _parser().parse_args(arguments)
     if parsed.file is not None and parsed.test is None:
-        raise UsageError("--file names a file of a test; `--test ID` says of which")
-    if parsed.what == STDIN or os.path.isfile(parsed.what):
-        if parsed.test is not None:
-            raise UsageError(f"--test names a test of a run that is kept; {parsed.what} is not one")
-        return _show_stream(parsed, None if parsed.what == STDIN else Path(parsed.what))
-    root = options.project(parsed.directory)
+        raise UsageError("--file names a file of a test: add --test ID")
+    is_file = parsed.what == STDIN or os.path.isfile(parsed.what)
+    if is_file and parsed.test is not None:
+        raise UsageError(f"--test names a test of a run that is kept, and {parsed.what} is none")
+    root = Path(parsed.directory) if is_file else options.project(parsed.directory)
+    settings = text_settings.of_replay(root, os.environ)
+    if is_file:
+        path = None if parsed.what == STDIN else Path(parsed.what)
+        return _show(path, parsed.what, "auto", chosen(parsed.format, os.environ), parsed, settings)
     path = find_run(parsed.what, root, os.environ)
     if parsed.test is not None:
-        return _show_test_of(read_run(path), parsed)
-    plain = not (parsed.strict or parsed.follow or parsed.failure_summary == "on")
-    if not plain or parsed.format not in ("auto", "json"):
-        return _show_stream(parsed, path)
-    return _show_run(path, parsed.format, config.load(root).mask_secrets)
+        from proctor.cli.show_test import show_test
+
+        return show_test(read_run(path), parsed.test, parsed.file, parsed.format, settings.mask)
+    form = "agent" if parsed.format == "auto" else parsed.format
+    if form == "json" and not (parsed.strict or parsed.follow) and _copy(path, RESULT_FILE):
+        head = read_head(path)
+        return _exit_code(RunOutcome(head.outcome) if head else RunOutcome.INCOMPLETE, path.name)
+    return _show(path, path.name, "events", form, parsed, settings)
 
 
 def _parser() -> options.Parser:
@@ -63,8 +63,9 @@ def _parser() -> options.Parser:
     options.add_directory(parser)
     parser.add_argument("--test", metavar="ID", help="all that is known about this test of the run")
     parser.add_argument("--file", metavar="NAME", help="the bytes of this file of the test")
-    parser.add_argument("--format", choices=show_stream.FORMATS, default="auto", help="what stdout shows")
-    parser.add_argument("--follow", action="store_true", help="wait for more until the final line is there")
+    known = ("auto", *formats.offered("show"))
+    parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
+    parser.add_argument("--follow", action="store_true", help="wait for more until the run has ended")
     parser.add_argument(
         "--failure-summary",
         choices=("auto", "on", "off"),
@@ -75,44 +76,91 @@ def _parser() -> options.Parser:
     return parser
 
 
-def _show_stream(parsed: argparse.Namespace, path: Path | None) -> int:
-    with show_stream.opened(path) as source:
+def _show(
+    path: Path | None, name: str, source: str, form: str, parsed: argparse.Namespace, settings: TextSettings
+) -> int:
+    with opened(path) as found:
         if parsed.strict:
-            return show_stream.check(source.pieces(lambda: False), parsed.what)
-        reader = AnyReport(parsed.what, "events" if path is not None and path.is_dir() else "auto")
-        form = chosen(parsed.format, os.environ)
-        asked = parsed.failure_summary
-        if asked == "on" and form in ("json", "stream", "events", "failures"):
-            raise UsageError(f"--failure-summary on follows a text; --format {form} is none: human would do")
-        agent = form == "human" and agent_mode(os.environ, sys.stdout.isatty(), asked).on
-        return show_stream.show(
-            reader, source, parsed.what, form, parsed.follow, os.environ, asked == "on" or agent
-        )
+            return _check(found.pieces(lambda: False), name)
+        indexed = with_failure_index(form, parsed.failure_summary, os.environ)
+        results = _replay(AnyReport(name, source), found, form, parsed.follow, os.environ, settings)
+        if indexed:
+            speaker(sys.stdout.buffer)("".join(map(settings.failure_index, results)))
+    return _conclude(results, name)
 
 
-def _show_run(path: Path, form: str, mask: bool) -> int:
-    if form == "json" and _copy(path, RESULT_FILE):
-        head = read_head(path)
-        return show_stream.conclude(RunOutcome(head.outcome) if head else RunOutcome.INCOMPLETE, path.name)
-    replayed = replay(path)
-    result = replayed.result
-    if form == "json":
-        sys.stdout.buffer.writelines(document_chunks(result, path))
+def _replay(
+    reader: AnyReport,
+    source: Source,
+    form: str,
+    follow: bool,
+    environ: Mapping[str, str],
+    settings: TextSettings,
+) -> list[RunResult]:
+    """Writes the runs of the source in this format, and returns them."""
+    results: list[RunResult] = []
+    closers: list[Callable[[], None]] = []
+    plain = form == "human" and not on_terminal(environ)  # its sign of life is for silence alone
+    replay, clock = Replay(_sinks(form, source, environ, settings, closers), results.append), _Clock()
+
+    def may_grow() -> bool:
+        return follow and not (results and replay.idle) and not abandoned(source.directory)
+
+    try:
+        for piece in source.pieces(may_grow):
+            entries = reader.feed(piece)
+            clock.heard(entries)
+            replay.take(entries)
+            if not piece or not plain:
+                replay.tick(clock.now())
+            replay.check()
+        under_way = "" if follow else source.under_way
+        if not under_way:
+            replay.take(reader.close())  # of a run under way the last line may not be whole yet
+        replay.close(under_way)
+        replay.check()
+    finally:
+        for close in closers:
+            close()
+    return results
+
+
+def _sinks(
+    form: str,
+    source: Source,
+    environ: Mapping[str, str],
+    settings: TextSettings,
+    closers: list[Callable[[], None]],
+) -> Callable[[], list[Sink]]:
+    if form != "human" or not on_terminal(environ):
+        return for_each_run(form, Output(sys.stdout.buffer, settings, environ, lambda: source.directory))
+
+    def live() -> list[Sink]:
+        sink, close = live_terminal(settings)
+        closers.append(close)
+        return [sink]
+
+    return live
+
+
+def _check(pieces: Iterator[bytes], name: str) -> int:
+    """Each broken rule with its line, on stdout."""
+    rules, rest, broken, lines = StreamRules(), b"", 0, 0
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        lines += len(whole)
+        for line in whole:
+            for violation in rules.check(line + b"\n"):
+                broken += 1
+                print(f"{name}: {violation}")
+    for violation in [*(rules.check(rest) if rest else []), *rules.close()]:
+        broken += 1
+        print(f"{name}: {violation}")
+    if broken:
+        print(f"proctor: {name} breaks the rules of the stream {broken} times [stream]", file=sys.stderr)
     else:
-        result.notices += replayed.notes
-        _say(agent_text(result, Detail(rows=0, mask=mask)))
-    return show_stream.conclude(result.outcome, path.name)
-
-
-def _show_test_of(run: KeptRun, parsed: argparse.Namespace) -> int:
-    if parsed.format not in ("auto", "human", "json"):
-        raise UsageError(f"--format is {parsed.format!r}; for one test human or json would do")
-    test = run.test(parsed.test)
-    if parsed.file is not None:
-        _show_file(run, test, parsed.file)
-    else:
-        _show_test(run, test, parsed.format)
-    return 0
+        print(f"{name}: {lines} lines, no rule broken")
+    return int(bool(broken))
 
 
 def _copy(path: Path, relative: str) -> bool:
@@ -126,53 +174,31 @@ def _copy(path: Path, relative: str) -> bool:
     return True
 
 
-def _show_test(run: KeptRun, test: Test, form: str) -> None:
-    captured, below = run.document.captured(test.node_id), run.below(test.node_id)
-    if form != "json":
-        _say(kept_test_text(test, captured, below, str(run.path), run.notes))
-        return
-    answer = {
-        "schema": SCHEMA,
-        "run_id": run.document.run_id,
-        "run_outcome": run.document.outcome,
-        "directory": str(run.path),
-        "notes": run.notes,
-        "test": msgspec.to_builtins(test) | ({"captured": captured} if captured else {}),
-        "results_below": below,
-    }
-    sys.stdout.buffer.write(encode_line(answer))
+class _Clock:
+    """Seconds since the run began, as far as its entries let us know when that was."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def heard(self, entries: list[Entry]) -> None:
+        if entries:
+            self._began = min(self._began, time.monotonic() - entries[-1].at)
+
+    def now(self) -> float:
+        return time.monotonic() - self._began
 
 
-def _show_file(run: KeptRun, test: Test, name: str) -> None:
-    paths = {file.name: file.path for file in test.files}
-    if test.testout is not None:
-        paths.setdefault(test.testout.name, test.testout.path)
-    if name not in paths:
-        hint = f"it has {', '.join(paths)}" if paths else "it has none"
-        raise UsageError(f"{test.node_id} has no file {name!r}; {hint}")
-    try:
-        descriptor = open_inside(run.path, paths[name])
-    except OSError as error:
-        raise UsageError(f"file {name!r} cannot be read: {error.strerror}: {paths[name]}") from None
-    with os.fdopen(descriptor, "rb") as file:
-        if not sys.stdout.isatty():
-            shutil.copyfileobj(file, sys.stdout.buffer, _PIECE)
-            return
-        head = file.peek(_LOOKED_AT)[:_LOOKED_AT]
-        if not _is_text(head):
-            raise UsageError(f"file {name!r} is not text; send it elsewhere: `| less`, `> FILE`")
-        decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
-        while piece := file.read(_PIECE):
-            _say(neutral_block(decoder.decode(piece)))
+def _conclude(results: list[RunResult], name: str) -> int:
+    if not results:
+        print(f"proctor: {name} has no suite: nothing to show [stream]", file=sys.stderr)
+        return 2
+    outcomes = {result.outcome for result in results}
+    return _exit_code(next(outcome for outcome in WORST_FIRST if outcome in outcomes), name)
 
 
-def _is_text(head: bytes) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in head
-
-
-def _say(text: str) -> None:
-    sys.stdout.buffer.write(utf8(text))
+def _exit_code(outcome: RunOutcome, name: str) -> int:
+    """The exit code of what was shown; one that is not 0 is explained on stderr."""
+    code = EXIT_CODES[outcome]
+    if code:
+        print(f"proctor: {name}: {outcome.replace('_', ' ')}", file=sys.stderr)
+    return code

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from proctor.archive.lookup import KeptRun
-from proctor.mcp_server.masking import plain
 from proctor.mcp_server.shorten import uri
 from proctor.mcp_server.size import cut, weight
 from proctor.render.kept_test import kept_test_text
+from proctor.render.masking import plain
 from proctor.render.tokens import estimate
 from proctor.wire.document.schema import Captured, Document, Test
 

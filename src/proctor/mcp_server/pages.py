@@ -11,11 +11,11 @@ import msgspec
 from proctor.archive.inside import open_inside
 from proctor.archive.store import OUTPUT_FILE
 from proctor.errors import UsageError
-from proctor.mcp_server.masking import plain
 from proctor.mcp_server.records import Record
 from proctor.mcp_server.shorten import Values, call, entry, fill, head, uri
 from proctor.mcp_server.size import weight
 from proctor.outcome import Outcome
+from proctor.render.masking import plain
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.text import text_of

@@ -9,12 +9,12 @@ import msgspec
 
 from proctor import config
 from proctor.archive.inside import read_inside
+from proctor.archive.read_log import read_log
 from proctor.archive.recording import document_chunks
-from proctor.archive.replay import replay
 from proctor.archive.store import RESULT_FILE
 from proctor.config import Settings
 from proctor.errors import ConfigError, StreamError
-from proctor.mcp_server.masking import plain
+from proctor.render.masking import plain
 from proctor.result import RunResult
 from proctor.wire.document import schema
 from proctor.wire.document.schema import SCHEMA, Document
@@ -48,9 +48,7 @@ def of(result: RunResult, directory: Path, settings: Settings) -> Record:
 
 def read(path: Path) -> Record:
     """From the archive; also of a run that another process has under way."""
-    replayed = replay(path)
-    result = replayed.result
-    result.notices += replayed.notes
+    result = read_log(path).result
     settings = _settings(result)
     try:
         record = _record(result, read_inside(path, RESULT_FILE), path, settings)

@@ -9,7 +9,6 @@ import msgspec
 
 from proctor.errors import ProctorError
 from proctor.mcp_server import shorten
-from proctor.mcp_server.masking import plain
 from proctor.mcp_server.pages import page
 from proctor.mcp_server.records import Record
 from proctor.mcp_server.runs import Run
@@ -18,6 +17,7 @@ from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.agent_budget import agent_text_within
 from proctor.render.discovery_tree import discovery_tree
+from proctor.render.masking import plain
 from proctor.render.tokens import estimate
 from proctor.result import RunResult
 from proctor.wire.document.discovery import discovery

@@ -9,9 +9,9 @@ import msgspec
 from proctor.archive.recording import loader
 from proctor.archive.store import OUTPUT_FILE, RESULT_FILE
 from proctor.errors import UsageError
-from proctor.mcp_server.masking import plain
 from proctor.mcp_server.one_test import captured
 from proctor.mcp_server.tools import Tools
+from proctor.render.masking import plain
 from proctor.render.secrets import masked
 from proctor.wire.literal import encode
 

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from proctor.mcp_server.masking import plain
 from proctor.mcp_server.size import cut, weight
 from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.render.masking import plain
 from proctor.wire.document.schema import Document
 
 Values: TypeAlias = dict[str, Any]

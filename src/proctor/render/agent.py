@@ -16,6 +16,7 @@ from proctor.render.failure_report import phase_text
 from proctor.render.failure_text import FailureText, TextLimits, failure_text, place_text
 from proctor.render.ids import Known, factored, file_of, fitted, function_of
 from proctor.render.neutral import neutral
+from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.result import RunResult
@@ -75,7 +76,8 @@ class Composer:
         yield from _laid_out([line for cause in self._causes for line in self._cause(cause)])
         if self._detail.passing and self._result.outcome is not RunOutcome.PASSED:
             yield from self._passing()
-        yield from (f"note: {neutral(notice)}" for notice in self._result.notices)
+        for notice in self._result.notices:
+            yield f"note: {neutral(masked(notice) if self._detail.mask else notice)}"
         if self._detail.cut:
             yield self._cut_line()
         elif self._left_out and self._detail.kept:

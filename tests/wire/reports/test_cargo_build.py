@@ -134,7 +134,7 @@ PIECES = [
 @given(st.lists(st.one_of(st.binary(max_size=20), st.sampled_from(PIECES)), max_size=20), st.integers(1, 50))
 def test_any_bytes_end_in_events(form, pieces, size):
     data = b"\n".join(pieces)
-    reader = formats.live_reader(form)
+    reader = formats.reader(form)
     for at in range(0, len(data), size):
         reader.feed(data[at : at + size])
 

@@ -47,6 +47,7 @@ class AnyReport:
         if form is None and certain:
             if not self._head.strip():
                 raise UsageError(f"{self._name} is empty: what should have written it ended before it did")
-            raise UsageError(f"cannot tell the format of {self._name}; known: {', '.join(formats.READ)}")
+            known = ", ".join(formats.offered("from"))
+            raise UsageError(f"cannot tell the format of {self._name}: expected one of {known}")
         if form is not None:
             self.form, self._reader = form, formats.run_reader(form)

@@ -13,7 +13,7 @@ from proctor.errors import StreamError
 from proctor.launch import Artifact, Lines
 from proctor.outcome import Outcome
 from proctor.result import Excerpt, SuiteResult
-from proctor.wire.formats import live_reader
+from proctor.wire.formats import reader
 from proctor.wire.relabel import relabelled
 
 _COMPLAINED = 1 << 16  # characters beside the report that may explain why there are no tests
@@ -27,7 +27,7 @@ class LineReader:
     def __init__(self, name: str, cwd: str, lines: Lines) -> None:
         """`name` is that of the suite, `cwd` where its process runs."""
         self._name, self._lines = name, lines
-        self._reader = live_reader(lines.reader)
+        self._reader = reader(lines.reader)
         self._known = {test.name: test for test in lines.known}
         self._places = {test.name: e.Place(test.file, test.line) for test in lines.known if test.file}
         self._root = lines.root or cwd

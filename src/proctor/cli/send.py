@@ -1,4 +1,4 @@
-"""What the verbs of a test share: an exit code for what keeps a message from being sent."""
+"""Sends a message to the proctor that runs this test, for the verbs that a test uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def sent(message: Callable[[], None]) -> int:
+def send(message: Callable[[], None]) -> int:
     try:
         message()
     except (BadMessage, NoChannel) as error:

@@ -1,0 +1,66 @@
+"""Where `proctor show` reads from: a file, the log of a run, stdin; also while it still grows."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from proctor.archive.read_log import open_log, under_way
+from proctor.archive.store import in_use
+from proctor.errors import UsageError
+
+_PIECE = 1 << 16
+_SILENCE = 0.2  # seconds after which readers get a look at the clock
+
+
+class Source:
+    """Where bytes come from, and how one waits for more of them."""
+
+    def __init__(self, file: int, directory: Path | None) -> None:
+        self._file = file
+        self.directory = directory  # of the files that a log refers to
+        self.under_way = under_way(directory) if directory is not None else ""  # before it is read
+
+    def pieces(self, may_grow: Callable[[], bool]) -> Iterator[bytes]:
+        """To the end, and beyond it while it may grow. An empty piece means: nothing new for a moment."""
+        while True:
+            ready, _, _ = select.select([self._file], [], [], _SILENCE)
+            if not ready:
+                yield b""
+            elif piece := os.read(self._file, _PIECE):
+                yield piece
+            elif may_grow():
+                yield b""
+                time.sleep(_SILENCE)  # that a file has grown is not an event one can wait for
+            elif piece := os.read(self._file, _PIECE):
+                yield piece  # written before we asked
+            else:
+                return
+
+
+@contextmanager
+def opened(path: Path | None) -> Iterator[Source]:
+    """A file, the log in the directory of a run, or stdin."""
+    if path is None:
+        yield Source(0, None)
+        return
+    try:
+        if path.is_dir():
+            file, directory = open_log(path), path
+        else:
+            file, directory = os.open(path, os.O_RDONLY | os.O_CLOEXEC), path.parent
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        yield Source(file, directory)
+    finally:
+        os.close(file)
+
+
+def abandoned(directory: Path | None) -> bool:
+    """Whether the writer of a run of ours is gone: nothing more will come."""
+    return directory is not None and (directory / "lock").exists() and not in_use(directory)

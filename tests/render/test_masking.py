@@ -1,0 +1,55 @@
+"""Secrets in values are masked; ids, paths and everything without a secret stay the very same objects."""
+
+from __future__ import annotations
+
+import pytest
+from support.full_runs import CASES, result_of
+from support.made_runs import failed, passed, run_of
+
+from proctor import events as e
+from proctor.render.masking import masked_values
+
+SECRET = "password='hunter2'"
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_result_without_secrets_is_not_copied(kind):
+    result = result_of(CASES[kind])
+
+    assert masked_values(result) is result
+
+
+def test_a_result_is_masked_in_all_its_texts_and_in_no_id():
+    test = f"t.py::test_login[{SECRET}]"
+    result = run_of(*failed_and_passed(test), e.Noticed(SECRET), e.OutputReceived("stdout", SECRET))
+
+    masked = masked_values(result)
+
+    assert list(masked.tests) == list(result.tests)
+    assert masked.tests[test].test == test
+    assert masked.tests[test].message == "ValueError: password='***'"
+    assert masked.tests["ok"] is result.tests["ok"]
+    assert masked.notices == ["password='***'"]
+    assert masked.output.text() == "password='***'"
+    assert masked.counts is result.counts
+    assert result.notices == [SECRET]
+
+
+def failed_and_passed(test: str) -> list[e.TestFinished]:
+    return [failed(test, f"ValueError: {SECRET}"), *passed("ok")]
+
+
+def test_a_name_gives_its_value_away_in_documents():
+    document = {
+        "test": {"node_id": SECRET, "properties": {"password": "plain", "size": 3}},
+        "tests": [SECRET],
+    }
+
+    assert masked_values(document) == {
+        "test": {"node_id": SECRET, "properties": {"password": "***", "size": 3}},
+        "tests": ["password='***'"],
+    }
+
+
+def test_the_ids_of_an_event_stay():
+    assert masked_values(e.TestsSelected((SECRET,))) == e.TestsSelected((SECRET,))
