@@ -31,6 +31,7 @@ from proctor.running import Keeping, ResultLine, Running, Shelf
 from proctor.spec import RunSpec
 
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
+WEAK = "processes that the tests detach may outlive the run: this system does not let proctor adopt them"
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -217,6 +218,8 @@ class _Crew:
             self._run.publish(e.ChannelBroken(str(error)))
 
     def _adopt(self, launch: Launch, process: Supervised) -> None:
+        if not process.adopts and WEAK not in self._run.result.notices:
+            self._run.publish(e.Noticed(WEAK))
         listener = Listener(self._run, launch, self._prepared.limits)
         self._jobs.append(_Job(process, listener, launch.voice is Voice.LINES))
 

@@ -414,6 +414,34 @@ def test_the_supervisor_tells_the_exit_of_what_it_was_told_to_kill(tag):
     assert process.returncode == 0
 
 
+@pytest.mark.parametrize(
+    "stub",
+    [
+        "raise ImportError",
+        "def dlopen(*_): raise OSError",
+        "",
+        "dlopen = dlsym = lambda *_: 1\ndef call_function(*_): return -1",
+    ],
+    ids=["no module", "no library", "other names", "refused"],
+)
+def test_a_supervisor_that_cannot_adopt_orphans_says_so(tag, stop, monkeypatch, tmp_path, stub):
+    """Its interpreter finds another `_ctypes`, as on a system whose Python has none or an unlike one."""
+    (tmp_path / "_ctypes.py").write_text(stub)
+    found_first = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
+    monkeypatch.setattr(supervise, "SUPERVISOR", found_first + SUPERVISOR)
+
+    with Supervised(python("raise SystemExit(4)"), tag, os.environ) as process:
+        assert not process.adopts
+        heard(process, stop)
+
+    assert process.exit_status == 4
+
+
+def test_a_supervisor_adopts_orphans(tag):
+    with Supervised(python(FOREVER), tag, os.environ) as process:
+        assert process.adopts
+
+
 @pytest.mark.parametrize("size", [0, 5, 10, 20])
 def test_a_supervisor_whose_launch_is_cut_short_ends(tag, size):
     with supervisor_by_hand(tag) as (sock, process):
