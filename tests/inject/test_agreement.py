@@ -16,7 +16,7 @@ from proctor.wire.control import session
 
 INJECT = Path(proctor.__file__).parent / "inject"
 PLUGIN = INJECT / "proctor_pytest.py"
-SHARED = INJECT / "proctor_reporter.py"
+SHARED = INJECT / "proctor_channel.py"
 INSTALLED = INJECT.parent.parent / "proctor_pytest.py"
 # What runs in other people's interpreters; the last two are ours as well.
 ELSEWHERE = [*INJECT.rglob("*.py"), INSTALLED, Path(agent_mode.__file__), Path(failure_row.__file__)]
@@ -38,8 +38,9 @@ def test_the_plugin_and_proctor_use_the_same_words():
     environment = supervise._with_channel({})
     assert constants(SHARED)["FD_VARIABLE"] in environment
     assert constants(PLUGIN)["PATH_VARIABLE"] == pytest_suite.PATH_VARIABLE
-    assert constants(PLUGIN)["LONGEST"] == events.LONGEST
-    assert f'"{session.KEY}"' in PLUGIN.read_text()
+    assert constants(INJECT / "pytest_phases.py")["LONGEST"] == events.LONGEST
+    for part in ("proctor_channel", "pytest_phases", "pytest_reporter"):
+        assert f'"{session.KEY}"' in (INJECT / f"{part}.py").read_text()
     assert (INJECT / "path" / f"{pytest_suite.PLUGIN}.py").is_file()
     assert str(INJECT / "path") == pytest_suite.PLUGIN_PATH
 
@@ -96,6 +97,7 @@ def test_the_injected_files_import_only_the_standard_library_and_pytest():
     }
     allowed |= {"__future__", "collections", "difflib", "threading", "time", "traceback", "typing"}
     allowed |= {"argparse", "faulthandler", "tempfile", "unittest", "warnings"}
+    allowed |= {path.stem for path in (INJECT / "path").glob("*.py")}
     for path in ELSEWHERE:
         for node in ast.walk(ast.parse(path.read_text())):
             names = []

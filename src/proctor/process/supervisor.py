@@ -82,7 +82,7 @@ def prctl(option: int, value: int) -> bool:
 
         ourselves = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
         function = _ctypes.dlsym(ourselves, "prctl")
-        return _ctypes.call_function(function, (option, value, 0, 0, 0)) == 0
+        return bool(_ctypes.call_function(function, (option, value, 0, 0, 0)) == 0)
     except (ImportError, OSError, AttributeError):
         return False  # not Linux: process groups must do
 
