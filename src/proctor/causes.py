@@ -22,7 +22,7 @@ _HARNESS = (Outcome.CRASH, Outcome.TIMEOUT)
 # A text in quotes; an escaped quote opens nothing.
 _QUOTED = re.compile(r"\\.|'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
-_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
+_SUBTESTS = re.compile(r"contains [0-9]+ failed subtests?")
 _SHAPED = 2000  # characters of a line that make its shape
 
 #: Raised by a test about itself: the same words at another line have another reason.

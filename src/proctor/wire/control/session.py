@@ -18,7 +18,7 @@ from proctor.wire.control.ledger import Body, Finished, Partial
 from proctor.wire.control.program import Labels, amended, properties, reported
 
 KEY = "proctor"
-_DIED = "???"  # the phase that pytest-xdist reports when a worker dies during a test
+_DIED = "???"  # the phase that pytest-xdist, and our own reporters, report when a worker dies during a test
 _KNOWN = frozenset({KEY, "name", "status", "files", "testout", "file", "line"})  # of a test's result
 
 
