@@ -1,10 +1,9 @@
 """The failure index after a plain pytest run: `-p proctor_pytest`, or by itself where proctor is installed.
 
-While no agent reads, this file is all there is: an option and a look at the environment. The code behind it
-is loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
+While no agent reads, only this file and `agent_mode` are loaded: an option and a look at the environment. All
+other code is loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
 
-Tests that use the fixture `proctor_report` find it here too; it is there for nobody else, because pytest
-lists the fixtures that there are.
+The fixture `proctor_report` is registered only if a test uses it, because `pytest --fixtures` lists fixtures.
 """
 
 import os

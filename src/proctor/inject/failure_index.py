@@ -219,7 +219,7 @@ def complain(error):
     try:
         sys.stderr.write("proctor: no failure index: %s\n" % shown(error))
     except Exception:
-        pass  # there is nobody left to tell
+        pass  # stderr is closed
 
 
 def shown(error):

@@ -27,7 +27,7 @@ _channel, _loading = load("proctor_channel"), load("unittest_loading")
 
 
 class Session:
-    """From the wish to the exit status."""
+    """One run: load the tests, run them, report them, and give the exit status."""
 
     def __init__(self, options):
         self.options, self.here = options, os.getcwd()

@@ -17,9 +17,10 @@ USUAL = ["setup", "call", "teardown", ""]  # none comes after these
 
 
 class UnderWay:
-    """A test that has begun: its phases so far, as JSON, or as (when, duration) if that is all there is.
+    """A test that has begun, and its phases so far.
 
-    While they are the usual ones and have passed, which is all that most tests ever have, their durations do.
+    While all of them are the usual ones and passed, as in most tests, only their durations are kept. After
+    `spell_out`, each phase is JSON, or (when, duration) if it passed and has nothing else to report.
     """
 
     __slots__ = ("files", "has_subtests", "keywords", "name", "passed", "phases", "plain", "status")
@@ -76,7 +77,7 @@ class UnderWay:
 
 
 def is_plain(facts):
-    """A phase that passed and has nothing else to tell: nearly all of them."""
+    """Whether a phase passed and has nothing else to report: nearly all do."""
     return (
         facts.get("outcome") == "passed"
         and not facts.get("sections")
@@ -128,7 +129,7 @@ def _phase_facts(report):
         for stream in ("stdout", "stderr"):
             if title == "Captured %s %s" % (stream, report.when):
                 facts[stream] = text
-    if isinstance(longrepr, str) and report.outcome == "failed":  # no exception: the words are all there is
+    if isinstance(longrepr, str) and report.outcome == "failed":  # without an exception
         facts["failure"] = {"message": cut(longrepr)}
     pinned = getattr(report, "proctor_facts", None)
     if pinned:

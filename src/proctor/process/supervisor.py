@@ -88,7 +88,7 @@ def prctl(option: int, value: int) -> bool:
 
 
 def start(fields: list[bytes], control: int) -> tuple[int, bytes]:
-    """The main process; or, if it did not come to be, the step that failed and its error's number."""
+    """The main process; or, if it could not be started, the step that failed and its error's number."""
     memory, cwd, argc = int(fields[0]), fields[1], int(fields[2])
     argv, environ = fields[3 : 3 + argc], dict(f.split(b"=", 1) for f in fields[3 + argc :])
     trouble, report = os.pipe()
@@ -194,7 +194,7 @@ def open_pidfd(pid: int) -> int | None:
 
 
 def reap(sock: int, main_pid: int) -> list[int] | None:
-    """Bury whatever has ended, and tell how the main process did; None when nobody is left."""
+    """Wait for whatever has ended, and report how the main process did; None when no child is left."""
     buried: list[int] = []
     while True:
         try:
