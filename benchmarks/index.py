@@ -91,8 +91,8 @@ def the_index() -> Any:
     here = SimpleNamespace(dir=str(REPOSITORY))
     config = SimpleNamespace(rootpath=here.dir, invocation_params=here, getini=lambda _: ["test_*.py"])
     load: Any = proctor_pytest._load
-    exceptions, rows = load("inject", "proctor_pytest"), load("failure_row")
-    index = load("inject", "failure_index").FailureIndex(config, rows, exceptions, rows.ROWS, rows.LENGTH)
+    rows = load("../failure_row")
+    index = load("failure_index").FailureIndex(config, rows.ROWS, rows.LENGTH)
     index.ids = ["test_a.py::test_a"]
     return index
 

@@ -1,10 +1,9 @@
 """The failure index after a plain pytest run: `-p proctor_pytest`, or by itself where proctor is installed.
 
-While no agent reads, this file is all there is: an option and a look at the environment. The code behind it
-is loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
+While no agent reads, only this file and `agent_mode` are loaded: an option and a look at the environment. All
+other code is loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
 
-Tests that use the fixture `proctor_report` find it here too; it is there for nobody else, because pytest
-lists the fixtures that there are.
+The fixture `proctor_report` is registered only if a test uses it, because `pytest --fixtures` lists fixtures.
 """
 
 import os
@@ -56,7 +55,7 @@ def pytest_collection_finish(session):
         "proctor_report" in getattr(item, "fixturenames", ()) for item in session.items
     ):
         reports = ModuleType("_proctor_unheard")
-        setattr(reports, "proctor_report", _load("inject", "proctor_pytest").proctor_report)  # noqa: B010
+        setattr(reports, "proctor_report", _load("proctor_pytest").proctor_report)  # noqa: B010
         plugins.register(reports)
 
 
@@ -76,7 +75,7 @@ def _is_on(asked):
     if asked == "auto" and _indexed:
         return False  # a test runs us, and reads what we print
     terminal = sys.stdout is not None and sys.stdout.isatty()
-    return _load("agent_mode").agent_mode(os.environ, terminal, asked).on
+    return _by_path("agent_mode").agent_mode(os.environ, terminal, asked).on
 
 
 def _number(config, name):
@@ -85,30 +84,29 @@ def _number(config, name):
     if not text:
         return usual
     if not text.isdigit() or int(text) < least:
-        raise pytest.UsageError("%s is %r; a number of at least %d would do" % (name, text, least))
+        raise pytest.UsageError("%s is %r; it must be a number of at least %d" % (name, text, least))
     return int(text)
 
 
 def _conftest_failed(config, error):
     options = config.known_args_namespace
     if not options.help and not options.version and _is_on(options.failure_summary):
-        failed = _load("inject", "failure_index").conftest_failed
-        length = _number(config, "failure_length")
-        failed(config, error, _load("failure_row"), _load("inject", "proctor_pytest"), length)
+        _load("failure_index").conftest_failed(config, error, _number(config, "failure_length"))
 
 
 def _start(config, most, length):
-    exceptions = _load("inject", "proctor_pytest")
-    index = _load("inject", "failure_index").FailureIndex(
-        config, _load("failure_row"), exceptions, most, length
-    )
+    index = _load("failure_index").FailureIndex(config, most, length)
     config.pluginmanager.register(index, "_proctor_failure_index")
     if index.is_worker:
-        config.pluginmanager.register(exceptions.Carrier(), "_proctor_carrier")
+        config.pluginmanager.register(_load("pytest_worker").Carrier(), "_proctor_carrier")
     _indexed.append(config)
 
 
-def _load(*path):
+def _load(name):
+    return _by_path("inject", "path", "_proctor_injected_load").load(name)
+
+
+def _by_path(*path):
     name = "_proctor_installed_" + path[-1]
     if name not in sys.modules:
         from importlib.util import module_from_spec, spec_from_file_location

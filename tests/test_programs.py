@@ -709,3 +709,39 @@ def test_a_quota_has_an_error_that_names_it(tmp_path, limit, reports):
 
     assert own["outcome"] == "error"
     assert limit in own["message"] or "at most 50" in own["message"]
+
+
+# What cannot be promised --------------------------------------------------------------------------------
+
+WITHOUT_ADOPTION = """
+import sys
+from proctor.cli.main import main
+from proctor.process import supervise
+supervise.SUPERVISOR = "import sys; sys.path.insert(0, %r); " % sys.argv[1] + supervise.SUPERVISOR
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def test_a_run_says_once_that_what_its_tests_detach_may_live_on(tmp_path):
+    """Where the supervisors' Python has no `_ctypes`, which is how they ask the kernel for orphans."""
+    (tmp_path / "stub").mkdir()
+    (tmp_path / "stub" / "_ctypes.py").write_text("raise ImportError")
+    programs = [str(program(tmp_path, name, "pass\n")) for name in ("a", "b")]
+
+    python = [sys.executable, "-c", WITHOUT_ADOPTION, str(tmp_path / "stub")]
+    done = subprocess.run(
+        [*python, "run", "--runner", "command", "--format", "json", *programs],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        timeout=GUARD,
+        check=False,
+    )
+
+    found = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert set(outcomes(found).values()) == {"passed"}
+    assert found["notices"] == [
+        "processes that the tests detach may outlive the run: this system does not let proctor adopt them"
+    ]
+    assert document(tmp_path, *programs)["notices"] == []

@@ -174,7 +174,7 @@ def _check_file_name(name: str, what: str) -> None:
         raise BadMessage("%s is %r; it must not contain NUL" % (what, name))
     for part in name.split("/"):
         if part in ("", ".", ".."):
-            raise BadMessage("%s is %r; a relative path without the part %r would do" % (what, name, part))
+            raise BadMessage("%s is %r; it must be a relative path without the part %r" % (what, name, part))
         if len(_literal(part).encode("utf-8")) > 255:
             raise BadMessage("%s has a part of more than 255 bytes: %r..." % (what, part[:40]))
 

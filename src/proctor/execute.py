@@ -31,6 +31,7 @@ from proctor.running import Keeping, ResultLine, Running, Shelf
 from proctor.spec import RunSpec
 
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
+WEAK = "processes that the tests detach may outlive the run: this system does not let proctor adopt them"
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -216,6 +217,8 @@ class _Crew(Generic[P]):
             self._publish(e.ChannelBroken(str(error)))
 
     def _adopt(self, launch: Launch, process: P) -> None:
+        if not process.adopts and WEAK not in self._run.result.notices:
+            self._run.publish(e.Noticed(WEAK))
         self._jobs.append(_Job(process, listen(self._run, self._suite, launch, self._prepared.limits)))
 
     def _announce(self, suite: Suite) -> None:

@@ -145,8 +145,6 @@ def conclude(phases: Sequence[e.Phase]) -> Outcome:
             if phase.outcome == "failed":
                 outcome = Outcome.FAILED
         elif phase.outcome == "failed":
-            if phase.when == "???":  # xdist's word for a worker that died under the test
-                return Outcome.CRASH
             if phase.when == "call":
                 outcome = Outcome.FAILED
             elif outcome is not Outcome.FAILED:

@@ -13,16 +13,17 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from proctor.process.watch import Watch
 from support.projects import GUARD, processes_with
 
 from proctor.errors import LaunchError
 from proctor.launch import Launch
 from proctor.process import supervise
+from proctor.process.cold_start import ColdStart
 from proctor.process.deadline import Push
+from proctor.process.process import signal_name
 from proctor.process.spawn import Spawned
 from proctor.process.stop import Stop
-from proctor.process.supervise import FREE_FD, SUPERVISOR, Supervised, encode_launch, signal_name
+from proctor.process.supervise import FREE_FD, SUPERVISOR, Supervised, encode_launch
 from proctor.process.tagged import TAG_VARIABLE, kill_tagged, tagged
 
 FOREVER = "import time\nwhile True: time.sleep(60)\n"
@@ -56,7 +57,7 @@ def heard(process: Supervised, stop: Stop, until: bytes | None = None) -> dict[s
     """What the process says until it is gone, or until it has said `until` on stdout."""
     streams = {"control": b"", "stdout": b"", "stderr": b""}
     deadline = time.monotonic() + GUARD
-    watch = Watch(stop)
+    watch = ColdStart("run", {}, stop)
     while not process.done and not (until and until in streams["stdout"]):
         assert time.monotonic() < deadline
         for chunk in next(chunks for _, chunks in watch.wait([process], 0.2)):
@@ -197,7 +198,7 @@ def test_a_wish_to_stop_wakes_the_reader_at_once(tag, stop):
     with Supervised(python(FOREVER), tag, os.environ) as process:
         stop.ask(RunOutcome.CANCELLED)
         began = time.monotonic()
-        assert Watch(stop).wait([process], GUARD) == [(process, [])]
+        assert ColdStart("run", {}, stop).wait([process], GUARD) == [(process, [])]
         assert time.monotonic() - began < GUARD / 2
 
 
@@ -254,7 +255,7 @@ def test_a_closed_channel_is_told_apart_from_the_end_of_the_program(tag, stop):
     ):  # fmt: skip
         with Supervised(python(code), tag, os.environ) as process:
             deadline = time.monotonic() + GUARD
-            watch = Watch(stop)
+            watch = ColdStart("run", {}, stop)
             while not process.done and not process.cut_off:
                 assert time.monotonic() < deadline
                 watch.wait([process], 0.2)
@@ -412,6 +413,34 @@ def test_the_supervisor_tells_the_exit_of_what_it_was_told_to_kill(tag):
 
     assert lines[1:] == [f"exit {int(signal.SIGKILL)}", "gone"]
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "stub",
+    [
+        "raise ImportError",
+        "def dlopen(*_): raise OSError",
+        "",
+        "dlopen = dlsym = lambda *_: 1\ndef call_function(*_): return -1",
+    ],
+    ids=["no module", "no library", "other names", "refused"],
+)
+def test_a_supervisor_that_cannot_adopt_orphans_says_so(tag, stop, monkeypatch, tmp_path, stub):
+    """Its interpreter finds another `_ctypes`, as on a system whose Python has none or an unlike one."""
+    (tmp_path / "_ctypes.py").write_text(stub)
+    found_first = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
+    monkeypatch.setattr(supervise, "SUPERVISOR", found_first + SUPERVISOR)
+
+    with Supervised(python("raise SystemExit(4)"), tag, os.environ) as process:
+        assert not process.adopts
+        heard(process, stop)
+
+    assert process.exit_status == 4
+
+
+def test_a_supervisor_adopts_orphans(tag):
+    with Supervised(python(FOREVER), tag, os.environ) as process:
+        assert process.adopts
 
 
 @pytest.mark.parametrize("size", [0, 5, 10, 20])

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
     from typing import Any
 
+    load: Any = None  # loads another injected file; its loader gives each file this function
+
 COUNT = "contains [0-9]+ failed subtests?"  # pytest's text for a test that fails because its subtests do
 
 
@@ -39,11 +41,12 @@ class First:
 
 
 class FailureIndex:
-    """`rows` and `exceptions` are the modules `failure_row` and `proctor_pytest`, which came by path."""
+    """Hears of each failure in the process where it happens, and prints all of them in the first process."""
 
-    def __init__(self, config, rows, exceptions, most, length):
-        self.rows, self.exceptions, self.length = rows, exceptions, length
-        self.frames = exceptions.frames_of(config)
+    def __init__(self, config, most, length):
+        self.rows, self.length = load("../failure_row"), length
+        self.failures = load("pytest_failures").Failures(config)
+        self.frames = self.failures.frames
         self.frames.calls = lambda *_: ()  # a row has no room for the way to the raise
         self.is_worker = hasattr(config, "workerinput")
         self.first = First(most)
@@ -66,8 +69,7 @@ class FailureIndex:
 
     def _raised(self, item, call):
         if not isinstance(call.excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)):
-            facts = self.exceptions.exception_facts(call.excinfo, self.frames)
-            self.raised[item.nodeid, call.when] = facts
+            self.raised[item.nodeid, call.when] = self.failures.raised(call.excinfo)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector):
@@ -79,14 +81,14 @@ class FailureIndex:
     def _not_collected(self, report):
         call = getattr(report, "call", None)
         if call is not None and call.excinfo is not None:
-            facts = self.exceptions.collect_facts(call.excinfo, self.frames)
+            facts = self.failures.not_collected(call.excinfo)
             report.proctor_row = self._row(report, "collect", facts)
 
     def _row(self, report, phase, facts):
         facts = facts or self._words(report.longrepr)
         name = self._from_here(report.nodeid)
         if getattr(report, "context", None) is not None:
-            name += " " + self.exceptions.subtest_name(report)
+            name += " " + load("pytest_phases").subtest_name(report)
         place = facts.get("place") or self._definition(report)
         error = self.rows.error(facts["message"], phase, self.length)
         return self.rows.encode(self.rows.Row(name, error, "%(file)s:%(line)d" % place if place else ""))
@@ -203,13 +205,13 @@ def only_counts(longrepr):
     return not longrepr or (isinstance(longrepr, str) and re.fullmatch(COUNT, longrepr) is not None)
 
 
-def conftest_failed(config, error, rows, exceptions, length):
+def conftest_failed(config, error, length):
     """Without its conftest pytest has no session, and its last words come after every hook: so do ours."""
-    found = exceptions.conftest_error(error, config)
+    found = load("pytest_failures").conftest_error(error, config)
     if found is not None:
         import atexit
 
-        _, name, facts = found
+        rows, (_, name, facts) = load("../failure_row"), found
         place = facts.get("place")
         said = rows.error(facts["message"], "collect", length)
         row = rows.Row(name, said, "%(file)s:%(line)d" % place if place else "")
@@ -225,7 +227,7 @@ def complain(error):
     try:
         sys.stderr.write("proctor: no failure index: %s\n" % shown(error))
     except Exception:
-        pass  # there is nobody left to tell
+        pass  # stderr is closed
 
 
 def shown(error):

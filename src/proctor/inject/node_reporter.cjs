@@ -137,7 +137,7 @@ function reportRun() {
   if (!channel) return;
   const session = new shared.Session(channel, {});
   if (Number.parseInt(process.versions.node, 10) < OLDEST) {
-    session.say({ broken: `node ${process.versions.node} is too old; ${OLDEST} or newer would do` });
+    session.say({ broken: `node ${process.versions.node} is too old: proctor needs ${OLDEST} or newer` });
     return;
   }
   const chosen = process.execArgv.some((argument) => argument.startsWith("--test-name-pattern"));

@@ -11,6 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
     from typing import Any
 
+    load: Any = None  # loads another injected file; its loader gives each file this function
+
+_channel = load("proctor_channel")
+clean, dumps = _channel.clean, _channel.dumps
 STATUSES = ("pass", "fail", "info", "warn", "skip", "error")
 TAKEN = ("name", "status", "files", "partial", "testout", "proctor", "file", "line")
 
@@ -22,21 +26,20 @@ class Report:
     without a name, files and further facts belong to the test itself, whose outcome is pytest's to say.
     """
 
-    def __init__(self, nodeid, send, shared):
-        """`shared` is the module `proctor_reporter`, which came by path."""
-        self._nodeid, self._send, self._shared = nodeid, send, shared
+    def __init__(self, nodeid, send):
+        self._nodeid, self._send = nodeid, send
         self._lock = threading.Lock()
 
     def __call__(self, status=None, name=None, files=(), partial=False, note=None, **facts):
         if name is not None and (not isinstance(name, str) or not name):
-            raise ValueError("the name is %r; a string that is not empty would do" % (name,))
+            raise ValueError("the name is %r; it must be a text that is not empty" % (name,))
         if status is not None and status not in STATUSES:
             raise ValueError("the status is %r; known: %s" % (status, ", ".join(STATUSES)))
         if status is not None and name is None:
             raise ValueError("a status needs a name: how the test itself ends is for pytest to say")
         for key in facts:
             if key in TAKEN:
-                raise ValueError("the key %r has a meaning of its own; another name would do" % key)
+                raise ValueError("the key %r has a meaning of its own: choose another" % key)
         body = {"name": self._nodeid if name is None else "%s/%s" % (self._nodeid, name)}
         if status is not None:
             body["status"] = status
@@ -45,7 +48,6 @@ class Report:
         if note is not None:
             body["note"] = str(note)
         body.update(facts)
-        clean, dumps = self._shared.clean, self._shared.dumps
         body = clean(body)
         sources = _sources(files)
         try:

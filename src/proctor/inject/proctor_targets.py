@@ -1,8 +1,8 @@
 """Tests that are named as a row of the failure index writes them. PYTEST_DONT_REWRITE
 
-Runs in the interpreter of the tests: Python 3.7, pytest 6.2 or newer. Whether an id stands for itself
-is known when its file has been collected, and a file cannot be collected twice: so pytest is given the file,
-and what nobody asked for is taken out again.
+Runs in the interpreter of the tests: Python 3.7 or newer, pytest 6.2 or newer. Whether an id stands for
+itself is known when its file has been collected, and a file cannot be collected twice: so pytest is given the
+file, and what nobody asked for is taken out again.
 """
 
 import os
@@ -14,14 +14,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
     from typing import Any
 
+    load: Any = None  # loads another injected file; its loader gives each file this function
+
 _SUBTEST = re.compile(r" [\[(]")  # what describes a subtest begins so; pytest selects whole tests
 
 
 class Targets:
     """Takes the place of those among pytest's arguments that are about the files of such ids."""
 
-    def __init__(self, config, unescaped):
-        self.here, self.unescaped = str(config.invocation_params.dir), unescaped
+    def __init__(self, config):
+        self.here, self.unescaped = str(config.invocation_params.dir), load("../failure_row").unescaped
         files = {self._file(arg) for arg in config.args if len(set(self._meanings(arg))) > 1}
         named = [arg for arg in config.args if "::" in arg and self._file(arg) in files]
         whole = [self._file(arg) for arg in config.args if "::" not in arg]

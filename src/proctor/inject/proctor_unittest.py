@@ -12,35 +12,47 @@ CHUNK = 500  # tests in one message
 STOPPED, USAGE, NOTHING = 2, 4, 5  # exit statuses, as proctor reads them
 
 
-def _beside(name):
-    """Another injected file. Loaded by its path: our directory is not on the path of the tests."""
-    import importlib.util
+def _loader():
+    home = os.path.join(os.path.dirname(os.path.abspath(__file__)), "path")
+    sys.path.insert(0, home)
+    try:
+        from _proctor_injected_load import load  # type: ignore[import-not-found]
+    finally:
+        sys.path.remove(home)
+    return load
 
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
-    spec = importlib.util.spec_from_file_location("_" + name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+
+load = _loader()
+_channel, _loading = load("proctor_channel"), load("unittest_loading")
 
 
 class Session:
-    """From the wish to the exit status."""
+    """One run: load the tests, run them, report them, and give the exit status."""
 
     def __init__(self, options):
-        self.options = options
-        self.shared, self.loading = _beside("proctor_reporter"), _beside("unittest_loading")
-        here = os.getcwd()
-        self.frames = self.shared.Frames(here, here, (options.pattern,))
-        self.channel = self.shared.take()
+        self.options, self.here = options, os.getcwd()
+        self.failures = None  # once it is needed
+        self.channel = _channel.take()
         if self.channel is None:
             stop("this is started by `proctor run --runner unittest`")
         self.channel.session({"python": sys.version.split()[0]})
-        self.channel.session({"suite": {"root": here, "cwd": here}})
+        self.channel.session({"suite": {"root": self.here, "cwd": self.here}})
 
-    @staticmethod
-    def difference(left, right):
-        return _beside("proctor_difference").difference(left, right)
+    def load_failures(self):
+        """None if it cannot be loaded, e.g. for lack of a descriptor: unittest's own words must do."""
+        if self.failures is None:
+            try:
+                known = load("unittest_failures")
+            except Exception:  # of the import system, which a test may have broken
+                return None
+            self.failures = known.Failures(self.here, self.options.pattern)
+        return self.failures
+
+    def _failure(self, error, shown=None):
+        failures = self.load_failures()
+        if failures is None:
+            return {"type": type(error).__name__, "message": shown or type(error).__name__}
+        return failures.frames.failure(error, error.__traceback__, shown)
 
     def perform(self):
         """The exit status."""
@@ -48,7 +60,7 @@ class Session:
         try:
             status = self._run()
         except KeyboardInterrupt as error:
-            facts = self.frames.failure(error, error.__traceback__, str(error) or "KeyboardInterrupt")
+            facts = self._failure(error, str(error) or "KeyboardInterrupt")
             self.channel.session({"interrupted": facts})
             status = STOPPED
         now = time()
@@ -60,13 +72,13 @@ class Session:
         import warnings
 
         try:
-            loaded = self.loading.Loaded(self.options)
-        except self.loading.NoSuchTest as error:
+            loaded = _loading.Loaded(self.options)
+        except _loading.NoSuchTest as error:
             return refused(str(error))
-        self._tell(loaded)
+        self._report(loaded)
         if self.options.list:
             return 1 if loaded.errors else 0 if loaded.tests else NOTHING
-        results = _beside("unittest_result")
+        results = load("unittest_result")
         output = results.Output()
         result = results.Result(self, loaded, output)
         try:
@@ -80,9 +92,9 @@ class Session:
             return 1
         return 0 if result.begun else NOTHING
 
-    def _tell(self, loaded):
+    def _report(self, loaded):
         for file, error, text in loaded.errors:
-            failure = self.frames.failure(error, error.__traceback__, self.shared.shown_by(error))
+            failure = self._failure(error)
             self.channel.session({"collection_errors": [{"id": file, "longrepr": text, "failure": failure}]})
         if loaded.deselected:
             self.channel.session({"deselected": loaded.deselected})

@@ -216,7 +216,7 @@ class Loaded:
         return "%s::%s::%s" % (file, kind.__qualname__, method)
 
     def _select(self):
-        targets = [self._as_told(target) for target in self.options.targets]
+        targets = [self._as_test(target) for target in self.options.targets]
         named = [target for target in targets if "::" in target]
         files = {target.partition("::")[0] for target in named}
         whole = {target for target in targets if "::" not in target}
@@ -237,8 +237,8 @@ class Loaded:
         prune(self.suite, lambda test: getattr(test, NAME) in self.tests)
 
     @staticmethod
-    def _as_told(target):
-        """What is told of a class or a module is not a test that can be run alone."""
+    def _as_test(target):
+        """A target that names `setUpClass` or the like stands for the class or the module around it."""
         file, separator, rest = target.partition("::")
         outer, _, last = rest.rpartition("::")
         if last in AROUND:

@@ -1,4 +1,4 @@
-"""How unittest tests end, told on proctor's control channel as they do. PYTEST_DONT_REWRITE
+"""Report each unittest test on proctor's control channel as it begins and ends. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Output is
 taken at the descriptors, so `sys.stdout` stays what it was, and programs that a test starts are heard too.
@@ -14,6 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
     from typing import Any
 
+    load: Any = None  # loads another injected file; its loader gives each file this function
+
+_channel, _loading = load("proctor_channel"), load("unittest_loading")
+clean, dumps = _channel.clean, _channel.dumps
 MOST_OUTPUT = 16 << 20  # bytes of a test's output that are read: half at its head, half at its tail
 #: By the first of these functions on the way to a raise: in which phase it was.
 PHASES = {
@@ -27,17 +31,6 @@ PHASES = {
     "doCleanups": "teardown",
     "_callCleanup": "teardown",
 }
-#: Assertions that compare two values, by the names that they have for them.
-COMPARED = {
-    "assertEqual": ("first", "second"),
-    "assertListEqual": ("list1", "list2"),
-    "assertTupleEqual": ("tuple1", "tuple2"),
-    "assertSequenceEqual": ("seq1", "seq2"),
-    "assertSetEqual": ("set1", "set2"),
-    "assertDictEqual": ("d1", "d2"),
-    "assertMultiLineEqual": ("first", "second"),
-}
-_DOCTEST_LINE = re.compile(r'^File "(.+)", line (\d+), in ', re.M)
 
 _clock, _fstat, _pread, _write = time.perf_counter, os.fstat, os.pread, os.write  # a test may replace them
 
@@ -110,13 +103,12 @@ class Output:
 
 
 class Result(unittest.TestResult):
-    """Tells of each test as it begins and ends."""
+    """Hears from unittest how each test goes, and reports it."""
 
     def __init__(self, session, loaded, output):
         unittest.TestResult.__init__(self)
-        self.shared, self.loading, self.channel = session.shared, session.loading, session.channel
+        self.channel, self.load_failures = session.channel, session.load_failures
         self.loaded, self.output = loaded, output
-        self.frames, self.difference = session.frames, session.difference
         self.maxfail = session.options.maxfail
         self.tb_locals = session.options.locals
         self.begun = set()  # ids
@@ -126,21 +118,21 @@ class Result(unittest.TestResult):
         self.since = 0.0
 
     def id_of(self, test):
-        return getattr(test, self.loading.NAME, None) or test.id()
+        return getattr(test, _loading.NAME, None) or test.id()
 
     # Of one test
 
     def startTest(self, test):
         unittest.TestResult.startTest(self, test)
         self.output.pass_on()
-        self.open(self.id_of(test), *self.loading.place_of(test))
+        self.open(self.id_of(test), *_loading.place_of(test))
         self.phases = []
         self.since = _clock()
 
     def open(self, name, file, line):
         self.begun.add(name)
         body = {"name": name, "status": "error", "partial": True, "file": file, "line": line}
-        self.channel.send(self.shared.dumps(self.shared.clean(body)))
+        self.channel.send(dumps(clean(body)))
 
     def stopTest(self, test):
         seconds = _clock() - self.since
@@ -161,11 +153,11 @@ class Result(unittest.TestResult):
         failed = any(phase["outcome"] == "failed" for phase in phases)
         files: "Any" = []
         for phase in phases:
-            self.shared.lighten(phase, phase["when"], files)
+            _channel.lighten(phase, phase["when"], files)
         body = {"name": name, "status": "fail" if failed else "pass", "proctor": {"phases": phases}}
         if files:
             body["files"] = [{"name": file, "length": len(data)} for file, data in files]
-        self.channel.send(self.shared.dumps(self.shared.clean(body)), b"".join(data for _, data in files))
+        self.channel.send(dumps(clean(body)), b"".join(data for _, data in files))
         if failed:
             self.bad = True
             self.failed += 1
@@ -177,12 +169,12 @@ class Result(unittest.TestResult):
         if self.phases is not None:
             self.phases.append(phase)
             return
-        if hasattr(test, self.loading.NAME):  # skipped: not every Python says that such a test starts
-            self.open(self.id_of(test), *self.loading.place_of(test))
+        if hasattr(test, _loading.NAME):  # skipped: not every Python says that such a test starts
+            self.open(self.id_of(test), *_loading.place_of(test))
             self.close(self.id_of(test), [phase])
             return
         around = re.match(r"(\w+) \((.+)\)$", test.id())
-        if around and self.loading.AROUND.get(around.group(1)) == "setup":
+        if around and _loading.AROUND.get(around.group(1)) == "setup":
             phase["when"] = "setup"
             for name, known in self._not_begun(*around.groups()):
                 self.open(name, known.file, known.line)
@@ -209,7 +201,7 @@ class Result(unittest.TestResult):
         name = "%s::%s" % (file, inner) if file else inner
         place = phase.get("failure", {}).get("place", {})
         self.open(name, place.get("file", file), place.get("line", 0))
-        phase["when"] = self.loading.AROUND.get(method, "setup")
+        phase["when"] = _loading.AROUND.get(method, "setup")
         self.close(name, [phase])
 
     # What unittest says of it
@@ -242,7 +234,7 @@ class Result(unittest.TestResult):
 
     def addUnexpectedSuccess(self, test):
         message = "unexpected success: the test is marked as an expected failure"
-        file, line = self.loading.place_of(test)
+        file, line = _loading.place_of(test)
         failure = {"message": message, "place": {"file": file, "line": line}}
         self.phases.append({"when": "call", "outcome": "failed", "longrepr": message, "failure": failure})
 
@@ -252,54 +244,18 @@ class Result(unittest.TestResult):
     def wasSuccessful(self):
         return not self.bad
 
-    # What was raised
-
     def _raised(self, err, test):
         _, value, traceback = err
-        failure = self._failure(value, traceback)  # first: what follows cuts the traceback short
-        text = self._exc_info_to_string(err, test)  # type: ignore[attr-defined]
-        return {"when": _when(traceback), "outcome": "failed", "longrepr": text, "failure": failure}
-
-    def _failure(self, value, traceback):
-        shown = self.shared.shown_by(value)
-        facts = self.frames.failure(value, traceback, shown)
-        causes = self.shared.causes_of(value, self.frames, [value])
-        if causes:
-            facts["causes"] = causes
-        line = list(_DOCTEST_LINE.finditer(shown)) if "place" not in facts else ()
-        if line:
-            facts["place"] = {
-                "file": self.loading.relative(line[-1].group(1)),
-                "line": int(line[-1].group(2)),
-            }
-        try:
-            difference = self._difference(traceback)
-        except Exception:
-            difference = []  # one that cannot be told costs nothing else
-        if difference:
-            facts["difference"] = self.shared.clean(difference)
-        return facts
-
-    def _difference(self, traceback):
-        """Of the two values that the last assertion compared."""
-        asserted = None
-        inside = False
-        while traceback is not None:
-            frame = traceback.tb_frame
-            ours = "__unittest" in frame.f_globals
-            if ours and not inside:
-                asserted = frame
-            elif not ours:
-                asserted = None
-            inside = ours
-            traceback = traceback.tb_next
-        names = COMPARED.get(asserted.f_code.co_name) if asserted is not None else None
-        if names is None or asserted is None:
-            return []
-        return self.difference(*[asserted.f_locals[name] for name in names])
+        phase = {"when": _when(traceback), "outcome": "failed"}
+        failures = self.load_failures()
+        if failures is not None:
+            phase["failure"] = failures.of(value, traceback)  # first: what follows cuts the traceback short
+        phase["longrepr"] = self._exc_info_to_string(err, test)  # type: ignore[attr-defined]
+        return phase
 
 
 def _when(traceback):
+    """The phase of a test in which this was raised."""
     while traceback is not None:
         when = PHASES.get(traceback.tb_frame.f_code.co_name)
         if when is not None:

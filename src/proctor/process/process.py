@@ -34,6 +34,7 @@ class Process(Protocol):
     exit_status: int | None  # as Python has it: minus the signal's number; None while it runs
     done: bool  # there will be nothing more to read
     cut_off: bool  # the program closed the control channel and lived on
+    adopts: bool  # processes that the tests detach are ended with it
     diversion: Diversion | None
 
     def push(self, push: Push) -> None:

@@ -44,6 +44,7 @@ class Supervised:
         self.exit_status: int | None = None  # as Python has it: minus the signal's number
         self.done = False  # there will be nothing more to read
         self.cut_off = False  # the program closed the control channel and lived on
+        self.adopts = True  # what leaves its parent stays within reach of the supervisor
         self._tag = tag
         self.diversion: Diversion | None = None
         self._read_next = READ
@@ -105,6 +106,7 @@ class Supervised:
         if word == "failed":
             raise LaunchError(_why_not(launch, *rest))
         self._main_pid = int(rest[0])
+        self.adopts = rest[1:] != ["weak"]
         for end in self._ends:
             os.set_blocking(end, False)
         self._socket.setblocking(False)

@@ -6,7 +6,8 @@ waits for it. File descriptors 0, 1 and 2 are already those of the tests, CONTRO
 On SOCKET it reads one launch (see `encode_launch` in supervise.py), then single letters:
     i  interrupt the main process      a  make it abort, so that it says where it is      k  kill everything
 and writes lines: `pid N` or `failed STEP ERRNO`, `exit STATUS` (as waitpid gives it), and `gone` once
-nothing is alive. End of input means that proctor is dead: everything is killed.
+nothing is alive. `pid N weak` means that orphans do not become our children: those may not be found.
+End of input means that proctor is dead: everything is killed.
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # the plain module costs ten times as much
@@ -34,7 +35,7 @@ def main(sock: int, control: int) -> int:
     os.set_inheritable(sock, False)
     os.set_inheritable(control, False)
     fields = read_launch(sock)
-    prctl(PR_SET_CHILD_SUBREAPER, 1)  # whoever daemonises below us becomes our child
+    adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # whoever daemonises below us becomes our child
     main_pid, trouble = start(fields, control)
     if trouble:
         say(sock, b"failed " + trouble)
@@ -42,7 +43,7 @@ def main(sock: int, control: int) -> int:
     # From here on only SIGKILL ends us, and only SIGSTOP stops us: tests signal their parents by mistake.
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     let_go_of_output(control)
-    say(sock, b"pid %d" % main_pid)
+    say(sock, b"pid %d" % main_pid if adopts else b"pid %d weak" % main_pid)
     watch(sock, main_pid)
     if not end_tree(sock, main_pid):
         return 1
@@ -74,19 +75,20 @@ def say(sock: int, line: bytes) -> None:
         pass  # proctor is gone; the tree still has to go
 
 
-def prctl(option: int, value: int) -> None:
+def prctl(option: int, value: int) -> bool:
+    """Whether it was done."""
     try:
         import _ctypes  # all of ctypes would cost half as much again as starting Python
 
         ourselves = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
         function = _ctypes.dlsym(ourselves, "prctl")
-        _ctypes.call_function(function, (option, value, 0, 0, 0))
+        return bool(_ctypes.call_function(function, (option, value, 0, 0, 0)) == 0)
     except (ImportError, OSError, AttributeError):
-        pass  # not Linux: process groups must do
+        return False  # not Linux: process groups must do
 
 
 def start(fields: list[bytes], control: int) -> tuple[int, bytes]:
-    """The main process; or, if it did not come to be, the step that failed and its error's number."""
+    """The main process; or, if it could not be started, the step that failed and its error's number."""
     memory, cwd, argc = int(fields[0]), fields[1], int(fields[2])
     argv, environ = fields[3 : 3 + argc], dict(f.split(b"=", 1) for f in fields[3 + argc :])
     trouble, report = os.pipe()
@@ -192,7 +194,7 @@ def open_pidfd(pid: int) -> int | None:
 
 
 def reap(sock: int, main_pid: int) -> list[int] | None:
-    """Bury whatever has ended, and tell how the main process did; None when nobody is left."""
+    """Wait for whatever has ended, and report how the main process did; None when no child is left."""
     buried: list[int] = []
     while True:
         try:

@@ -20,6 +20,7 @@ from proctor.wire.control.ledger import Body, Finished, Partial
 from proctor.wire.control.program import amended, properties, reported
 
 KEY = "proctor"
+_DIED = "???"  # the phase that pytest-xdist, and our own reporters, report when a worker dies during a test
 _KNOWN = frozenset({KEY, "name", "status", "files", "testout", "file", "line"})  # of a test's result
 
 
@@ -220,7 +221,8 @@ def concluded(
     said: dict[str, Any] | None = None,
 ) -> e.TestFinished:
     """The end of a test that is known by its phases; `said` is what its reporter had to add."""
-    outcome = conclude(phases)
+    died = any(phase.when == _DIED and phase.outcome == "failed" for phase in phases)
+    outcome = Outcome.CRASH if died else conclude(phases)
     return e.TestFinished(
         name,
         outcome,

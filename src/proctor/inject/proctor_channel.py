@@ -1,0 +1,200 @@
+"""The control channel, as the reporters of Python's test frameworks write to it. PYTEST_DONT_REWRITE
+
+Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else.
+"""
+
+import atexit
+import json
+import os
+import signal
+import sys  # noqa: F401  for what is loaded later, when a test may have put another in its place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # this file does without the cost of `typing`
+    from typing import Any
+
+FD_VARIABLE = "PROCTOR_CONTROL_FD"
+VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
+LONG_TEXT = 64 * 1024  # a longer text travels as a file
+TAIL = 2000  # characters of such a text that travel with the facts as well
+ATOMIC = 4096  # bytes that one write puts on a pipe whole
+OUR_FD = 200  # out of the way of tests that count descriptors, and of what they open
+
+# Taken at the start: a test may replace what these modules have, and some never put it back.
+_quote = json.encoder.encode_basestring_ascii
+_fstat, _write, dumps = os.fstat, os.write, json.dumps
+_mask: "Any" = getattr(signal, "pthread_sigmask", None)  # Windows has none, and no channel either
+
+
+def literal(text):
+    """A lone surrogate has no UTF-8, so it is written as literal text."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def quote(text):
+    """A JSON string, in ASCII."""
+    return _quote(text if text.isascii() else literal(text))
+
+
+def clean(value):
+    """The same value with nothing in it that JSON cannot carry."""
+    if isinstance(value, str):
+        return literal(value)
+    if isinstance(value, dict):
+        return {_key(key): clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else str(value)
+    return clean(str(value))
+
+
+def _key(key):
+    """The name that JSON gives to what is no name."""
+    return dumps(key) if key is None or isinstance(key, (bool, int, float)) else clean(str(key))
+
+
+def cut(text):
+    """A long text without its middle."""
+    if len(text) <= LONG_TEXT:
+        return text
+    half = LONG_TEXT // 2
+    return "%s\n[... %d characters left out ...]\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
+
+
+class _undisturbed:
+    """A KeyboardInterrupt between two writes would leave half a message."""
+
+    def __enter__(self):
+        self.before = _mask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGALRM})
+
+    def __exit__(self, *_):
+        _mask(signal.SIG_SETMASK, self.before)
+
+
+class Channel:
+    """The writing end. Only the process that was given it writes, and only while it is still that pipe."""
+
+    def __init__(self, fd):
+        self.fd = self._out_of_the_way(fd)
+        os.register_at_fork(after_in_child=self.fall_silent)
+        atexit.register(self.flush)
+        seen = _fstat(self.fd)
+        self.device, self.inode = seen.st_dev, seen.st_ino
+        self.held = ""
+
+    @staticmethod
+    def _out_of_the_way(fd):
+        import fcntl
+
+        try:
+            high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUR_FD)
+        except OSError:  # a limit on descriptors does not allow it
+            os.set_inheritable(fd, False)
+            return fd
+        os.close(fd)
+        return high
+
+    def fall_silent(self):
+        self.fd = -1
+        self.held = ""
+
+    def give_up(self, error):
+        """A fault of ours costs the report, never the run: proctor then says that the run is incomplete."""
+        try:
+            words = quote("%s: %s" % (type(error).__name__, error))  # which is all that may still work
+            self.send('{"status":"error","partial":true,"proctor":{"broken":%s}}' % words)
+        except Exception:
+            pass
+        self.fall_silent()
+
+    def write(self, data):
+        if self.fd < 0:
+            return
+        try:
+            seen = _fstat(self.fd)
+            if seen.st_ino != self.inode or seen.st_dev != self.device:
+                self.fd = -1  # a test closed it, and the number is somebody else's now
+            elif len(data) <= ATOMIC:
+                _write(self.fd, data)
+            else:
+                self._write_long(data)
+        except OSError:
+            self.fd = -1
+
+    def _write_long(self, data):
+        with _undisturbed():
+            view = memoryview(data)
+            while view:
+                view = view[_write(self.fd, view) :]
+
+    def send(self, text, blobs=b""):
+        """One result; `text` is ASCII."""
+        held = self.held
+        if held:
+            self.held = ""
+            message = "result %d\n%sresult %d\n%s" % (len(held), held, len(text), text)
+        else:
+            message = "result %d\n%s" % (len(text), text)
+        data = message.encode("ascii")
+        self.write(data + blobs if blobs else data)
+
+    def send_with_next(self, text):
+        """One result that may wait a moment: the next test starts at once, and one write does for both."""
+        if self.held:
+            self.flush()
+        self.held = text
+
+    def send_files(self, text, sources):
+        """One result whose files are streamed from (file object, size); each gives exactly its size."""
+        self.flush()
+        if self.fd < 0:
+            return
+        with _undisturbed():
+            self.write(b"result %d\n%b" % (len(text), text.encode("ascii")))
+            for source, size in sources:
+                while size > 0:
+                    data = source.read(min(size, 1 << 20)) or b"\0" * min(size, 1 << 20)  # it has shrunk
+                    self.write(data)
+                    size -= len(data)
+
+    def flush(self):
+        if self.held:
+            text, self.held = self.held, ""
+            self.send(text)
+
+    def session(self, facts, status="error", partial=True):
+        body = {"status": status, "partial": partial, "proctor": clean(facts)}
+        self.send(dumps(body))
+
+
+def take():
+    """The channel of this process, if it has one. Ours from here on: no program that a test starts finds it
+    by accident."""
+    fd = os.environ.get(FD_VARIABLE, "")
+    for name in VARIABLES:
+        os.environ.pop(name, None)
+    try:
+        return Channel(int(fd))
+    except (ValueError, OSError, ImportError):
+        return None
+
+
+def lighten(facts, when, files):
+    """Texts of a phase that are too long to carry become files: (name, bytes) are added to `files`."""
+    moved, tails = {}, {}
+    for field in ("longrepr", "stdout", "stderr", "log"):
+        text = facts.get(field)
+        if text and field == "log":
+            text = "\n".join([dumps(record) for record in text])
+        if text is not None and len(text) > LONG_TEXT:
+            name = "%d-%s-%s.txt" % (len(files) + 1, when, field)
+            files.append((name, clean(text).encode("utf-8")))
+            moved[field] = name
+            tails[field] = text[-TAIL:]
+            del facts[field]
+    if moved:
+        facts["files"] = moved
+        facts["tails"] = tails

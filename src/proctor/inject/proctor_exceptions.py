@@ -1,0 +1,179 @@
+"""What an exception says, and where it was raised. PYTEST_DONT_REWRITE
+
+Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Loaded at
+the first failure, by every reporter of a Python test framework.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # this file does without the cost of `typing`
+    from typing import Any
+
+    load: Any = None  # loads another injected file; its loader gives each file this function
+
+_channel = load("proctor_channel")
+cut = _channel.cut
+os, sys = _channel.os, _channel.sys  # those of the start: a test may have replaced them by now
+MOST_FRAMES = 3000  # of a traceback that are looked at
+MOST_CALLS = 20  # of its places that are reported, once recursion is folded
+LONGEST_CYCLE = 8  # places of a recursion that is folded
+MOST_CAUSES = 10  # exceptions behind an exception
+
+
+class Frames:
+    """Finds the line of user code nearest to a raise: not the library's, not the interpreter's, not ours."""
+
+    def __init__(self, root, here, test_files=()):
+        self.root, self.here = root, here
+        self.test_files = ("conftest.py", "test_*.py", "*_test.py", *test_files)
+        self.foreign = [
+            os.path.dirname(os.path.abspath(os.__file__)) + os.sep,
+            os.path.dirname(os.path.abspath(__file__)) + os.sep,
+        ]
+        prefix = os.path.abspath(sys.prefix) + os.sep
+        if sys.prefix != getattr(sys, "base_prefix", sys.prefix) and not root.startswith(prefix):
+            self.foreign.append(prefix)
+        self.known = {}
+
+    def is_user(self, path):
+        return self._look(path)[0]
+
+    def _look(self, path):
+        """Is it a file of the user, and if so, is it one of the tests?"""
+        if path not in self.known:
+            full = os.path.abspath(path)
+            parts = full.replace("\\", "/").split("/")
+            is_user = (
+                os.path.isfile(full)
+                and "site-packages" not in parts
+                and "dist-packages" not in parts
+                and not any(full.startswith(place) for place in self.foreign)
+            )
+            self.known[path] = is_user, is_user and self._is_test(full)
+        return self.known[path]
+
+    def _is_test(self, full):
+        from fnmatch import fnmatch
+
+        path = relative(full, self.root)
+        folders = path.split("/")[:-1]
+        return (
+            "tests" in folders
+            or "test" in folders
+            or any(fnmatch("/" + path, "*/" + name) for name in self.test_files)
+        )
+
+    def relative(self, path):
+        return relative(path, self.here)
+
+    def innermost(self, traceback, excinfo=None):
+        """Product code goes before test code: a test often raises far from where the fault is."""
+        product = test = None
+        while traceback is not None:
+            frame = traceback.tb_frame
+            path = frame.f_code.co_filename
+            is_user, is_test = self._look(path)
+            if is_user and not self._hidden(frame, excinfo):
+                if is_test:
+                    test = path, traceback.tb_lineno
+                else:
+                    product = path, traceback.tb_lineno
+            traceback = traceback.tb_next
+        found = product or test
+        return {"file": self.relative(found[0]), "line": found[1]} if found else None
+
+    @staticmethod
+    def _hidden(frame, excinfo):
+        hide = frame.f_locals.get("__tracebackhide__", frame.f_globals.get("__tracebackhide__", False))
+        if not callable(hide):
+            return bool(hide)
+        try:
+            return excinfo is not None and bool(hide(excinfo))
+        except Exception:
+            return False
+
+    def failure(self, value, traceback, shown=None, excinfo=None):
+        """Facts about one exception; `shown` is how somebody else words it."""
+        place = self.innermost(traceback, excinfo)
+        if isinstance(value, SyntaxError):
+            shown = "%s: %s" % (type(value).__name__, value.msg)
+            if value.filename and os.path.isfile(value.filename):
+                place = {"file": self.relative(value.filename), "line": value.lineno or 0}
+        facts = {"type": type(value).__name__, "message": cut(shown_by(value) if shown is None else shown)}
+        if place:
+            facts["place"] = place
+        calls = self.calls(traceback, excinfo)
+        if len(calls) > 1:
+            facts["calls"] = calls
+        return facts
+
+    def calls(self, traceback, excinfo):
+        """The way through user code to the raise, outermost first; what repeats itself is folded."""
+        places: "Any" = []
+        while traceback is not None and len(places) < MOST_FRAMES:
+            frame = traceback.tb_frame
+            if self.is_user(frame.f_code.co_filename) and not self._hidden(frame, excinfo):
+                places.append((self.relative(frame.f_code.co_filename), traceback.tb_lineno))
+            traceback = traceback.tb_next
+        calls = [
+            {"places": [{"file": file, "line": line} for file, line in part], "times": times}
+            for part, times in _folded(places)
+        ]
+        return calls if len(calls) <= MOST_CALLS else calls[: MOST_CALLS // 2] + calls[-MOST_CALLS // 2 :]
+
+
+def _folded(places):
+    """(places, how often in a row): recursion is a short sequence that comes again and again."""
+    folded = []
+    at = 0
+    while at < len(places):
+        size, times = 1, 1
+        for width in range(1, LONGEST_CYCLE + 1):
+            part, count = places[at : at + width], 1
+            while places[at + count * width : at + (count + 1) * width] == part:
+                count += 1
+            if count > 2 and count * width > size * times:
+                size, times = width, count
+        folded.append((places[at : at + size], times))
+        at += size * times
+    return folded
+
+
+def relative(path, start):
+    try:
+        path = os.path.relpath(path, start)
+    except ValueError:
+        pass
+    return path.replace(os.sep, "/")
+
+
+def shown_by(value):
+    """An exception in its own words, even when it has none that can be had."""
+    try:
+        text = str(value)
+    except Exception as error:
+        text = "<unprintable: %s>" % type(error).__name__
+    name = type(value).__name__
+    return "%s: %s" % (name, text) if text else name
+
+
+def causes_of(value, frames, seen):
+    """What is behind an exception: what it was raised from or while handling, or the members of its group."""
+    facts = []
+    for cause in _behind(value):
+        if len(seen) > MOST_CAUSES or any(cause is known for known in seen):
+            break
+        seen.append(cause)
+        found = frames.failure(cause, cause.__traceback__)
+        found.pop("calls", None)
+        further = causes_of(cause, frames, seen)
+        if further:
+            found["causes"] = further
+        facts.append(found)
+    return facts
+
+
+def _behind(value):
+    if "BaseExceptionGroup" in [kind.__name__ for kind in type(value).__mro__]:
+        return value.exceptions
+    cause = value.__cause__ or (None if value.__suppress_context__ else value.__context__)
+    return () if cause is None else (cause,)

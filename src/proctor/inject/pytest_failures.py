@@ -1,0 +1,178 @@
+"""What a live exception says about a pytest test. PYTEST_DONT_REWRITE
+
+Runs in the interpreter of the tests: Python 3.7 or newer, pytest 6.2 or newer, and nothing else. Loaded at
+the first failure of a run that proctor reads; the failure index of a plain pytest is made of the same facts.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # this file does without the cost of `typing`
+    from typing import Any, Dict
+
+    load: Any = None  # loads another injected file; its loader gives each file this function
+
+_exceptions, _channel = load("proctor_exceptions"), load("proctor_channel")
+Frames, causes_of, shown_by = _exceptions.Frames, _exceptions.causes_of, _exceptions.shown_by
+clean, cut, os = _channel.clean, _channel.cut, _channel.os
+
+
+class Failures:
+    """Facts about the exceptions of one session."""
+
+    def __init__(self, config):
+        root = str(getattr(config, "rootpath", None) or config.rootdir)
+        self.frames = Frames(root, str(config.invocation_params.dir), config.getini("python_files"))
+        self.comparisons = Comparisons()
+
+    def raised(self, excinfo):
+        value = excinfo.value
+        if type(value).__module__ in ("doctest", "_pytest.doctest"):
+            facts = _doctest_failure(value, self.frames)
+            if facts:
+                return facts
+        try:
+            shown = _with_first_leaf(value, _as_pytest_shows(excinfo).strip())
+        except Exception:
+            shown = shown_by(value)
+        facts = self.frames.failure(value, value.__traceback__, shown, excinfo)
+        causes = causes_of(value, self.frames, [value])
+        if causes:
+            facts["causes"] = causes
+        return facts
+
+    def of_test(self, item, excinfo, when):
+        """The same, and what can be said only while the test is there."""
+        facts = self.raised(excinfo)
+        traceback = excinfo.value.__traceback__
+        if isinstance(excinfo.value, AssertionError):
+            difference = self.comparisons.of(traceback)
+            if difference:
+                facts["difference"] = difference
+        if when != "call":
+            fixture = _fixture(item, traceback)
+            if fixture:
+                facts["fixture"] = fixture
+        return clean(facts)
+
+    def not_collected(self, excinfo):
+        value = _cause(excinfo.value)
+        shown = str(value) if type(value).__module__.startswith("_pytest") else None
+        return clean(self.frames.failure(value, value.__traceback__, shown))
+
+
+def conftest_error(value, config):
+    """Of a conftest that cannot be loaded: the exception, its file, the facts. None for other errors."""
+    if type(value).__name__ != "ConftestImportFailure":
+        return None
+    cause = getattr(value, "cause", None) or value.excinfo[1]
+    here = str(config.invocation_params.dir)
+    frames = Frames(here, here)
+    facts = frames.failure(cause, cause.__traceback__)
+    return cause, frames.relative(str(value.path)), facts
+
+
+def _doctest_failure(value, frames):
+    """`expected X, got Y` and the line of the example."""
+    failure = value.failures[0] if getattr(value, "failures", None) else value
+    example, test = getattr(failure, "example", None), getattr(failure, "test", None)
+    if example is None or test is None:
+        return None
+    source, rest = example.source.strip(), ""
+    if hasattr(failure, "got"):
+        want, got = example.want.strip() or "nothing", failure.got.strip() or "nothing"
+        shown = "expected %s, got %s" % (_first_line(want), _first_line(got))
+        if "\n" in want + got:
+            rest = "\nexpected:\n%s\ngot:\n%s" % (want, got)
+    else:
+        shown = shown_by(failure.exc_info[1])
+    message = "%s: %s%s" % (_first_line(source), shown, rest)
+    facts: "Dict[str, Any]" = {"type": type(failure).__name__, "message": cut(message)}
+    if test.filename and os.path.isfile(test.filename) and test.lineno is not None:
+        facts["place"] = {"file": frames.relative(test.filename), "line": test.lineno + example.lineno + 1}
+    return facts
+
+
+def _first_line(text):
+    first, more, _ = text.partition("\n")
+    return first + "..." if more else first
+
+
+def _as_pytest_shows(excinfo):
+    value = excinfo.value
+    if type(value).__name__ == "FixtureLookupError":  # its own words are the repr of a request
+        return "FixtureLookupError: %s" % (value.msg or "fixture %r not found" % value.argname)
+    return excinfo.exconly(tryshort=True)
+
+
+def _with_first_leaf(value, shown):
+    """pytest names a group and not what is in it, unless that is a single exception."""
+    leaf = value
+    while hasattr(leaf, "derive") and getattr(leaf, "exceptions", None):
+        leaf = leaf.exceptions[0]
+    if leaf is value or "[single exception in " in shown:
+        return shown
+    first, more, rest = shown.partition("\n")
+    inside = next((line for line in shown_by(leaf).split("\n") if line.strip()), type(leaf).__name__)
+    return "%s > %s%s%s" % (first, inside.strip(), more, rest)
+
+
+def _fixture(item, traceback):
+    """The fixture whose own code the exception passed through last."""
+    known = {}
+    for name, definitions in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).items():
+        for definition in definitions:
+            function = getattr(definition, "func", None)
+            function = getattr(function, "__wrapped__", function)
+            code = getattr(getattr(function, "__func__", function), "__code__", None)
+            if not name.startswith(("_", "xunit")):
+                known[code] = name
+    found = None
+    while traceback is not None:
+        found = known.get(traceback.tb_frame.f_code, found)
+        traceback = traceback.tb_next
+    return found
+
+
+def _cause(value):
+    """A collection error is a wrapper that pytest made; what the user knows is inside."""
+    seen = 0
+    while value.__cause__ is not None and type(value).__module__.startswith("_pytest") and seen < 20:
+        value = value.__cause__
+        seen += 1
+    return value
+
+
+class Comparisons:
+    """The differences of the last comparison that failed, remembered by the line it stands on."""
+
+    def __init__(self):
+        self.line = None
+        self.differences = []
+
+    def failed(self, left, right, frame):
+        """`frame` is the one that called the hook."""
+        line = self._line(frame)
+        if line is None:
+            return
+        if line != self.line:
+            self.line, self.differences = line, []
+        difference = load("proctor_difference").difference(left, right)
+        self.differences.append([clean(text) for text in difference])
+
+    @staticmethod
+    def _line(frame):
+        """The assertion is in the first frame that is not pytest's."""
+        while frame is not None:
+            name = frame.f_globals.get("__name__", "")
+            if name.partition(".")[0] not in ("_pytest", "pluggy"):
+                return frame.f_code, frame.f_lineno
+            frame = frame.f_back
+        return None
+
+    def of(self, traceback):
+        """The difference behind the exception that has this traceback, if it is the one; then forget it."""
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        here = traceback is not None and (traceback.tb_frame.f_code, traceback.tb_lineno)
+        found = self.differences if here == self.line else []
+        self.line, self.differences = None, []
+        return found[0] if len(found) == 1 else []  # of several, nobody knows which one mattered
