@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from proctor import events as e
 from proctor.fold import begin, conclude, fold, fold_parts
 from proctor.outcome import BAD, ENOUGH, Outcome, RunOutcome
-from proctor.relay import Relay
-from proctor.result import Mark
+from proctor.relay import Relay, Sink
+from proctor.result import Mark, Result
 
 STARTED = e.RunStarted(
     "20260101-000000-abcdef", "pytest", ("python",), "/p", "python", "2026-01-01T00:00:00Z"
@@ -21,28 +22,28 @@ STARTED = e.RunStarted(
 
 
 class Recorder:
-    def __init__(self):
+    def __init__(self) -> None:
         self.seen = []
 
-    def handle(self, entry, so_far):
+    def handle(self, entry: e.Entry, so_far: Result) -> None:
         self.seen.append(entry)
 
-    def tick(self, now, so_far):
+    def tick(self, now: float, so_far: Result) -> None:
         pass
 
 
-def run(*events, sinks=()):
+def run(*events: e.Event, sinks: Sequence[Sink] = ()) -> Result:
     relay = Relay(STARTED, sinks)
     for at, event in enumerate(events):
         relay.publish(event, float(at))
     return relay.close(9.0)
 
 
-def passed(test):
+def passed(test: str) -> e.TestFinished:
     return e.TestFinished(test, Outcome.PASSED)
 
 
-def phases(*pairs):
+def phases(*pairs: tuple[str, Outcome]) -> tuple[e.Phase, ...]:
     return tuple(e.Phase(when, outcome) for when, outcome in pairs)
 
 
@@ -54,7 +55,7 @@ ENDED = e.SessionFinished(0, 3)
 EXITED = e.ProcessExited(0)
 
 
-def test_a_pass_needs_the_sessions_end_the_exit_status_and_the_counts():
+def test_a_pass_needs_the_sessions_end_the_exit_status_and_the_counts() -> None:
     assert run(*ALL_PASSED, ENDED, EXITED).outcome is RunOutcome.PASSED
 
 
@@ -84,18 +85,20 @@ def test_a_pass_needs_the_sessions_end_the_exit_status_and_the_counts():
         ((), RunOutcome.INCOMPLETE),
     ],
 )
-def test_whatever_is_missing_or_disagrees_is_not_a_pass(events, outcome):
+def test_whatever_is_missing_or_disagrees_is_not_a_pass(
+    events: tuple[e.Event, ...], outcome: RunOutcome
+) -> None:
     assert run(*events).outcome is outcome
 
 
 @pytest.mark.parametrize("bad", sorted(BAD))
-def test_a_bad_test_is_never_green_even_if_everything_says_zero(bad):
+def test_a_bad_test_is_never_green_even_if_everything_says_zero(bad: Outcome) -> None:
     result = run(SELECTED, READY, passed("a"), passed("b"), e.TestFinished("c", bad), ENDED, EXITED)
 
     assert result.outcome in (RunOutcome.FAILED, RunOutcome.CRASHED)
 
 
-def test_a_test_that_never_finished_is_a_crash_and_every_sink_hears_of_it():
+def test_a_test_that_never_finished_is_a_crash_and_every_sink_hears_of_it() -> None:
     recorder = Recorder()
     result = run(
         SELECTED, READY, passed("a"), e.TestStarted("b"), e.ProcessExited(-9, "SIGKILL"), sinks=[recorder]
@@ -108,7 +111,7 @@ def test_a_test_that_never_finished_is_a_crash_and_every_sink_hears_of_it():
     assert [entry.seq for entry in recorder.seen] == list(range(len(recorder.seen)))
 
 
-def test_a_suite_whose_collection_never_ended_still_has_a_beginning():
+def test_a_suite_whose_collection_never_ended_still_has_a_beginning() -> None:
     recorder = Recorder()
     run(e.ProcessExited(-9, "SIGKILL"), sinks=[recorder])
 
@@ -116,9 +119,9 @@ def test_a_suite_whose_collection_never_ended_still_has_a_beginning():
     assert kinds == [e.RunStarted, e.ProcessExited, e.SuiteStarted, e.RunFinished]
 
 
-def test_a_reader_that_fails_costs_that_reader_only():
+def test_a_reader_that_fails_costs_that_reader_only() -> None:
     class Bomb(Recorder):
-        def handle(self, entry, so_far):
+        def handle(self, entry: e.Entry, so_far: Result) -> None:
             if isinstance(entry.event, e.TestFinished):
                 raise OSError("disk full")
 
@@ -145,11 +148,11 @@ def test_a_reader_that_fails_costs_that_reader_only():
         ([("setup", "passed"), ("teardown", "passed")], Outcome.ERROR),
     ],
 )
-def test_phases_add_up_to_one_outcome(steps, outcome):
+def test_phases_add_up_to_one_outcome(steps: list[tuple[str, ...]], outcome: Outcome) -> None:
     assert conclude(phases(*steps)) is outcome
 
 
-def test_a_failed_subtest_fails_its_test_though_the_test_itself_passed():
+def test_a_failed_subtest_fails_its_test_though_the_test_itself_passed() -> None:
     steps = (
         e.Phase("setup", "passed"),
         e.Phase("call", "failed", subtest="[n=1]"),
@@ -160,7 +163,7 @@ def test_a_failed_subtest_fails_its_test_though_the_test_itself_passed():
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
-def test_a_test_that_is_reported_again_counts_once_and_failing_once_is_failing(order):
+def test_a_test_that_is_reported_again_counts_once_and_failing_once_is_failing(order: slice) -> None:
     again = [e.TestFinished("a", Outcome.FAILED), passed("a")][order]
     result = run(SELECTED, READY, *again, passed("b"), passed("c"))
 
@@ -169,7 +172,7 @@ def test_a_test_that_is_reported_again_counts_once_and_failing_once_is_failing(o
     assert result.counts[Outcome.PASSED] == 2
 
 
-def test_every_fact_is_kept_where_readers_look_for_it():
+def test_every_fact_is_kept_where_readers_look_for_it() -> None:
     described = e.SuiteDescribed("/p", {"pytest": "9"})
     collector = e.CollectorFinished("t.py", "passed")
     warning = e.WarningRecorded("W", "old", "t.py", 1)
@@ -216,7 +219,7 @@ def test_every_fact_is_kept_where_readers_look_for_it():
     assert (result.attached, list(result.running)) == ({}, ["a"])
 
 
-def test_the_end_of_a_run_is_the_results():
+def test_the_end_of_a_run_is_the_results() -> None:
     result = begin(STARTED)
     fold(result, e.Entry(0, 0.0, e.TestStarted("c")))
     fold(result, e.Entry(1, 1.0, e.RunFinished(RunOutcome.FAILED, 2.5, ("c", "d"), "because")))
@@ -229,17 +232,17 @@ def test_the_end_of_a_run_is_the_results():
     "codes, kept",
     [((0, 0), 0), ((0, 1), 1), ((1, 0), 1), ((2, 3), 2), ((0, 3, 2), 3)],
 )
-def test_of_several_processes_the_first_that_failed_speaks(codes, kept):
+def test_of_several_processes_the_first_that_failed_speaks(codes: tuple[int, ...], kept: int) -> None:
     assert run(*map(e.ProcessExited, codes)).exited == e.ProcessExited(kept)
 
 
-def test_the_first_test_that_was_lost_is_the_one_that_was_running():
+def test_the_first_test_that_was_lost_is_the_one_that_was_running() -> None:
     lost = [e.TestFinished(test, Outcome.TIMEOUT) for test in "ab"]
 
     assert run(SELECTED, READY, passed("c"), *lost).current_test == "a"
 
 
-def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one():
+def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one() -> None:
     parts = [e.TestFinished(f"t/{n}", o, part_of="t") for n, o in enumerate((Outcome.WARN, Outcome.PASSED))]
     at_once, one_by_one = begin(STARTED), begin(STARTED)
     fold_parts(at_once, parts)
@@ -265,7 +268,9 @@ def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one():
         ([], Outcome.ERROR),
     ],
 )
-def test_expected_failures_skips_and_subtests_count_as_what_they_are(steps, outcome):
+def test_expected_failures_skips_and_subtests_count_as_what_they_are(
+    steps: list[e.Phase], outcome: Outcome
+) -> None:
     assert conclude(steps) is outcome
 
 
@@ -311,7 +316,9 @@ ENOUGH_FAILED = e.SessionInterrupted(e.Failure(ENOUGH, "stopping after 1 failure
         ),
     ],
 )
-def test_a_test_that_was_lost_is_told_with_the_reason_and_the_place(facts, outcome, cause, at):
+def test_a_test_that_was_lost_is_told_with_the_reason_and_the_place(
+    facts: list[e.Event], outcome: Outcome, cause: str, at: e.Place
+) -> None:
     file = e.File("f", "files/f", 1)
     result = run(e.TestStarted("a", AT), e.FileAttached("a", file), *facts)
 
@@ -326,14 +333,14 @@ def test_a_test_that_was_lost_is_told_with_the_reason_and_the_place(facts, outco
     )
 
 
-def test_a_lost_test_that_nobody_knows_the_place_of():
+def test_a_lost_test_that_nobody_knows_the_place_of() -> None:
     result = run(e.TestStarted("a"), e.FaultTraced("Aborted"), e.ProcessExited(-6, "SIGABRT"))
 
     assert result.tests["a"].message == "SIGABRT (Aborted)"
     assert result.tests["a"].failure == e.Failure("", "SIGABRT (Aborted)")
 
 
-def test_when_enough_have_failed_what_was_running_never_began():
+def test_when_enough_have_failed_what_was_running_never_began() -> None:
     failed = e.TestFinished("a", Outcome.FAILED)
     result = run(SELECTED, READY, failed, e.TestStarted("b"), ENOUGH_FAILED, e.ProcessExited(-15, "SIGTERM"))
 
@@ -343,14 +350,14 @@ def test_when_enough_have_failed_what_was_running_never_began():
     assert (result.outcome, result.reason) == (RunOutcome.FAILED, "stopping after 1 failures")
 
 
-def test_tests_that_were_only_collected_did_not_miss_their_run():
+def test_tests_that_were_only_collected_did_not_miss_their_run() -> None:
     relay = Relay(msgspec.structs.replace(STARTED, collect_only=True), [])
     relay.publish_all((SELECTED, READY, ENDED, EXITED), 0.0)
 
     assert relay.close(1.0).not_run == ()
 
 
-def test_a_suite_that_is_never_counted_begins_with_what_is_known_of_it():
+def test_a_suite_that_is_never_counted_begins_with_what_is_known_of_it() -> None:
     recorder = Recorder()
     run(SELECTED, e.CollectionFailed("u.py", e.Failure()), e.ProcessExited(1), sinks=[recorder])
 
@@ -374,7 +381,7 @@ EVENTS = st.one_of(
 
 
 @given(st.lists(EVENTS, max_size=12))
-def test_in_any_order_the_result_is_consistent_and_green_is_earned(events):
+def test_in_any_order_the_result_is_consistent_and_green_is_earned(events: list[e.Event]) -> None:
     result = run(*events)
     summary = result.summary()
 
@@ -394,11 +401,11 @@ def test_in_any_order_the_result_is_consistent_and_green_is_earned(events):
 # Several suites
 
 
-def entered(name, source="control"):
+def entered(name: str, source: str = "control") -> e.SuiteEntered:
     return e.SuiteEntered(name, name, (), "/p", source=source)
 
 
-def test_each_suite_is_judged_by_itself_and_the_worst_is_the_runs():
+def test_each_suite_is_judged_by_itself_and_the_worst_is_the_runs() -> None:
     recorder = Recorder()
     relay = Relay(STARTED, [recorder])
     relay.publish(entered("pytest"), 0.0)
@@ -421,7 +428,7 @@ def test_each_suite_is_judged_by_itself_and_the_worst_is_the_runs():
     assert type(recorder.seen[-2].event) is e.SuiteFinished
 
 
-def test_a_suite_has_what_was_said_between_its_beginning_and_its_end():
+def test_a_suite_has_what_was_said_between_its_beginning_and_its_end() -> None:
     described = e.SuiteDescribed("/p")
     broke = e.SessionBroke(e.Failure("E", "E: inside"))
     recorder = Recorder()
@@ -451,7 +458,7 @@ def test_a_suite_has_what_was_said_between_its_beginning_and_its_end():
     assert recorder.seen[-1].event.seconds == 8.0
 
 
-def test_suites_that_all_ended_well_end_the_run_as_the_last_of_them_did():
+def test_suites_that_all_ended_well_end_the_run_as_the_last_of_them_did() -> None:
     relay = Relay(STARTED, [])
     for name in ("one", "two"):
         relay.publish_all((entered(name), e.ProcessExited(0, test=name)), 0.0)
@@ -460,7 +467,7 @@ def test_suites_that_all_ended_well_end_the_run_as_the_last_of_them_did():
     assert relay.close(2.0).exited == e.ProcessExited(0, test="two")
 
 
-def test_a_suite_that_another_one_interrupts_is_incomplete():
+def test_a_suite_that_another_one_interrupts_is_incomplete() -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("one"), passed("a")), 1.0)
     relay.publish_all((entered("two"), passed("b")), 3.0)
@@ -475,7 +482,7 @@ def test_a_suite_that_another_one_interrupts_is_incomplete():
     assert [suite.end.at for suite in result.suites] == [3.0, 4.0]
 
 
-def test_a_test_that_one_suite_missed_and_another_ran_was_run():
+def test_a_test_that_one_suite_missed_and_another_ran_was_run() -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("one"), SELECTED, READY, passed("a"), EXITED), 0.0)
     relay.close_suite(1.0)
@@ -486,7 +493,7 @@ def test_a_test_that_one_suite_missed_and_another_ran_was_run():
     assert result.tests["z"].outcome is Outcome.CRASH
 
 
-def test_a_test_that_starts_after_the_last_suite_gets_its_ending_too():
+def test_a_test_that_starts_after_the_last_suite_gets_its_ending_too() -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("one"), *ALL_PASSED, ENDED, EXITED), 0.0)
     relay.close_suite(1.0)
@@ -495,7 +502,7 @@ def test_a_test_that_starts_after_the_last_suite_gets_its_ending_too():
     assert relay.close(2.0).tests["z"].outcome is Outcome.ERROR
 
 
-def test_a_suite_that_began_later_than_now_took_no_time():
+def test_a_suite_that_began_later_than_now_took_no_time() -> None:
     relay = Relay(STARTED, [])
     relay.publish(entered("one"), 5.0)
     relay.close_suite(4.0)
@@ -503,7 +510,7 @@ def test_a_suite_that_began_later_than_now_took_no_time():
     assert relay.result.suites[0].finished.seconds == 0.0
 
 
-def test_a_suite_without_tests_fails_no_other_but_is_told():
+def test_a_suite_without_tests_fails_no_other_but_is_told() -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("pytest"), *ALL_PASSED, ENDED, EXITED), 0.0)
     relay.close_suite(1.0)
@@ -514,7 +521,7 @@ def test_a_suite_without_tests_fails_no_other_but_is_told():
     assert (result.outcome, result.reason) == (RunOutcome.PASSED, "tap: no tests")
 
 
-def test_suites_that_are_all_empty_are_no_tests():
+def test_suites_that_are_all_empty_are_no_tests() -> None:
     relay = Relay(STARTED, [])
     for name in ("pytest", "tap"):
         relay.publish_all((entered(name), ENDED, EXITED), 0.0)
@@ -523,7 +530,7 @@ def test_suites_that_are_all_empty_are_no_tests():
     assert relay.close(2.0).outcome is RunOutcome.NO_TESTS
 
 
-def test_what_ended_one_suite_early_says_nothing_about_the_next():
+def test_what_ended_one_suite_early_says_nothing_about_the_next() -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("one"), e.TestStarted("a"), e.ProcessExited(-6, "SIGABRT")), 0.0)
     relay.close_suite(1.0)
@@ -538,7 +545,7 @@ def test_what_ended_one_suite_early_says_nothing_about_the_next():
     assert result.reason == "one: SIGABRT"
 
 
-def test_a_run_that_is_stopped_between_two_suites_is_not_what_its_suites_were():
+def test_a_run_that_is_stopped_between_two_suites_is_not_what_its_suites_were() -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("one"), *ALL_PASSED, ENDED, EXITED), 0.0)
     relay.close_suite(1.0)
@@ -547,7 +554,7 @@ def test_a_run_that_is_stopped_between_two_suites_is_not_what_its_suites_were():
     assert relay.close(2.0).outcome is RunOutcome.CANCELLED
 
 
-def test_a_build_has_no_tests_and_its_errors_are_collection_errors():
+def test_a_build_has_no_tests_and_its_errors_are_collection_errors() -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("build", "build"), EXITED), 0.0)
     relay.close_suite(1.0)
@@ -575,7 +582,9 @@ LINES_DONE = (e.SuiteStarted("t", "", 3), *ALL_PASSED[2:], e.SessionFinished(Non
         ((e.SessionFinished(None), e.ProcessExited(4)), RunOutcome.FAILED),
     ],
 )
-def test_lines_that_look_whole_must_agree_with_the_end_of_their_process(events, outcome):
+def test_lines_that_look_whole_must_agree_with_the_end_of_their_process(
+    events: tuple[e.Event, ...], outcome: RunOutcome
+) -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("t", "lines"), *events), 0.0)
 
@@ -593,7 +602,7 @@ SUITE_EVENTS = st.one_of(
 
 
 @given(st.lists(SUITE_EVENTS, max_size=20))
-def test_suites_in_any_order_add_up_to_the_run(events):
+def test_suites_in_any_order_add_up_to_the_run(events: list[e.Event]) -> None:
     recorder = Recorder()
     result = run(*events, sinks=[recorder])
 
@@ -612,7 +621,7 @@ def test_suites_in_any_order_add_up_to_the_run(events):
 
 
 @given(st.lists(SUITE_EVENTS, max_size=20))
-def test_suites_are_the_same_when_they_are_told_again(events):
+def test_suites_are_the_same_when_they_are_told_again(events: list[e.Event]) -> None:
     recorder = Recorder()
     live = run(*events, sinks=[recorder])
     again = begin(STARTED)

@@ -82,7 +82,9 @@ def ending(case: ElementTree.Element) -> str:
 
 
 @pytest.mark.parametrize("requirement", LIBRARIES)
-def test_the_tests_of_a_library_end_as_its_junit_file_says(tmp_path, python, requirement):
+def test_the_tests_of_a_library_end_as_its_junit_file_says(
+    tmp_path: Path, python: str, requirement: str
+) -> None:
     arguments = ["-p", "no:cacheprovider", *LIBRARIES[requirement]]
     plain = unpacked(python, requirement, tmp_path / "plain")
     watched = unpacked(python, requirement, tmp_path / "watched")

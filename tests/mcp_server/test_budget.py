@@ -68,7 +68,9 @@ budgets = st.integers(200, 20_000)
 
 
 @given(documents, budgets)
-def test_a_brief_document_keeps_to_its_budget_and_counts_what_is_missing(document, budget):
+def test_a_brief_document_keeps_to_its_budget_and_counts_what_is_missing(
+    document: dict[str, object], budget: int
+) -> None:
     short = brief.failures(document, budget)
 
     assert weight(short) <= budget
@@ -85,12 +87,12 @@ def test_a_brief_document_keeps_to_its_budget_and_counts_what_is_missing(documen
 
 
 @given(documents, budgets)
-def test_a_summary_keeps_to_its_budget(document, budget):
+def test_a_summary_keeps_to_its_budget(document: dict[str, object], budget: int) -> None:
     assert weight(brief.summary(document, budget)) <= budget
 
 
 @given(st.text(max_size=500), st.integers(0, 600))
-def test_what_is_cut_is_never_longer_than_allowed(text, size):
+def test_what_is_cut_is_never_longer_than_allowed(text: str, size: int) -> None:
     short = cut(text, size)
 
     assert len(short) <= size or short == text
@@ -98,7 +100,7 @@ def test_what_is_cut_is_never_longer_than_allowed(text, size):
 
 
 @given(st.lists(names | texts, max_size=50), budgets)
-def test_lines_keep_to_their_budget_and_the_verdict_stays(lines, budget):
+def test_lines_keep_to_their_budget_and_the_verdict_stays(lines: list[str], budget: int) -> None:
     text = "\n".join(["3 failed 2 passed", *(" ".join(line.split()) for line in lines)]) + "\n"
     short = lines_within(text, budget, 'get_run(run_id="20260101-000000-abcdef", select="failures")')
 
@@ -108,7 +110,7 @@ def test_lines_keep_to_their_budget_and_the_verdict_stays(lines, budget):
 
 
 @pytest.mark.parametrize("count", [20_000])
-def test_very_many_failures_are_no_trouble(count):
+def test_very_many_failures_are_no_trouble(count: int) -> None:
     test = {"outcome": "failed", "duration": 0.1, "message": "m" * 100, "traceback": "t" * 3000}
     document = {
         "run_id": "20260101-000000-abcdef",

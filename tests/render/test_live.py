@@ -50,7 +50,7 @@ def drawn(relay: Relay, now: float, width: int) -> list[str]:
     return console.file.getvalue().splitlines()
 
 
-def test_the_picture_has_counts_times_and_what_runs_longest_first():
+def test_the_picture_has_counts_times_and_what_runs_longest_first() -> None:
     lines = drawn(under_way(), 62.0, 80)
 
     assert lines[0].endswith(" 12/40 2 failed 1m02s ~2m24s left 10 passed")
@@ -60,32 +60,32 @@ def test_the_picture_has_counts_times_and_what_runs_longest_first():
 
 
 @pytest.mark.parametrize("width", [1, 5, 10, 20, 33, 40, 60, 100])
-def test_no_line_is_wider_than_the_terminal(width):
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     lines = drawn(under_way(), 62.0, width)
 
     assert max(cell_len(line) for line in lines) <= width
     assert len(lines) == 6
 
 
-def test_a_narrow_terminal_shows_how_many_failed_and_the_end_of_long_names():
+def test_a_narrow_terminal_shows_how_many_failed_and_the_end_of_long_names() -> None:
     first, second, *_ = drawn(under_way(), 62.0, 20)
 
     assert first == "12/40 2 failed 1m02s"
     assert second == "  1m00s …t_is_long_0"
 
 
-def test_a_run_that_is_still_collecting_says_so():
+def test_a_run_that_is_still_collecting_says_so() -> None:
     assert drawn(Relay(STARTED, []), 3.0, 60)[0].endswith(" collecting 3s")
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.4, "0s"), (59.9, "59s"), (60, "1m00s"), (3599, "59m59s"), (7500, "2h05m")]
 )
-def test_times_are_short(seconds, text):
+def test_times_are_short(seconds: float, text: str) -> None:
     assert clock(seconds) == text
 
 
-def test_it_is_drawn_at_most_ten_times_a_second():
+def test_it_is_drawn_at_most_ten_times_a_second() -> None:
     pictures = []
     console = Console(width=40, file=io.StringIO(), force_terminal=True)
     live = LiveTerminal(console)
@@ -129,7 +129,9 @@ def seen(ours: int, until: str) -> str:
 
 
 @pytest.mark.parametrize("columns", [20, 60])
-def test_the_bar_moves_while_the_stream_arrives_and_leaves_only_the_report(tmp_path, columns):
+def test_the_bar_moves_while_the_stream_arrives_and_leaves_only_the_report(
+    tmp_path: Path, columns: int
+) -> None:
     with terminal(tmp_path, columns) as (shown, ours):
         shown.stdin.write(written(suite(3), case("a")))
         shown.stdin.flush()
@@ -149,7 +151,7 @@ def test_the_bar_moves_while_the_stream_arrives_and_leaves_only_the_report(tmp_p
     assert shown.returncode == 1
 
 
-def test_no_color_means_no_colour_on_a_terminal_too(tmp_path):
+def test_no_color_means_no_colour_on_a_terminal_too(tmp_path: Path) -> None:
     with terminal(tmp_path, 60, NO_COLOR="1") as (shown, ours):
         shown.stdin.write(written(suite(1), case("b", "fail"), final(0, 1)))
         shown.stdin.close()
@@ -158,7 +160,7 @@ def test_no_color_means_no_colour_on_a_terminal_too(tmp_path):
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]", text)
 
 
-def test_the_terminal_is_left_in_order_when_we_are_stopped(tmp_path):
+def test_the_terminal_is_left_in_order_when_we_are_stopped(tmp_path: Path) -> None:
     with terminal(tmp_path, 60) as (shown, ours):
         shown.stdin.write(written(suite(3), case("a")))
         shown.stdin.flush()

@@ -36,11 +36,11 @@ FILE = e.File("f", "files/f", 1)
         (e.Noticed("a"), e.Noticed("a")),
     ],
 )
-def test_every_event_that_names_a_test_names_it_anew(event, expected):
+def test_every_event_that_names_a_test_names_it_anew(event: e.Event, expected: e.Event) -> None:
     assert relabelled(event, lambda name: f"x/{name}") == expected
 
 
-def test_what_another_suite_has_used_gets_a_number():
+def test_what_another_suite_has_used_gets_a_number() -> None:
     labels = SuiteLabels()
     names = []
     for _ in range(3):

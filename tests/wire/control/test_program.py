@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from proctor import events as e
@@ -43,7 +45,9 @@ def ended(end: ProgramEnd, *said: Finished) -> e.TestFinished:
         (["x", "x", "x#2"], ["x", "x#2", "x#2#2"]),
     ],
 )
-def test_each_result_has_a_label_of_its_own_one_by_one_or_at_once(names, labels):
+def test_each_result_has_a_label_of_its_own_one_by_one_or_at_once(
+    names: list[str], labels: list[str]
+) -> None:
     one_by_one, at_once, in_two = Labels(), Labels(), Labels()
 
     assert [one_by_one.label(name) for name in names] == labels
@@ -74,14 +78,14 @@ def test_each_result_has_a_label_of_its_own_one_by_one_or_at_once(names, labels)
         ),
     ],
 )
-def test_a_result_is_told_in_the_words_of_its_reporter(body, event):
+def test_a_result_is_told_in_the_words_of_its_reporter(body: dict[str, Any], event: e.TestFinished) -> None:
     found = reported("l", "whole", body, (FILE,), "path")
 
     assert (found.part_of, found.files) == ("whole", (FILE,))
     assert reported("l", "", body, (), "path") == event
 
 
-def test_parts_are_told_at_once_and_the_program_itself_when_it_has_ended():
+def test_parts_are_told_at_once_and_the_program_itself_when_it_has_ended() -> None:
     reader = program()
 
     assert reader.start() == [e.TestStarted("t.sh")]
@@ -108,7 +112,7 @@ def test_parts_are_told_at_once_and_the_program_itself_when_it_has_ended():
     ]
 
 
-def test_plain_results_are_told_like_others():
+def test_plain_results_are_told_like_others() -> None:
     plain = [Plain("a", "pass"), Plain("b", "fail"), Plain("a", "warn")]
 
     assert program().read_plain(["t.sh/a", "t.sh/b", "t.sh/a"], plain) == [
@@ -160,7 +164,9 @@ def test_plain_results_are_told_like_others():
         (ProgramEnd(1.5, 3, output="oh\nno\n"), [own(status="fail", note="own")], Outcome.FAILED, "own"),
     ],
 )
-def test_what_the_process_did_goes_before_what_it_said(end, said, outcome, message):
+def test_what_the_process_did_goes_before_what_it_said(
+    end: ProgramEnd, said: list[Finished], outcome: Outcome, message: str | None
+) -> None:
     event = ended(end, *said)
 
     assert (event.outcome, event.message, event.seconds) == (outcome, message, 1.5)
@@ -169,7 +175,7 @@ def test_what_the_process_did_goes_before_what_it_said(end, said, outcome, messa
     assert event.traceback == (end.output or None)
 
 
-def test_what_proctor_added_is_no_property():
+def test_what_proctor_added_is_no_property() -> None:
     event = ended(FINE, own(status="pass", mine=1), made(status="pass", note="exit code 0", testout="o"))
 
     assert event.properties == {"mine": 1}

@@ -33,7 +33,7 @@ def ended(events: list[e.Event]) -> dict[str, Outcome]:
     return {event.test: event.outcome for event in events if isinstance(event, e.TestFinished)}
 
 
-def test_known_tests_that_a_dead_process_never_came_to_are_named():
+def test_known_tests_that_a_dead_process_never_came_to_are_named() -> None:
     events = told(LineReader(LAUNCH), DIED, 1)
 
     assert ended(events) == {"p::Test1": "passed", "p::Test2": "crash", "p::Test2/sub": "crash"}
@@ -44,14 +44,14 @@ def test_known_tests_that_a_dead_process_never_came_to_are_named():
     assert crash.failure.place == crash.place == e.Place("a_test.go", 2)
 
 
-def test_a_part_of_a_test_is_where_its_test_is():
+def test_a_part_of_a_test_is_where_its_test_is() -> None:
     events = told(LineReader(LAUNCH), DIED, 1)
     places = {event.test: event.place for event in events if isinstance(event, e.TestStarted)}
 
     assert places["p::Test2/sub"] == e.Place("a_test.go", 2)
 
 
-def test_a_part_is_where_the_innermost_known_test_is():
+def test_a_part_is_where_the_innermost_known_test_is() -> None:
     known = tuple(KnownTest(name, "x.t", line) for line, name in enumerate(("a", "a/b"), 1))
     events = told(*tap("1..2", "ok 1 - a/b/c/d", "ok 2 - a/x", known=known), 0)
     places = [event.place for event in events if isinstance(event, e.TestFinished)]
@@ -59,7 +59,7 @@ def test_a_part_is_where_the_innermost_known_test_is():
     assert places == [e.Place("x.t", 2), e.Place("x.t", 1)]
 
 
-def test_what_we_ended_did_not_crash():
+def test_what_we_ended_did_not_crash() -> None:
     reader = LineReader(LAUNCH)
     reader.stopped = True
     events = told(reader, DIED, -2)
@@ -68,7 +68,7 @@ def test_what_we_ended_did_not_crash():
     assert [event.tests for event in events if isinstance(event, e.TestsSelected)] == [("p::Test3",)]
 
 
-def test_a_process_that_came_to_its_end_has_lost_nothing():
+def test_a_process_that_came_to_its_end_has_lost_nothing() -> None:
     events = told(LineReader(LAUNCH), lines(("run", "Test1"), ("pass", "Test1"), ("pass", "")), 0)
 
     assert not any(isinstance(event, e.TestsSelected) for event in events)
@@ -79,7 +79,7 @@ def tap(*points: str, **more: object) -> tuple[LineReader, bytes]:
     return LineReader(launch), "".join(f"{point}\n" for point in points).encode()
 
 
-def test_tests_are_told_under_the_names_by_which_they_can_be_run():
+def test_tests_are_told_under_the_names_by_which_they_can_be_run() -> None:
     events = told(*tap("1..1", "not ok 1 - a", prefix="t/x.t::", build="2026-01-01T00:00:00Z"), 1)
 
     assert events == [
@@ -89,7 +89,7 @@ def test_tests_are_told_under_the_names_by_which_they_can_be_run():
     ]
 
 
-def test_a_suite_begins_with_what_it_was_built_with_and_with_its_list():
+def test_a_suite_begins_with_what_it_was_built_with_and_with_its_list() -> None:
     known = (KnownTest("a", "x.t", 3), KnownTest("b", "", 0))
     events = told(*tap("1..2", "ok 1 - a", "ok 2 - b", listed=True, known=known, toolchain={"perl": "5"}), 0)
 
@@ -103,7 +103,7 @@ def test_a_suite_begins_with_what_it_was_built_with_and_with_its_list():
     ]
 
 
-def test_known_tests_are_those_that_run_if_there_are_as_many():
+def test_known_tests_are_those_that_run_if_there_are_as_many() -> None:
     known = tuple(KnownTest(name, "x.t", 3) for name in ("a", "b"))
     at = {"a": e.Place("x.t", 3), "b": e.Place("x.t", 3)}
 
@@ -118,7 +118,7 @@ def test_known_tests_are_those_that_run_if_there_are_as_many():
     assert not any(isinstance(event, e.TestsSelected) for event in late)
 
 
-def test_a_known_kind_of_test_is_told_with_it():
+def test_a_known_kind_of_test_is_told_with_it() -> None:
     known = (KnownTest("a", "", 0, "bench"),)
     (finished,) = [
         event for event in told(*tap("1..1", "ok 1 - a", known=known), 0) if isinstance(event, e.TestFinished)
@@ -127,7 +127,7 @@ def test_a_known_kind_of_test_is_told_with_it():
     assert finished.subtype == "bench"
 
 
-def test_lines_of_output_one_after_the_other_are_one_piece():
+def test_lines_of_output_one_after_the_other_are_one_piece() -> None:
     events = told(*tap("one", "two", "1..1", "three", "ok 1 - a", "four"), 0)
 
     assert [event for event in events if isinstance(event, e.OutputReceived)] == [
@@ -147,7 +147,7 @@ def test_lines_of_output_one_after_the_other_are_one_piece():
         ("/crates", "/elsewhere", "a.go", "/elsewhere/a.go"),
     ],
 )
-def test_a_place_is_seen_from_the_project(root, base, file, shown):
+def test_a_place_is_seen_from_the_project(root: str, base: str, file: str, shown: str) -> None:
     yaml = ("  ---", "  at:", f"    file: {file}", "    line: 7", "  ...")
     events = told(*tap("1..1", "not ok 1 - a", *yaml, root=root, base=base), 1)
     (finished,) = [event for event in events if isinstance(event, e.TestFinished)]
@@ -170,7 +170,9 @@ def test_a_place_is_seen_from_the_project(root, base, file, shown):
         (("out",), "err\n", e.Failure("", "err")),
     ],
 )
-def test_a_process_that_failed_before_it_had_any_test_says_why_in_what_else_it_wrote(said, stderr, failure):
+def test_a_process_that_failed_before_it_had_any_test_says_why_in_what_else_it_wrote(
+    said: tuple[str, ...], stderr: str, failure: e.Failure
+) -> None:
     reader, data = tap(*said)
     events = reader.feed(data)
     reader.hear(stderr)
@@ -190,14 +192,16 @@ def test_a_process_that_failed_before_it_had_any_test_says_why_in_what_else_it_w
         (None, e.TestFinished("a", Outcome.PASSED)),
     ],
 )
-def test_a_report_that_is_cut_short_is_held_against_the_end_of_the_process(status, last):
+def test_a_report_that_is_cut_short_is_held_against_the_end_of_the_process(
+    status: int | None, last: e.ChannelBroken | e.TestFinished
+) -> None:
     reader, data = tap("1..2", "ok 1 - a")
     events = [*reader.feed(data), *reader.close(status, SO_FAR)]
 
     assert [event for event in events if not isinstance(event, e.SuiteStarted)][-1] == last
 
 
-def test_a_test_that_was_running_explains_a_report_that_is_cut_short():
+def test_a_test_that_was_running_explains_a_report_that_is_cut_short() -> None:
     running = begin(e.RunStarted("r", "go", (), "/project", "", ""))
     running.running["b"] = 0.0
     reader, data = tap("1..2", "ok 1 - a")
@@ -206,7 +210,7 @@ def test_a_test_that_was_running_explains_a_report_that_is_cut_short():
     assert not any(isinstance(event, e.ChannelBroken) for event in reader.close(3, running))
 
 
-def test_a_report_that_broke_is_told_once():
+def test_a_report_that_broke_is_told_once() -> None:
     launch = Launch(("x",), "/project", "suite", Voice.LINES, reader="junit")
     reader = LineReader(launch)
 
@@ -215,7 +219,7 @@ def test_a_report_that_broke_is_told_once():
     assert LineReader(launch).close(0, SO_FAR) == [e.ChannelBroken("junit: line 1: no element found")]
 
 
-def test_a_list_of_tests_has_their_places_and_is_no_report_of_them():
+def test_a_list_of_tests_has_their_places_and_is_no_report_of_them() -> None:
     launch = Launch(("go",), "/project", "go", Voice.LINES, reader="go-list", known=KNOWN)
     said = [
         {"Action": "output", "Package": "p", "Output": f"{line}\n"}
@@ -232,7 +236,7 @@ def test_a_list_of_tests_has_their_places_and_is_no_report_of_them():
     assert not ended(events)
 
 
-def test_what_a_build_complains_of_is_seen_from_the_project():
+def test_what_a_build_complains_of_is_seen_from_the_project() -> None:
     at = {"file_name": "src/lib.rs", "line_start": 3, "is_primary": True}
     about = {
         "reason": "compiler-message",
@@ -252,7 +256,7 @@ def test_what_a_build_complains_of_is_seen_from_the_project():
     assert e.CollectionFailed("a/src/lib.rs", e.Failure("", "no", e.Place("a/src/lib.rs", 3)), "no") in events
 
 
-def test_a_process_that_told_why_it_has_no_tests_is_not_asked_again():
+def test_a_process_that_told_why_it_has_no_tests_is_not_asked_again() -> None:
     launch = Launch(("go",), "/project", "go", Voice.LINES, reader="go-json")
     output = {"Action": "output", "Package": "p", "Output": "a.go:3:4: undefined: x\n"}
     said = [{"Action": "start", "Package": "p"}, output, {"Action": "fail", "Package": "p"}]
@@ -263,7 +267,7 @@ def test_a_process_that_told_why_it_has_no_tests_is_not_asked_again():
         assert [event.file for event in events if isinstance(event, e.CollectionFailed)] == ["p"]
 
 
-def test_the_parts_of_a_failure_are_seen_from_the_project_too():
+def test_the_parts_of_a_failure_are_seen_from_the_project_too() -> None:
     yaml = ("  ---", "  at:", "    file: /project/a.js", "    line: 7", "  stdout: said", "  ...")
     events = told(*tap("1..1", "not ok 1 - a", *yaml), 1)
     (finished,) = [event for event in events if isinstance(event, e.TestFinished)]
@@ -273,7 +277,7 @@ def test_the_parts_of_a_failure_are_seen_from_the_project_too():
     assert phase.stdout == "said"
 
 
-def test_a_build_has_what_it_made():
+def test_a_build_has_what_it_made() -> None:
     launch = Launch(("cargo",), "/project", "build", Voice.BUILD, reader="cargo-build")
 
     assert LineReader(launch).artifacts == ()

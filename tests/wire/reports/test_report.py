@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from support.full_runs import CASES, result_of
 
@@ -14,7 +17,7 @@ from proctor.wire.reports.report import count_of, finished, moment, refined, sec
 GOOD, BAD = b'{"test":"a"}\n', b"{\n"
 
 
-def test_what_was_told_before_a_fault_is_handed_out_and_then_it_stays_broken():
+def test_what_was_told_before_a_fault_is_handed_out_and_then_it_stays_broken() -> None:
     reader = formats.reader("results")
 
     assert [event.test for event in reader.feed(GOOD + BAD + GOOD)] == ["a"]
@@ -23,7 +26,7 @@ def test_what_was_told_before_a_fault_is_handed_out_and_then_it_stays_broken():
             again()
 
 
-def test_a_fault_before_anything_was_told_is_raised_at_once():
+def test_a_fault_before_anything_was_told_is_raised_at_once() -> None:
     reader = formats.reader("results")
     for again in (lambda: reader.feed(BAD), lambda: reader.feed(GOOD), reader.close):
         with pytest.raises(StreamError, match="line 1"):
@@ -35,7 +38,7 @@ def test_a_fault_before_anything_was_told_is_raised_at_once():
             closing.close()
 
 
-def test_a_line_and_a_document_may_be_as_long_as_the_limit(monkeypatch):
+def test_a_line_and_a_document_may_be_as_long_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "MAX_LINE", 3 << 20)
     monkeypatch.setattr(report, "MAX_DOCUMENT", 3 << 20)
     for form, told in (
@@ -50,7 +53,7 @@ def test_a_line_and_a_document_may_be_as_long_as_the_limit(monkeypatch):
             reader.feed(b"x")
 
 
-def test_a_mark_of_the_order_of_bytes_begins_a_document_too():
+def test_a_mark_of_the_order_of_bytes_begins_a_document_too() -> None:
     plain, marked = formats.reader("ctrf"), formats.reader("ctrf")
     data = b'{"results":{"tests":[],"summary":{"tests":0}}}'
     plain.feed(data)
@@ -75,14 +78,14 @@ def test_a_mark_of_the_order_of_bytes_begins_a_document_too():
         ("1e10", 0),
     ],
 )
-def test_a_duration_is_a_number_or_none(text, seconds):
+def test_a_duration_is_a_number_or_none(text: str | None, seconds: float) -> None:
     assert seconds_of(text) == seconds
 
 
 @pytest.mark.parametrize(
     "text, count", [("12", 12), ("9" * 9, 999999999), ("9" * 10, 0), (None, 0), ("-1", 0), ("²", 0)]
 )
-def test_a_count_is_a_number_of_a_few_digits_or_none(text, count):
+def test_a_count_is_a_number_of_a_few_digits_or_none(text: str | None, count: int) -> None:
     assert count_of(text) == count
 
 
@@ -96,7 +99,7 @@ def test_a_count_is_a_number_of_a_few_digits_or_none(text, count):
         (None, 0),
     ],
 )
-def test_a_moment_has_its_zone_or_is_none(text, at):
+def test_a_moment_has_its_zone_or_is_none(text: str | None, at: int) -> None:
     assert moment(text) == at
 
 
@@ -112,12 +115,14 @@ def test_a_moment_has_its_zone_or_is_none(text, at):
         (Outcome.FAILED, None, Outcome.FAILED),
     ],
 )
-def test_our_own_word_is_believed_if_it_is_of_the_same_kind(outcome, word, expected):
+def test_our_own_word_is_believed_if_it_is_of_the_same_kind(
+    outcome: Outcome, word: str | None, expected: Outcome
+) -> None:
     assert refined(outcome, word) is expected
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_output_makes_a_test_one_phase_of_the_same_kind(outcome):
+def test_output_makes_a_test_one_phase_of_the_same_kind(outcome: Outcome) -> None:
     (phase,) = finished("a", outcome, 0.5, stdout="out", properties={"k": 1}).phases
     words = {"passed": "passed", "xpassed": "passed", "info": "passed", "warn": "passed"}
     skipped = dict.fromkeys(("skipped", "xfailed", "not_run"), "skipped")
@@ -136,14 +141,16 @@ def test_output_makes_a_test_one_phase_of_the_same_kind(outcome):
         (formats.writer, "written", formats.WRITERS),
     ],
 )
-def test_a_format_that_is_not_known_is_told_those_that_are(find, done, known):
+def test_a_format_that_is_not_known_is_told_those_that_are(
+    find: Callable[..., Any], done: str, known: Any
+) -> None:
     with pytest.raises(UsageError) as raised:
         find("morse")
 
     assert str(raised.value) == f"no format 'morse' is {done}; known: {', '.join(known)}"
 
 
-def test_what_a_format_cannot_hold_is_said():
+def test_what_a_format_cannot_hold_is_said() -> None:
     everything = ["files", "links to output", "properties", "keywords", "subtests", "warnings"]
     everything += ["output outside of tests", "notices"]
     result = result_of(CASES["one"])
@@ -157,7 +164,7 @@ def test_what_a_format_cannot_hold_is_said():
 
 
 @pytest.mark.parametrize("end", ["js", "mjs", "cjs", "ts", "mts", "cts"])
-def test_node_reports_on_files_of_its_own_kinds(end):
+def test_node_reports_on_files_of_its_own_kinds(end: str) -> None:
     assert node.is_file(f"/p/a.{end}")
     assert not node.is_file(f"p/a.{end}")
     assert not node.is_file("/p/a.py")

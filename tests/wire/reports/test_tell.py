@@ -50,7 +50,7 @@ NOT_BUILT = suite("build", ERROR, outcome=RunOutcome.COLLECTION_ERROR, source="b
         ([], "incomplete: the end of the process was not seen"),
     ],
 )
-def test_why_a_run_is_no_pass_is_told_where_its_tests_do_not_show_it(facts, told):
+def test_why_a_run_is_no_pass_is_told_where_its_tests_do_not_show_it(facts: list[e.Event], told: str) -> None:
     assert tell.unexplained(result_of(tuple(facts))) == told
 
 
@@ -65,7 +65,7 @@ def test_why_a_run_is_no_pass_is_told_where_its_tests_do_not_show_it(facts, told
         ([*FINE, ERROR], ["fine", "pytest"]),
     ],
 )
-def test_there_is_at_least_one_group_and_nothing_is_in_none(facts, names):
+def test_there_is_at_least_one_group_and_nothing_is_in_none(facts: list[e.Event], names: list[str]) -> None:
     result = result_of(tuple(facts))
     groups = list(tell.groups(result))
 
@@ -75,14 +75,14 @@ def test_there_is_at_least_one_group_and_nothing_is_in_none(facts, names):
     assert sum(sum(group.counts.values()) for group in groups) == len(result.tests)
 
 
-def test_a_test_that_never_ran_is_told_with_its_place():
+def test_a_test_that_never_ran_is_told_with_its_place() -> None:
     (group,) = tell.groups(result_of((LOST, FAILED)))
 
     assert [*group.tests()][1:] == [e.TestFinished("b", Outcome.NOT_RUN, message="not run", place=AT)]
     assert (group.seconds, group.outcome) == (9.1234567, RunOutcome.INCOMPLETE)
 
 
-def test_output_is_that_of_all_phases():
+def test_output_is_that_of_all_phases() -> None:
     one, two = (e.Phase(when, "passed", stdout=f"{when}\n", stderr=when) for when in ("setup", "call"))
     test = e.TestFinished("a", Outcome.PASSED, phases=(one, two))
 
@@ -99,11 +99,11 @@ def test_output_is_that_of_all_phases():
         ("\ufffe", ""),
     ],
 )
-def test_a_text_is_shown_without_what_cannot_be(text, shown):
+def test_a_text_is_shown_without_what_cannot_be(text: str, shown: str) -> None:
     assert tell.printable(text) == shown
 
 
-def test_all_tests_are_those_of_all_groups():
+def test_all_tests_are_those_of_all_groups() -> None:
     result = result_of(CASES["several"])
 
     assert [test.test for test in tell.tests(result)] == [

@@ -60,7 +60,7 @@ EVENTS = [
 
 
 @pytest.mark.parametrize("name", [*CASES, "every event"])
-def test_a_run_is_logged_in_these_lines(name):
+def test_a_run_is_logged_in_these_lines(name: str) -> None:
     result = begin(STARTED)
     lines = []
     for seq, event in enumerate(CASES.get(name, EVENTS)):
@@ -72,19 +72,19 @@ def test_a_run_is_logged_in_these_lines(name):
     agree(GOLDEN / f"log-{name.replace(' ', '-')}.txt", b"".join(lines).decode())
 
 
-def test_parts_are_logged_like_others():
+def test_parts_are_logged_like_others() -> None:
     parts = [e.TestFinished(f"t/{word}", word, part_of="t", message="no") for word in Outcome]
     entries = [e.Entry(7 + number, 0.1234567, part) for number, part in enumerate(parts)]
 
     assert jsonl.encode_parts(7, 0.1234567, parts) == jsonl.encode_lines(entries, begin(STARTED))
 
 
-def test_there_is_an_example_of_every_event():
+def test_there_is_an_example_of_every_event() -> None:
     assert {type(event) for event in EVENTS} == set(e.Event.__args__)
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
-def test_what_is_written_is_read_back(event):
+def test_what_is_written_is_read_back(event: e.Event) -> None:
     entry = e.Entry(7, 1.25, event)
 
     line = jsonl.encode(entry, begin(STARTED))
@@ -94,7 +94,7 @@ def test_what_is_written_is_read_back(event):
     assert jsonl.decode(line) == entry
 
 
-def test_the_lines_of_the_public_stream_have_its_fields():
+def test_the_lines_of_the_public_stream_have_its_fields() -> None:
     result = begin(STARTED)
     lines = [json.loads(jsonl.encode(e.Entry(0, 0.0, event), result)) for event in EVENTS]
     suite = next(line for line in lines if line["type"] == "suite")
@@ -115,7 +115,7 @@ def test_the_lines_of_the_public_stream_have_its_fields():
     assert types == {"suite", "test", "final", "start", "output", "attachment", "note", "exit"}
 
 
-def test_what_a_newer_writer_adds_is_skipped():
+def test_what_a_newer_writer_adds_is_skipped() -> None:
     assert jsonl.decode(b'{"type":"hologram","seq":1,"at":0.5,"depth":3}') is None
     assert jsonl.decode(b'{"type":"note","kind":"mood","seq":1,"at":0.5}') is None
     assert jsonl.decode(b'{"type":"exit","seq":1,"at":0.5,"code":3,"mood":"bad"}') == e.Entry(
@@ -126,13 +126,13 @@ def test_what_a_newer_writer_adds_is_skipped():
 @pytest.mark.parametrize(
     "line", [b"", b"hello", b"[]", b'{"type":1}', b'{"type":"test","seq":1,"at":0}', b"\xff"]
 )
-def test_what_is_not_a_line_of_ours_is_a_clear_error(line):
+def test_what_is_not_a_line_of_ours_is_a_clear_error(line: bytes) -> None:
     with pytest.raises(StreamError, match="not a line"):
         jsonl.decode(line)
 
 
 @given(st.binary(max_size=100))
-def test_any_bytes_are_an_entry_nothing_or_a_clear_error(line):
+def test_any_bytes_are_an_entry_nothing_or_a_clear_error(line: bytes) -> None:
     try:
         jsonl.decode(line)
     except StreamError:
@@ -143,14 +143,14 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 @given(TEXT, TEXT, st.floats(0, 1e6))
-def test_any_text_survives(name, message, seconds):
+def test_any_text_survives(name: str, message: str, seconds: float) -> None:
     event = e.TestFinished(name, Outcome.FAILED, seconds, message=message)
 
     assert jsonl.decode(jsonl.encode(e.Entry(0, 0.0, event), begin(STARTED))) == e.Entry(0, 0.0, event)
 
 
 @given(EVENTS_OF_A_RUN)
-def test_any_events_survive_and_what_cannot_be_encoded_is_written_out(events):
+def test_any_events_survive_and_what_cannot_be_encoded_is_written_out(events: list[e.Event]) -> None:
     for number, event in enumerate(events):
         entry = e.Entry(number, 0.5, event)
         line = jsonl.encode(entry, begin(STARTED))
