@@ -23,13 +23,19 @@ STARTED = e.RunStarted(
 
 class Recorder:
     def __init__(self) -> None:
-        self.seen = []
+        self.seen: list[e.Entry] = []
 
     def handle(self, entry: e.Entry, so_far: Result) -> None:
         self.seen.append(entry)
 
     def tick(self, now: float, so_far: Result) -> None:
         pass
+
+    @property
+    def end(self) -> e.RunFinished:
+        event = self.seen[-1].event
+        assert isinstance(event, e.RunFinished)
+        return event
 
 
 def run(*events: e.Event, sinks: Sequence[Sink] = ()) -> Result:
@@ -43,7 +49,7 @@ def passed(test: str) -> e.TestFinished:
     return e.TestFinished(test, Outcome.PASSED)
 
 
-def phases(*pairs: tuple[str, Outcome]) -> tuple[e.Phase, ...]:
+def phases(*pairs: tuple[str, ...]) -> tuple[e.Phase, ...]:
     return tuple(e.Phase(when, outcome) for when, outcome in pairs)
 
 
@@ -178,7 +184,7 @@ def test_every_fact_is_kept_where_readers_look_for_it() -> None:
     warning = e.WarningRecorded("W", "old", "t.py", 1)
     error = e.CollectionFailed("u.py", e.Failure("E", "E: x"))
     result = begin(STARTED)
-    facts = (
+    facts: tuple[e.Event, ...] = (
         described,
         collector,
         e.TestsSelected(("a", "b"), {"a": ("slow",)}, {"a": e.Place("t.py", 3)}),
@@ -362,7 +368,7 @@ def test_a_suite_that_is_never_counted_begins_with_what_is_known_of_it() -> None
     run(SELECTED, e.CollectionFailed("u.py", e.Failure()), e.ProcessExited(1), sinks=[recorder])
 
     assert recorder.seen[-2].event == e.SuiteStarted("pytest", STARTED.started, 4)
-    assert recorder.seen[-1].event.seconds == 9.0
+    assert recorder.end.seconds == 9.0
 
 
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -455,7 +461,7 @@ def test_a_suite_has_what_was_said_between_its_beginning_and_its_end() -> None:
     assert (result.count, result.filtered_out) == (8, 9)
     assert (result.suite, result.broke, result.exited) == (described, broke, e.ProcessExited(3))
     assert (result.entered, result.in_suite, result.finished, result.mark) == (None, False, None, Mark())
-    assert recorder.seen[-1].event.seconds == 8.0
+    assert recorder.end.seconds == 8.0
 
 
 def test_suites_that_all_ended_well_end_the_run_as_the_last_of_them_did() -> None:

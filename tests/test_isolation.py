@@ -35,8 +35,6 @@ from support.projects import (
 )
 from torture.kinds.output import PIPES
 
-from proctor import events as e
-
 MARK = "ISOLATION_MARK"
 
 
@@ -152,7 +150,7 @@ def place(tmp_path: Path, cache: Path) -> Iterator[Place]:
     ],
     ids=["loop", "deaf loop", "regular expression", "lock in C"],
 )
-def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place: e.Place, body: str) -> None:
+def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place: Place, body: str) -> None:
     place.write(
         test_a=f"""
         import ctypes, os, re, signal, time
@@ -178,7 +176,7 @@ def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place: e.
 # Output -------------------------------------------------------------------------------------------------
 
 
-def test_a_flood_of_output_is_whole_on_disk_and_small_in_memory(place: e.Place) -> None:
+def test_a_flood_of_output_is_whole_on_disk_and_small_in_memory(place: Place) -> None:
     size = 1 << 30
     place.write(
         test_a=f"""
@@ -213,7 +211,7 @@ def peak_memory(pid: int) -> int:
     return next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM")), 0)
 
 
-def test_output_that_is_no_text_is_shown_and_kept(place: e.Place) -> None:
+def test_output_that_is_no_text_is_shown_and_kept(place: Place) -> None:
     place.write(
         test_a=r"""
         import os, time
@@ -262,7 +260,7 @@ def after(place: Place, culprit: str) -> dict[str, Any]:
     return document
 
 
-def test_a_file_that_takes_the_number_of_the_channel_gets_none_of_our_bytes(place: e.Place) -> None:
+def test_a_file_that_takes_the_number_of_the_channel_gets_none_of_our_bytes(place: Place) -> None:
     document = after(
         place,
         "file = os.open('mine', os.O_CREAT | os.O_WRONLY)\nfor fd in pipes(): os.dup2(file, fd)\n",
@@ -303,7 +301,7 @@ def test_another_user_who_may_not_write_gets_a_run_in_the_cache() -> None:
         assert len(list(cache.glob("proctor/runs/*/*"))) == 1
 
 
-def test_with_no_place_for_an_archive_the_answer_is_the_same(place: e.Place) -> None:
+def test_with_no_place_for_an_archive_the_answer_is_the_same(place: Place) -> None:
     place.write(test_a="def test_a(): pass\n")
     place.path(".proctor").write_text("mine")
     place.environ["XDG_CACHE_HOME"] = place.environ["HOME"] = "/dev/null"
@@ -368,7 +366,7 @@ def waiting(place: Place, before: str = "pass") -> subprocess.Popen[bytes]:
     [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "cancelled"), (signal.SIGHUP, "cancelled")],
 )
 def test_a_signal_to_proctor_ends_the_run_with_a_whole_document(
-    place: e.Place, number: Signals, outcome: str
+    place: Place, number: Signals, outcome: str
 ) -> None:
     process = waiting(place)
     process.send_signal(number)
@@ -381,7 +379,7 @@ def test_a_signal_to_proctor_ends_the_run_with_a_whole_document(
     assert place.path("torn down").exists() is (number == signal.SIGINT)
 
 
-def test_a_second_interrupt_ends_what_does_not_listen_to_the_first(place: e.Place) -> None:
+def test_a_second_interrupt_ends_what_does_not_listen_to_the_first(place: Place) -> None:
     process = waiting(place, DEAF)
     process.send_signal(signal.SIGINT)
     place.await_file("interrupted")
@@ -398,7 +396,7 @@ def test_a_second_interrupt_ends_what_does_not_listen_to_the_first(place: e.Plac
 # Limits, and what cannot be started ---------------------------------------------------------------------
 
 
-def test_an_interpreter_that_is_not_executable_is_refused(place: e.Place) -> None:
+def test_an_interpreter_that_is_not_executable_is_refused(place: Place) -> None:
     place.write(test_a="def test_a(): pass\n")
     place.path("python").write_text("not a program")
 
@@ -409,14 +407,14 @@ def test_an_interpreter_that_is_not_executable_is_refused(place: e.Place) -> Non
     assert ran.out == ""
 
 
-def test_a_project_that_is_gone_is_refused(place: e.Place) -> None:
+def test_a_project_that_is_gone_is_refused(place: Place) -> None:
     ran = place.run("-C", "gone")
 
     assert ran.code == 4
     assert "gone" in ran.err
 
 
-def test_a_limit_that_the_system_refuses_is_named(place: e.Place) -> None:
+def test_a_limit_that_the_system_refuses_is_named(place: Place) -> None:
     place.write(test_a="def test_a(): pass\n")
 
     ran = place.run("--memory", str(1 << 80))
@@ -457,7 +455,7 @@ def test_runs_of_different_projects_leave_each_other_alone(tmp_path: Path, cache
         place.check()
 
 
-def test_runs_of_the_same_project_leave_each_other_alone(place: e.Place) -> None:
+def test_runs_of_the_same_project_leave_each_other_alone(place: Place) -> None:
     place.write(helper=DAEMON, test_a=LONG, test_b=SHORT)
     first = place.start("test_a.py")
     place.await_file("ready")

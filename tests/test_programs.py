@@ -70,8 +70,11 @@ def report(data: bytes = b"", **result: Any) -> str:
 # Every vector, through a real process and a real pipe
 
 
+VectorsRun = tuple[Path, list[dict[str, Any]], dict[str, Any]]
+
+
 @pytest.fixture(scope="module")
-def vectors_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def vectors_run(tmp_path_factory: pytest.TempPathFactory) -> VectorsRun:
     root = tmp_path_factory.mktemp("vectors")
     program(root, "send", SEND)
     entries = []
@@ -93,9 +96,7 @@ def vectors_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
 
 
 @pytest.mark.parametrize("number", range(len(VECTORS)), ids=[vector["name"] for vector in VECTORS])
-def test_a_vector_gives_its_results_through_the_real_runner(
-    vectors_run: tuple[Path, dict[str, Any]], number: int
-) -> None:
+def test_a_vector_gives_its_results_through_the_real_runner(vectors_run: VectorsRun, number: int) -> None:
     directory, lines, found = vectors_run
     expected = VECTORS[number]["expected"]
     test = f"/v{number}"
@@ -120,7 +121,9 @@ def test_a_vector_gives_its_results_through_the_real_runner(
         assert outcomes(found)[test] == "error"
 
 
-def test_nothing_is_written_outside_the_run(vectors_run: tuple[Path, dict[str, Any]]) -> None:
+def test_nothing_is_written_outside_the_run(
+    vectors_run: VectorsRun,
+) -> None:
     directory, _, _ = vectors_run
     root = directory.parent.parent.parent
     own = {"send", "proctor.toml", ".proctor", *(f"{n}.json" for n in range(len(VECTORS)))}

@@ -9,10 +9,10 @@ import types
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.projects import (
-    Ran,
     clean_environment,
     outcomes,
     proctor,
@@ -252,15 +252,17 @@ def test_a_name_that_an_earlier_suite_has_used_gets_a_number() -> None:
     told = []
     for _ in range(3):
         labels.enter()
-        told += [
-            labels.relabelled(event).test for event in (e.TestStarted("a"), e.TestFinished("a", "passed"))
-        ]
+        for event in (e.TestStarted("a"), e.TestFinished("a", Outcome.PASSED)):
+            relabelled = labels.relabelled(event)
+            assert isinstance(relabelled, e.TestStarted | e.TestFinished)
+            told.append(relabelled.test)
 
     assert told == ["a", "a", "a#2", "a#2", "a#3", "a#3"]
 
 
 def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so() -> None:
-    stream, lines = StrictStream(), []
+    stream = StrictStream()
+    lines: list[dict[str, Any]] = []
 
     class Sink:
         def handle(self, entry: e.Entry, so_far: Result) -> None:
@@ -291,7 +293,7 @@ class BuildReader(Lines):
 
     def __init__(self) -> None:
         super().__init__()
-        self.artifacts = []
+        self.artifacts: list[Artifact] = []
 
     def _line(self, line: bytes) -> Iterator[e.Event]:
         word, _, rest = line.decode().partition(" ")
@@ -304,13 +306,13 @@ class BuildReader(Lines):
         return [e.SessionFinished(None)]
 
 
-def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Ran:
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Result:
     monkeypatch.setitem(formats.LIVE_READERS, "test-build", "test_build:BuildReader")
     module = types.ModuleType("proctor.wire.test_build")
-    module.BuildReader = BuildReader
+    vars(module)["BuildReader"] = BuildReader
     monkeypatch.setitem(sys.modules, "proctor.wire.test_build", module)
 
-    def then(artifacts: list[Artifact]) -> Plan:
+    def then(artifacts: tuple[Artifact, ...]) -> Plan:
         return Plan(
             tuple(
                 Launch(

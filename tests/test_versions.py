@@ -109,7 +109,7 @@ def comparable(document: dict[str, Any], root: Path) -> dict[str, Any]:
     Lists are sorted: pytest 8 collects in another order than 7, and workers of xdist finish in any.
     """
     text = json.dumps(document).replace(f"{root}/", "")
-    facts = _without(
+    facts: dict[str, Any] = _without(
         json.loads(text), {"duration", "created", "run_id", "started", "interpreter", "text_output"}
     )
     facts["command"] = facts["command"][1:]
@@ -288,7 +288,7 @@ def test_workers_give_the_same_document_as_one_process(
 
 def as_from_workers(reference: dict[str, Any]) -> dict[str, Any]:
     """Workers of xdist keep to themselves how they collected and what they left out."""
-    expected = json.loads(json.dumps(reference, default=list))
+    expected: dict[str, Any] = json.loads(json.dumps(reference, default=list))
     expected["command"].insert(5, "--numprocesses=2")
     expected["summary"]["deselected"] = 0
     report = expected["json_report"]

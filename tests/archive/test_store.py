@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -128,14 +129,14 @@ def test_only_the_oldest_are_removed_a_few_at_a_time_and_never_one_under_way(tmp
 def test_a_run_that_is_just_being_made_is_not_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock = store.fcntl.flock
+    lock = fcntl.flock
 
     def lock_after_another_run_has_ended(descriptor: int, how: int) -> None:
-        if how == store.fcntl.LOCK_SH:
+        if how == fcntl.LOCK_SH:
             store.prune(tmp_path, {}, keep=0)
         lock(descriptor, how)
 
-    monkeypatch.setattr(store.fcntl, "flock", lock_after_another_run_has_ended)
+    monkeypatch.setattr(fcntl, "flock", lock_after_another_run_has_ended)
     directory = store.open_run(tmp_path, started(1).run_id, {})
 
     assert directory is not None
@@ -184,6 +185,7 @@ def test_a_run_that_ends_while_it_is_read_has_not_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: Callable[..., Any], room: ModuleType, read: str
 ) -> None:
     directory = store.open_run(tmp_path, started(1).run_id, {})
+    assert directory is not None
     recording = Recording(directory)
     relay = Relay(started(1, root=str(tmp_path)), [recording])
     relay.tick(0.0)

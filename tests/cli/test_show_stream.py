@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.projects import (
@@ -60,14 +61,14 @@ SIGNAL_US = """
 """
 
 
-def stream_of(root: Path, *arguments: str) -> tuple[int, list[dict]]:
+def stream_of(root: Path, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
     """Exit code and lines of `--format stream`, which keep the rules."""
     ran = run_suite(root, "--format", "stream", *arguments)
     assert violations(ran.out.encode()) == []
     return ran.code, objects(ran.out.encode().splitlines())
 
 
-def told(lines: list[dict]) -> dict[str, str]:
+def told(lines: list[dict[str, Any]]) -> dict[str, str]:
     """How each test ended: its status, and the word beside it if there is one."""
     return {
         line["label"]: " ".join([line["status"], line.get("extra", {}).get("outcome", "")]).strip()

@@ -22,7 +22,7 @@ from support.projects import GUARD, clean_environment, interpreters
 from proctor import client
 from proctor.process import supervise
 from proctor.wire.control import ledger
-from proctor.wire.control.decoder import LINE, Disconnected, Duration, ExitCode, Noop
+from proctor.wire.control.decoder import LINE, Disconnected, Duration, DurationAction, ExitCode, Noop
 
 SOURCE = Path(client.__file__)
 
@@ -62,13 +62,14 @@ def output_of(process: subprocess.Popen[str]) -> str:
 
 def test_a_result_with_everything_in_it(channel: Listener, tmp_path: Path) -> None:
     (tmp_path / "ä.log").write_bytes(b"one\n")
+    fields: dict[str, Any] = {"my-key": {"deep": [1, None, 2**70, 0.5, True]}}
     client.report(
         "fail",
         "größe/☃",
         files={"sub/a.log": tmp_path / "ä.log", "raw": b"\xff\n", "empty": b""},
         testout="output.txt",
         note="a\nb",
-        **{"my-key": {"deep": [1, None, 2**70, 0.5, True]}},
+        **fields,
     )
 
     (result,) = channel.finish().results
@@ -118,9 +119,9 @@ def test_what_is_not_a_result(channel: Listener) -> None:
 
     assert channel.finish().frames == [
         Noop(),
-        Duration("add", 60),
-        Duration("set", 5400),
-        Duration("save"),
+        Duration(DurationAction.ADD, 60),
+        Duration(DurationAction.SET, 5400),
+        Duration(DurationAction.SAVE),
         ExitCode(-3),
         Disconnected(),
     ]
@@ -180,7 +181,7 @@ def test_what_proctor_would_refuse_is_refused_before_it_is_sent(
 
 
 @pytest.mark.parametrize("change", ["", "soon", "1 h", "+", "60\n", 60, "1s " * 2000 + "1s"])
-def test_a_duration_that_proctor_would_refuse_is_not_sent(channel: Listener, change: int | str) -> None:
+def test_a_duration_that_proctor_would_refuse_is_not_sent(channel: Listener, change: Any) -> None:
     with pytest.raises(client.BadMessage):
         client.duration(change)
 
@@ -274,7 +275,7 @@ def test_long_messages_of_several_threads_do_not_mix(channel: Listener) -> None:
         thread.join()
 
     assert len(channel.finish().results) == 40
-    assert {(name[0], data) for (name, _), data in channel.files.items()} == {
+    assert {((name or "")[:1], data) for (name, _), data in channel.files.items()} == {
         (mine, mine.encode() * 100_000) for mine in "abcd"
     }
 

@@ -11,7 +11,7 @@ from support.channel import VARIABLES, Listener
 from support.projects import GUARD, Ran, clean_environment, command
 
 import proctor
-from proctor.wire.control.decoder import Duration, Noop
+from proctor.wire.control.decoder import Duration, DurationAction, Noop
 from proctor.wire.control.ledger import Partial
 
 SOURCES = str(Path(proctor.__file__).parent.parent)
@@ -73,7 +73,12 @@ def test_a_guard_a_partial_and_wishes(listener: Listener) -> None:
     begun, partial, *rest = listener.finish().frames
     assert (type(begun), begun.body) == (Partial, {"status": "error"})
     assert (type(partial), partial.body) == (Partial, {"name": "x"})
-    assert rest == [Duration("add", 60), Duration("sub", 5400), Duration("save"), Noop()]
+    assert rest == [
+        Duration(DurationAction.ADD, 60),
+        Duration(DurationAction.SUBTRACT, 5400),
+        Duration(DurationAction.SAVE),
+        Noop(),
+    ]
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8", "no_SUCH.locale"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ INSTALLED = INJECT.parent.parent / "proctor_pytest.py"
 ELSEWHERE = [*INJECT.rglob("*.py"), INSTALLED, Path(agent_mode.__file__), Path(failure_row.__file__)]
 
 
-def constants(path: Path) -> dict[str, object]:
+def constants(path: Path) -> dict[str, Any]:
     """Module-level names with a literal value; those made of others are left out."""
     found = {}
     for node in ast.parse(path.read_text()).body:

@@ -30,7 +30,7 @@ difference = module.difference
 @dataclasses.dataclass
 class User:
     name: str
-    roles: list
+    roles: list[int]
     cache: int = dataclasses.field(default=0, compare=False)
 
 
@@ -42,7 +42,7 @@ class Plain:
 class Hostile(Plain):
     """Compares, and must not be asked for anything else."""
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: Any) -> bool:
         return self.x == other.x
@@ -60,10 +60,10 @@ class Slotted:
     def __eq__(self, other: Any) -> bool:
         return self.x == other.x
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
-class Liar(list):
+class Liar(list[int]):
     def __eq__(self, other: Any) -> bool:
         return False
 
@@ -127,7 +127,8 @@ def test_a_huge_value_takes_bounded_work() -> None:
 
 
 def test_a_value_that_contains_itself_ends() -> None:
-    left, right = [1], [1]
+    left: list[Any] = [1]
+    right: list[Any] = [1]
     left.append(left)
     right.append(right)
 
@@ -135,10 +136,10 @@ def test_a_value_that_contains_itself_ends() -> None:
 
 
 def test_nothing_of_a_class_is_run_that_the_comparison_did_not_run() -> None:
-    asked = []
+    asked: list[object] = []
 
     class Watched(Plain):
-        __hash__ = None
+        __hash__ = None  # type: ignore[assignment]
 
         def __eq__(self, other: Any) -> bool:
             asked.append(self.x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -69,7 +70,7 @@ budgets = st.integers(200, 20_000)
 
 @given(documents, budgets)
 def test_a_brief_document_keeps_to_its_budget_and_counts_what_is_missing(
-    document: dict[str, object], budget: int
+    document: dict[str, Any], budget: int
 ) -> None:
     short = brief.failures(document, budget)
 
@@ -87,7 +88,7 @@ def test_a_brief_document_keeps_to_its_budget_and_counts_what_is_missing(
 
 
 @given(documents, budgets)
-def test_a_summary_keeps_to_its_budget(document: dict[str, object], budget: int) -> None:
+def test_a_summary_keeps_to_its_budget(document: dict[str, Any], budget: int) -> None:
     assert weight(brief.summary(document, budget)) <= budget
 
 

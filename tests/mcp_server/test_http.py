@@ -56,7 +56,7 @@ def serving(root: Path, *options: str, **environ: str) -> Iterator[int]:
     )
     try:
         said = process.stderr.readline()
-        yield int(re.search(r":([0-9]+)/mcp", said)[1])
+        yield int(re.findall(r":([0-9]+)/mcp", said)[0])
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(GUARD)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from signal import Signals
+from typing import Any
 
 import pytest
 from support.mcp_client import Talk, server_pid, talk, text_of, until
@@ -51,7 +52,7 @@ class Scene:
 
     @contextmanager
     def server(self, *options: str, mode: str = "auto") -> Iterator[Talk]:
-        environ = {MARK: self.mark, "BEGUN": str(self.begun), "GO": str(self.go)}
+        environ: dict[str, Any] = {MARK: self.mark, "BEGUN": str(self.begun), "GO": str(self.go)}
         with talk(self.root, *options, mode=mode, **environ) as talking:
             self.pid = server_pid(MARK, self.mark)
             yield talking
@@ -204,10 +205,10 @@ def test_the_server_answers_while_tests_run(scene: Scene) -> None:
 
 
 def test_calls_run_side_by_side_and_further_ones_wait(scene: Scene) -> None:
-    waiting = []
+    waiting: list[str] = []
 
-    async def note(_progress: float, _total: float | None, message: str | None) -> None:
-        waiting.append(message)
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        waiting.append(message or "")
 
     with scene.server("--max-runs", "2") as server:
         first = [server.document("execute_tests", targets=["test_until.py"], wait=0) for _ in range(2)]

@@ -308,7 +308,7 @@ def test_a_list_of_tests_is_narrowed_as_a_run_is(server: Talk) -> None:
 def test_a_list_of_tests_keeps_to_its_budget_and_says_how_to_go_on(server: Talk, project: Path) -> None:
     body = "import pytest\n@pytest.mark.parametrize('n', range(300))\ndef test_n(n): pass\n"
     write_project(project / "many", {"test_many.py": body})
-    found = []
+    found: list[str] = []
     while True:
         page = server.document("discover_tests", project="many", budget=2000, offset=len(found))
         assert len(json.dumps(page)) / 3 <= 2000

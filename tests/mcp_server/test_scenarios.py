@@ -9,6 +9,7 @@ import uuid
 import venv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.mcp_client import Talk, talk, text_of
@@ -109,7 +110,8 @@ def mark() -> str:
 
 @pytest.fixture(scope="module")
 def server(home: Path, mark: str) -> Iterator[Talk]:
-    with talk(home, **{MARK: mark}) as talking:
+    marked: dict[str, Any] = {MARK: mark}
+    with talk(home, **marked) as talking:
         yield talking
 
 
@@ -247,12 +249,13 @@ def test_every_id_can_be_had_within_a_small_budget(server: Talk) -> None:
     run_id = server.document("execute_tests", project="failing", detail="summary", budget=300)["run_id"]
 
     def all_ids(select: str) -> list[str]:
-        ids = []
+        ids: list[str] = []
         while page := server.document("get_run", run_id=run_id, select=select, offset=len(ids), budget=800):
             assert weight(page) <= 800
             ids += [test["node_id"] for test in page["tests"]]
             if not page["omitted"]:
-                return ids
+                break
+        return ids
 
     assert all_ids("tests") == [f"test_many.py::test_number[{number}]" for number in range(500)]
     assert all_ids("failures") == [f"test_many.py::test_number[{number}]" for number in range(0, 500, 10)]
@@ -271,7 +274,7 @@ def test_a_project_runs_in_the_environment_that_was_named(tmp_path: Path) -> Non
     root = write_project(tmp_path, PASSES)
     venv.create(root / "own")
     (package,) = (root / "own" / "lib").glob("python*/site-packages")
-    ours = [os.path.dirname(os.path.dirname(module.__file__)) for module in (pytest, proctor)]
+    ours = [str(Path(module.__file__ or "").parent.parent) for module in (pytest, proctor)]
     (package / "this.pth").write_text("\n".join(ours))  # proctor too: pytest is told of its plugin there
     with talk(root, "--python", "own/bin/python") as server:
         document = server.document("execute_tests")
@@ -426,7 +429,7 @@ def below(tmp_path: Path) -> Path:
 
 
 def test_runs_of_projects_below_a_root_are_found_after_a_restart(below: Path, tmp_path: Path) -> None:
-    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    cache: dict[str, Any] = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     with talk(below, **cache) as first:
         ids = [first.document("execute_tests", project=name)["run_id"] for name in ("deep/one", "two")]
     with talk(below, **cache) as second:

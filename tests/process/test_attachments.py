@@ -149,11 +149,13 @@ def test_files_move_with_their_run_and_later_ones_follow(tmp_path: Path) -> None
     after.mkdir()
     store = FileStore(before)
     path, file = store.create("first")
+    assert file is not None
     store.write(file, b"one")
     os.close(file)
 
     store.move_to(after)
     later, file = store.create("second")
+    assert file is not None
     os.close(file)
     store.close()
 
@@ -167,6 +169,7 @@ def test_a_link_among_the_files_is_not_followed_when_they_move(tmp_path: Path) -
     (tmp_path / "after").mkdir()
     store = FileStore(tmp_path)
     _, file = store.create("first")
+    assert file is not None
     os.close(file)
     (tmp_path / "files" / "link").symlink_to(tmp_path / "secret")
 

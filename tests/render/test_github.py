@@ -13,12 +13,12 @@ from proctor.render.say import Listener
 from proctor.result import Result
 
 
-def result_of(*tests: bytes, **counts: int) -> Result:
+def result_of(*tests: dict[str, Any], **counts: int) -> Result:
     (result,) = read(written(suite(len(tests)), *tests, final(**counts)))
     return result
 
 
-def failing(number: int, **more: Any) -> bytes:
+def failing(number: int, **more: Any) -> dict[str, Any]:
     return case(f"t{number}", "fail", reason=f"no {number}", **more)
 
 

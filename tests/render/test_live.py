@@ -45,9 +45,10 @@ def under_way() -> Relay:
 
 
 def drawn(relay: Relay, now: float, width: int) -> list[str]:
-    console = Console(width=width, file=io.StringIO(), color_system=None)
+    file = io.StringIO()
+    console = Console(width=width, file=file, color_system=None)
     console.print(picture(relay.result, now, width))
-    return console.file.getvalue().splitlines()
+    return file.getvalue().splitlines()
 
 
 def test_the_picture_has_counts_times_and_what_runs_longest_first() -> None:
@@ -85,11 +86,11 @@ def test_times_are_short(seconds: float, text: str) -> None:
     assert clock(seconds) == text
 
 
-def test_it_is_drawn_at_most_ten_times_a_second() -> None:
-    pictures = []
+def test_it_is_drawn_at_most_ten_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures: list[object] = []
     console = Console(width=40, file=io.StringIO(), force_terminal=True)
     live = LiveTerminal(console)
-    live._live.update = lambda shown, refresh: pictures.append(shown)  # type: ignore[method-assign]
+    monkeypatch.setattr(live._live, "update", lambda shown, refresh: pictures.append(shown))
     relay = Relay(STARTED, [live])
     for tick in range(200):
         relay.tick(tick / 100)

@@ -379,9 +379,10 @@ def test_every_binary_of_a_workspace_and_its_documentation_are_told_truly(shoppi
 
 def test_tests_and_failures_have_their_places_and_both_values(shopping: dict[str, Any]) -> None:
     failed = found(shopping, "shop_core::tests::adds_wrongly")
-    place = {"file": "core/src/lib.rs", "line": line_of("fn adds_wrongly")}
+    line = line_of("fn adds_wrongly")
+    place = {"file": "core/src/lib.rs", "line": line}
     assert failed["place"] == place
-    assert failed["failure"]["place"] == {**place, "line": place["line"] + 2}
+    assert failed["failure"]["place"] == {**place, "line": line + 2}
     assert (failed["failure"]["expected"], failed["failure"]["actual"]) == ("4", "3")
     assert failed["message"].startswith("assertion `left == right` failed: sum of 1")
     assert printed(shopping, "shop_core::tests::adds_wrongly") == "before\n\n"
@@ -638,7 +639,7 @@ def test_an_id_that_is_no_test_is_told_with_those_that_are_like_it(shop: Path) -
 
 def test_tests_find_the_environment_that_cargo_gives_them() -> None:
     root = project("around", AROUND)
-    set_before = {"SET_BY_ALL": "before", "SET_BY_FORCE": "before"}
+    set_before: dict[str, Any] = {"SET_BY_ALL": "before", "SET_BY_FORCE": "before"}
     document = run(root, "around::test/looks", **set_before)
 
     seen = _variables(printed(document, "around::test/looks::looks"))

@@ -81,6 +81,7 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
     (run,) = told.place.runs()
     shown = ways.shown(told.place, run) if told.way == "mcp" or kind.kept == "in part" else told.document
     document = told.document or shown
+    assert document is not None and shown is not None
     # The verdict is true.
     assert told.code in (-signal.SIGKILL if kind.kills_proctor else EXIT_CODES[kind.outcome], None)
     assert document["outcome"] == kind.outcome, document["reason"]

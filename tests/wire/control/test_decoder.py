@@ -16,6 +16,7 @@ from proctor.wire.control.decoder import (
     ControlDecoder,
     Disconnected,
     Duration,
+    DurationAction,
     ExitCode,
     FileChunk,
     FileOpened,
@@ -44,7 +45,7 @@ def results_of(
 
 def files_of(frames: list[Frame]) -> dict[tuple[str | None, str], bytes]:
     files: dict[tuple[str | None, str], bytes] = {}
-    current = (None, "")
+    current: tuple[str | None, str] = (None, "")
     for frame in frames:
         if isinstance(frame, FileOpened):
             current = (frame.result, frame.name)
@@ -178,7 +179,7 @@ def test_a_result_may_be_as_long_as_the_limit(length: int, whole: bool) -> None:
 def test_a_duration_that_no_clock_can_count_is_as_good_as_endless() -> None:
     (duration,), _ = decode(b"duration +" + b"9" * 4000 + b"d\n")
 
-    assert duration == Duration("add", 10**11)
+    assert duration == Duration(DurationAction.ADD, 10**11)
 
 
 @pytest.mark.parametrize("length", [4094, 4095, 4096])

@@ -171,7 +171,7 @@ def test_what_the_process_did_goes_before_what_it_said(
 
     assert (event.outcome, event.message, event.seconds) == (outcome, message, 1.5)
     bad = outcome in (Outcome.FAILED, Outcome.ERROR, Outcome.CRASH, Outcome.TIMEOUT)
-    assert event.failure == (e.Failure("", message) if bad else None)
+    assert event.failure == (e.Failure("", message or "") if bad else None)
     assert event.traceback == (end.output or None)
 
 

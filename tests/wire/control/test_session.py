@@ -133,7 +133,11 @@ def test_a_test_that_passed_is_told_in_its_short_form() -> None:
     reading = reader()
     reading.read(started("a"))
     file = e.File("f", "files/f", 1)
-    body = {"proctor": {"passed_in": [1.0, 2.0, 4.0], "keywords": ["k"]}, "file": "t.py", "line": 3}
+    body: dict[str, Any] = {
+        "proctor": {"passed_in": [1.0, 2.0, 4.0], "keywords": ["k"]},
+        "file": "t.py",
+        "line": 3,
+    }
 
     assert reading.read(finished("a", **body), (file,)) == [
         e.TestFinished(

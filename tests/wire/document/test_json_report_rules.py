@@ -11,10 +11,10 @@ from proctor.fold import begin
 from proctor.outcome import Outcome
 from proctor.wire.document import json_report
 
-CRASH = {"path": "/project/a.py", "lineno": 3, "message": "no"}
+CRASH: dict[str, Any] = {"path": "/project/a.py", "lineno": 3, "message": "no"}
 
 
-def of(*phases: e.Phase, **more: object) -> e.TestFinished:
+def of(*phases: e.Phase, **more: Any) -> e.TestFinished:
     return e.TestFinished("a.py::x", Outcome.PASSED, phases=phases, **more)
 
 
@@ -86,9 +86,10 @@ def test_a_phase_tells_what_it_has_and_nothing_else(said: dict[str, Any]) -> Non
 
 
 def test_a_traceback_belongs_to_a_crash_site() -> None:
-    phase = e.Phase("call", "failed", crash=CRASH, traceback=(CRASH,))
+    site = e.CrashSite(**CRASH)
+    phase = e.Phase("call", "failed", crash=site, traceback=(site,))
 
-    assert json_report.reported(of(phase), no_files)["call"]["traceback"] == (CRASH,)
+    assert json_report.reported(of(phase), no_files)["call"]["traceback"] == (site,)
 
 
 def test_what_was_too_long_to_carry_is_loaded() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_a_process_that_came_to_its_end_has_lost_nothing() -> None:
     assert not any(isinstance(event, e.TestsSelected) for event in events)
 
 
-def tap(*points: str, **more: object) -> tuple[LineReader, bytes]:
+def tap(*points: str, **more: Any) -> tuple[LineReader, bytes]:
     launch = Launch(("prove",), "/project", "suite", Voice.LINES, reader="tap", **more)
     return LineReader(launch), "".join(f"{point}\n" for point in points).encode()
 
@@ -242,7 +243,7 @@ def test_what_a_build_complains_of_is_seen_from_the_project() -> None:
         "reason": "compiler-message",
         "target": {"kind": ["lib"], "name": "a", "src_path": "/w/a/src/lib.rs"},
     }
-    said = [
+    said: list[dict[str, Any]] = [
         {**about, "message": {"level": level, "message": "no", "rendered": "no\n", "spans": [at]}}
         for level in ("warning", "error")
     ]

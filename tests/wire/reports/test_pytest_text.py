@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.golden import agree, told
@@ -49,7 +50,7 @@ def outcomes(events: list[e.Event]) -> dict[str, str]:
     return {test: str(event.outcome) for test, event in finished(events).items()}
 
 
-def of(kind: type, events: list[e.Event]) -> list:
+def of(kind: type, events: list[e.Event]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 

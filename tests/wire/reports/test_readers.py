@@ -89,6 +89,12 @@ BATS = {
 }
 
 
+def form_of(name: str) -> str:
+    form = detect(REPORTS[name], name)
+    assert form is not None, name
+    return form
+
+
 def named(prefix: str, tests: dict[str, str]) -> dict[str, str]:
     return {prefix + name: outcome for name, outcome in tests.items()}
 
@@ -199,7 +205,7 @@ def test_the_counts_of_node_are_those_of_its_comments() -> None:
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("name", [name for name, data in REPORTS.items() if data])
 def test_events_do_not_depend_on_how_the_bytes_arrive(name: str, size: int) -> None:
-    data, form = REPORTS[name], detect(REPORTS[name], name)
+    data, form = REPORTS[name], form_of(name)
 
     assert events_of(data, form, size) == events_of(data, form)
 
@@ -307,7 +313,7 @@ def lines(data: bytes) -> list[int]:
 
 @pytest.mark.parametrize("name", COMPLETE_AND_GREEN)
 def test_a_report_that_is_cut_short_is_no_pass(name: str) -> None:
-    data, form = REPORTS[name], detect(REPORTS[name], name)
+    data, form = REPORTS[name], form_of(name)
     body = data.split(b"# tests")[0].rstrip() + b"\n"  # node's TAP is complete before its comments
 
     for end in [0, *lines(body)]:
@@ -316,7 +322,7 @@ def test_a_report_that_is_cut_short_is_no_pass(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ctrf/fine.json", "jest/fine.json", "node/fine.xml", "vitest/fine.xml"])
 def test_a_document_that_is_cut_anywhere_is_broken(name: str) -> None:
-    data, form = REPORTS[name].rstrip(), detect(REPORTS[name], name)
+    data, form = REPORTS[name].rstrip(), form_of(name)
 
     for end in range(0, len(data) - 1, 11):
         with pytest.raises(StreamError):
@@ -347,7 +353,7 @@ def test_a_document_that_is_cut_anywhere_is_broken(name: str) -> None:
 def test_a_report_that_contradicts_itself_is_no_pass(name: str, old: bytes, new: bytes, cause: str) -> None:
     data = REPORTS[name]
     assert data.count(old) >= 1
-    result = read(data.replace(old, new), detect(data, name))
+    result = read(data.replace(old, new), form_of(name))
 
     assert result.outcome not in (RunOutcome.PASSED, RunOutcome.NO_TESTS)
     assert cause in result.reason
@@ -517,7 +523,7 @@ def test_a_changed_report_ends_in_events_or_a_stream_error(name: str, data: st.D
     new = data.draw(st.sampled_from([b"null", b"{}", b"[]", b"-1", b'"', b"\\ud800", b"\xff", b"1e999", b""]))
     gone = data.draw(st.integers(0, 30))
 
-    result = read(whole[:at] + new + whole[at + gone :], detect(whole, name))
+    result = read(whole[:at] + new + whole[at + gone :], form_of(name))
 
     assert result.outcome is not RunOutcome.RUNNING
 
@@ -619,7 +625,7 @@ def test_lines_made_to_be_slow_are_read_all_the_same(form: str, line: bytes) -> 
 @pytest.mark.parametrize("name", ["perl/sums.tap", "node/sums.xml", "jest/fine.json", "go/sums.jsonl"])
 def test_a_report_finds_its_reader_by_its_first_bytes(name: str, size: int) -> None:
     data = REPORTS[name]
-    reading, known = AnyReport(name), AnyReport(name, form := detect(data, name))
+    reading, known = AnyReport(name), AnyReport(name, form := form_of(name))
     entries = [entry for at in range(0, len(data), size) for entry in reading.feed(data[at : at + size])]
     entries += reading.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,14 +22,14 @@ def test_what_was_told_before_a_fault_is_handed_out_and_then_it_stays_broken() -
     reader = formats.reader("results")
 
     assert [event.test for event in reader.feed(GOOD + BAD + GOOD)] == ["a"]
-    for again in (lambda: reader.feed(GOOD), lambda: reader.feed(b""), reader.close):
+    for again in (partial(reader.feed, GOOD), partial(reader.feed, b""), reader.close):
         with pytest.raises(StreamError, match="line 2"):
             again()
 
 
 def test_a_fault_before_anything_was_told_is_raised_at_once() -> None:
     reader = formats.reader("results")
-    for again in (lambda: reader.feed(BAD), lambda: reader.feed(GOOD), reader.close):
+    for again in (partial(reader.feed, BAD), partial(reader.feed, GOOD), reader.close):
         with pytest.raises(StreamError, match="line 1"):
             again()
     closing = formats.reader("results")

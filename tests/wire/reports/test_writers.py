@@ -80,7 +80,8 @@ def results(draw: st.DrawFn) -> Result:
     """A finished run of any tests, with or without its end."""
     found = draw(st.lists(tests, max_size=6, unique_by=lambda test: test.test))
     broken = draw(st.lists(errors, max_size=2))
-    ends = draw(st.sampled_from([[e.SessionFinished(None)], [], [e.ChannelBroken("cut\nshort")]]))
+    endings: list[list[e.Event]] = [[e.SessionFinished(None)], [], [e.ChannelBroken("cut\nshort")]]
+    ends = draw(st.sampled_from(endings))
     return result_of([*found, *broken, *ends])
 
 

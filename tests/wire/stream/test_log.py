@@ -21,7 +21,7 @@ from proctor.wire.stream import log as jsonl
 GOLDEN = Path(__file__).parents[1] / "golden" / "written"
 STARTED = e.RunStarted("id", "pytest", ("python", "-m", "pytest"), "/p", "/py", "2026-01-01T00:00:00Z")
 PLACE = e.Place("test_a.py", 3)
-EVENTS = [
+EVENTS: list[e.Event] = [
     STARTED,
     e.SuiteEntered("t/a.t", "tap", ("perl", "t/a.t"), "/p", source="lines"),
     e.SuiteDescribed("/p", {"python": "3.11"}, {"a": [1]}),
@@ -160,4 +160,5 @@ def test_any_events_survive_and_what_cannot_be_encoded_is_written_out(events: li
         if "\\udc80" not in line.decode():
             assert again == entry
         else:
+            assert again is not None
             assert jsonl.encode(again, begin(STARTED)) == line

@@ -43,7 +43,7 @@ def test_the_examples_of_the_proposal_keep_the_rules() -> None:
     assert violations(SEED.read_bytes()) == []
 
 
-BROKEN = [
+BROKEN: list[tuple[int, str, dict[str, Any]]] = [
     (1, "R3", {"type": "sweet"}),
     (1, "R4", {"extra": [1]}),
     (1, "R7", {"build": None}),

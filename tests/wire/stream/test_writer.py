@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -29,11 +30,14 @@ def run(*finished: e.Event, selected: tuple[str, ...] = (), count: int | None = 
     bad = any(
         isinstance(event, e.TestFinished) and event.outcome in ("failed", "error") for event in finished
     )
-    begin = [e.TestsSelected(names), e.SuiteStarted("pytest", BUILD, len(names) if count is None else count)]
+    begin: list[e.Event] = [
+        e.TestsSelected(names),
+        e.SuiteStarted("pytest", BUILD, len(names) if count is None else count),
+    ]
     return [*begin, *finished, e.SessionFinished(int(bad)), e.ProcessExited(int(bad))]
 
 
-def cases(events: list[e.Event], started: e.RunStarted = STARTED) -> list[dict]:
+def cases(events: list[e.Event], started: e.RunStarted = STARTED) -> list[dict[str, Any]]:
     lines = strict_lines(events, started)
     assert violations(b"".join(lines)) == []
     return [line for line in objects(lines) if line["type"] == "test"]
