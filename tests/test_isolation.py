@@ -23,6 +23,7 @@ from uuid import uuid4
 import pytest
 from support.projects import (
     GUARD,
+    TO_REACH_A_TEST,
     Ran,
     clean_environment,
     command,
@@ -164,7 +165,7 @@ def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place: Pl
         def test_later(): pass
         """
     )
-    document = place.document("--timeout", "4")
+    document = place.document("--timeout", TO_REACH_A_TEST)
 
     assert document["outcome"] == "timeout"
     assert outcomes(document) == {"test_a.py::test_first": "passed", "test_a.py::test_culprit": "timeout"}

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.projects import (
     GUARD,
+    TO_REACH_A_TEST,
     clean_environment,
     command,
     proctor,
@@ -118,7 +119,7 @@ def test_the_stream_of_a_process_that_leaves_in_the_middle_with_status_0(tmp_pat
 
 def test_the_stream_of_a_run_that_took_too_long(tmp_path: Path) -> None:
     files = {"test_a.py": "import time\ndef test_slow(): time.sleep(600)\ndef test_never(): pass"}
-    code, lines = stream_of(write_project(tmp_path, files), "--timeout", "4")
+    code, lines = stream_of(write_project(tmp_path, files), "--timeout", TO_REACH_A_TEST)
 
     assert code == 2
     assert told(lines) == {"test_a.py::test_slow": "fail timeout", "test_a.py::test_never": "ignore not_run"}

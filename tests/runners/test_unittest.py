@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.projects import (
+    TO_REACH_A_TEST,
     Ran,
     clean_environment,
     document_of,
@@ -393,7 +394,7 @@ def test_an_exit_in_a_test_is_an_error_of_that_test(tmp_path: Path) -> None:
 
 
 def test_a_test_that_never_ends_is_ended_and_named(tmp_path: Path) -> None:
-    found = document(write_project(tmp_path, dying("time.sleep(1000)")), "--timeout", "3")
+    found = document(write_project(tmp_path, dying("time.sleep(1000)")), "--timeout", TO_REACH_A_TEST)
 
     assert found["outcome"] == "timeout"
     assert outcomes(found)["test_dies.py::Dies::test_2"] == "timeout"

@@ -17,6 +17,7 @@ from typing import IO, Any
 from proctor.agent_mode import STRONG, WEAK
 
 GUARD = 180  # seconds: only against hanging
+TO_REACH_A_TEST = "12"  # seconds for --timeout: a busy machine takes four to start pytest
 SCRUBBED = (
     *STRONG,
     *WEAK,
