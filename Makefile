@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format bench cost fuzz soak mutate clean
+.PHONY: demo quick test check format bench cost fuzz soak mutate clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -15,6 +15,9 @@ demo: $(READY) ## proctor's main job on an example project with a failure in it
 
 test: $(READY) ## all tests
 	$(BIN)/python -m pytest -q $(TESTS) $(ARGS)
+
+quick: $(READY) ## tests for while you work: no installs, other interpreters or tools, few real runs
+	$(BIN)/python -m pytest -q $(TESTS) -m 'not slow' $(ARGS)
 
 check: $(READY) ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .

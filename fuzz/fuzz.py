@@ -55,7 +55,7 @@ def look(name: str, seconds: int) -> bool:
 
 
 def inside(name: str, options: list[str]) -> int:
-    import atheris  # type: ignore[import-not-found]
+    import atheris
 
     with atheris.instrument_imports(include=["proctor"]):
         from targets import TARGETS

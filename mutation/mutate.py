@@ -181,12 +181,12 @@ def measure(items: list[Item], seconds_each: float) -> dict[str, list[int]]:
         os._exit(0)
     os.close(writing)
     with open(reading, "rb") as stream:
-        told = stream.read()
+        lines = stream.read()
     if os.waitpid(child, 0)[1] != 0:
         pytest.exit("the tests must pass first", returncode=1)
     tests: dict[int, list[int]] = {}
     spent: dict[int, float] = {}
-    for seconds, number, reached in _varied(pickle.loads(told), items):
+    for seconds, number, reached in _varied(pickle.loads(lines), items):
         for which in reached if seconds < TEST_TAKES else ():
             spent[which] = spent.get(which, 0.0) + seconds
             if spent[which] < seconds_each:

@@ -10,6 +10,58 @@ from hypothesis import HealthCheck, Phase, settings
 pytest.register_assert_rewrite("support.golden")  # texts that differ are shown
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 
+# What `make quick` leaves out: mostly real processes, other interpreters and other tools, or installs.
+SLOW = (
+    "archive/test_killed_anywhere.py",
+    "cli/test_lost_outputs.py",
+    "clients/",
+    "inject/test_failure_index.py",
+    "inject/test_report_fixture.py",
+    "inject/test_targets.py",
+    "mcp_server/test_http.py",
+    "mcp_server/test_life.py",
+    "mcp_server/test_masking.py",
+    "mcp_server/test_protocol.py",
+    "mcp_server/test_scenarios.py",
+    "process/test_interpreter.py",
+    "process/test_supervise.py",
+    "runners/test_cargo.py",
+    "runners/test_go.py",
+    "runners/test_javascript.py",
+    "runners/test_jest.py",
+    "runners/test_node.py",
+    "runners/test_tap.py",
+    "runners/test_unittest.py",
+    "runners/test_vitest.py",
+    "soak/",
+    "test_documents.py",
+    "test_isolation.py",
+    "test_odd_names.py",
+    "test_programs.py",
+    "test_real_suites.py",
+    "test_suites.py",
+    "test_truth.py",
+    "test_versions.py",
+    "torture/",
+    "wire/document/test_json_report.py",
+    "wire/reports/test_junit.py::test_a_large_report_of_many_tests_is_read_in_little_memory",
+    "wire/reports/test_writers.py::test_ctrf_keeps_to_its_schema",  # fetches the schema
+)
+# Of those, the runs from end to end that it has all the same: one for each way in which proctor works.
+END_TO_END = {
+    "test_all_pass",
+    "test_every_suite_that_is_found_runs_and_the_result_is_one",
+    "test_a_green_run_is_short",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = tuple(f"tests/{name}" for name in SLOW)
+    for item in items:
+        if item.nodeid.startswith(slow) and item.name.partition("[")[0] not in END_TO_END:
+            item.add_marker(pytest.mark.slow)
+
+
 # A shell starts its background jobs with some of these ignored, and nohup everything with another; and
 # programs hand that down to what they start.
 for number, handler in (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ def grouped(*facts: e.Event) -> list[list[str]]:
     return [cause.tests for cause in causes(run_of(*facts))]
 
 
-def test_one_broken_fixture_is_one_cause_and_its_name_is_known():
+def test_one_broken_fixture_is_one_cause_and_its_name_is_known() -> None:
     broken = [
         failed(f"t.py::test_{n}", "OSError: no disk", ("conftest.py", 9), when="setup", fixture="disk")
         for n in range(5)
@@ -28,14 +30,14 @@ def test_one_broken_fixture_is_one_cause_and_its_name_is_known():
     assert cause.first.failure.fixture == "disk"
 
 
-def test_the_same_line_with_other_values_is_the_same_cause():
+def test_the_same_line_with_other_values_is_the_same_cause() -> None:
     a = failed("t.py::test_a", "KeyError: 'x-17'", ("shop.py", 4))
     b = failed("t.py::test_b", "KeyError: 'y-2'", ("shop.py", 4))
 
     assert grouped(a, b) == [["t.py::test_a", "t.py::test_b"]]
 
 
-def test_another_line_another_type_another_phase_are_other_causes():
+def test_another_line_another_type_another_phase_are_other_causes() -> None:
     assert (
         len(
             grouped(
@@ -49,18 +51,18 @@ def test_another_line_another_type_another_phase_are_other_causes():
     )
 
 
-def test_a_changed_function_is_one_cause_though_each_caller_fails_on_its_own_line():
+def test_a_changed_function_is_one_cause_though_each_caller_fails_on_its_own_line() -> None:
     message = "TypeError: price() missing 1 required argument: 'currency'"
     callers = [failed(f"t.py::test_{n}", message, ("t.py", n)) for n in (3, 8, 21)]
 
     assert grouped(*callers) == [["t.py::test_3", "t.py::test_8", "t.py::test_21"]]
 
 
-def test_equal_assertions_at_different_lines_have_nothing_to_do_with_each_other():
+def test_equal_assertions_at_different_lines_have_nothing_to_do_with_each_other() -> None:
     assert len(grouped(*(failed(f"t.py::test_{n}", "assert False", ("t.py", n)) for n in (3, 8)))) == 2
 
 
-def test_one_import_error_in_many_files_is_one_cause():
+def test_one_import_error_in_many_files_is_one_cause() -> None:
     errors = [
         e.CollectionFailed(
             f"test_{n}.py", e.Failure("ImportError", "ImportError: no x", e.Place(f"t{n}.py", n))
@@ -71,7 +73,7 @@ def test_one_import_error_in_many_files_is_one_cause():
     assert grouped(*errors) == [["test_1.py", "test_2.py", "test_3.py"]]
 
 
-def test_a_test_whose_call_and_teardown_fail_occurs_twice():
+def test_a_test_whose_call_and_teardown_fail_occurs_twice() -> None:
     call, teardown = (e.Failure("E", f"E: {when}", None) for when in ("call", "teardown"))
     phases = (e.Phase("call", "failed", failure=call), e.Phase("teardown", "failed", failure=teardown))
     both = e.TestFinished("t.py::test_a", Outcome.FAILED, phases=phases)
@@ -79,7 +81,7 @@ def test_a_test_whose_call_and_teardown_fail_occurs_twice():
     assert [cause.first.when for cause in causes(run_of(both))] == ["call", "teardown"]
 
 
-def test_the_harness_comes_first():
+def test_the_harness_comes_first() -> None:
     crash = e.TestFinished("t.py::test_z", Outcome.CRASH, failure=e.Failure("", "SIGSEGV"))
     error = e.CollectionFailed("test_b.py", e.Failure("E", "E: x"))
 
@@ -106,7 +108,9 @@ WHY = e.Failure("E", "E: x")
         (e.TestFinished("a", Outcome.FAILED), Occurrence("a", "call", e.Failure())),
     ],
 )
-def test_what_says_little_is_told_as_it_is(fact, occurrence):
+def test_what_says_little_is_told_as_it_is(
+    fact: e.CollectionFailed | e.TestFinished, occurrence: Occurrence
+) -> None:
     (cause,) = causes(run_of(fact))
 
     assert cause.occurrences == (occurrence,)
@@ -121,7 +125,9 @@ def test_what_says_little_is_told_as_it_is(fact, occurrence):
         ("", None, e.Failure()),
     ],
 )
-def test_a_phase_without_a_failure_is_told_by_its_text_or_its_test(longrepr, of_the_test, told):
+def test_a_phase_without_a_failure_is_told_by_its_text_or_its_test(
+    longrepr: str, of_the_test: e.Failure | None, told: e.Failure
+) -> None:
     phase = e.Phase("call", "failed", longrepr=longrepr)
     test = e.TestFinished("a", Outcome.FAILED, failure=of_the_test, phases=(phase,))
 
@@ -138,7 +144,9 @@ def test_a_phase_without_a_failure_is_told_by_its_text_or_its_test(longrepr, of_
         (e.Failure("ValueError", "it contains 1 failed subtest"), ["[n=1]", ""]),
     ],
 )
-def test_failed_subtests_speak_for_a_test_that_only_counts_them(own_failure, told):
+def test_failed_subtests_speak_for_a_test_that_only_counts_them(
+    own_failure: e.Failure | None, told: list[str]
+) -> None:
     subtest = e.Phase("call", "failed", subtest="[n=1]", failure=WHY)
     silent = e.Phase("call", "failed", subtest="[n=2]")
     own = e.Phase("call", "failed", failure=own_failure)
@@ -149,7 +157,7 @@ def test_failed_subtests_speak_for_a_test_that_only_counts_them(own_failure, tol
     assert sorted(found) == sorted([*told, "[n=2]"])
 
 
-def test_causes_are_in_the_order_in_which_tests_were_selected_and_parts_are_with_their_tests():
+def test_causes_are_in_the_order_in_which_tests_were_selected_and_parts_are_with_their_tests() -> None:
     ends = [failed(test, f"E{n}: x") for n, test in enumerate(("unknown", "c", "b", "a"))]
     part = e.TestFinished("a part", Outcome.FAILED, message="of b", part_of="b")
 
@@ -167,11 +175,11 @@ def test_causes_are_in_the_order_in_which_tests_were_selected_and_parts_are_with
         ("x" * 2500, "x" * 2000),
     ],
 )
-def test_the_shape_of_a_message_is_its_first_line_without_values(message, expected):
+def test_the_shape_of_a_message_is_its_first_line_without_values(message: str, expected: str) -> None:
     assert shape(message) == expected
 
 
-def test_two_messages_of_one_line_are_not_joined_with_one_of_another():
+def test_two_messages_of_one_line_are_not_joined_with_one_of_another() -> None:
     a, b = (failed(f"t.py::test_{n}", f"KeyError: '{n}'", ("shop.py", 4)) for n in "ab")
     other = failed("t.py::test_c", "KeyError: 'a'", ("shop.py", 9))
 
@@ -183,7 +191,7 @@ places = st.sampled_from([None, ("a.py", 1), ("b.py", 2)])
 
 
 @given(st.lists(st.tuples(messages, places, st.sampled_from(["setup", "call", "teardown"])), max_size=12))
-def test_no_failure_and_no_message_is_lost(failures):
+def test_no_failure_and_no_message_is_lost(failures: list[Any]) -> None:
     facts = [failed(f"t.py::test_{n}", *what) for n, what in enumerate(failures)]
 
     found = [o for cause in causes(run_of(*facts)) for o in cause.occurrences]
@@ -195,7 +203,7 @@ def test_no_failure_and_no_message_is_lost(failures):
 
 
 @given(st.lists(st.tuples(messages, places), max_size=12))
-def test_a_cause_has_one_shape(failures):
+def test_a_cause_has_one_shape(failures: list[Any]) -> None:
     facts = [failed(f"t.py::test_{n}", *what) for n, what in enumerate(failures)]
 
     for cause in causes(run_of(*facts)):

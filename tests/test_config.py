@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from proctor import config
 from proctor.errors import ConfigError
 
 
-def test_no_file_means_the_defaults(tmp_path):
+def test_no_file_means_the_defaults(tmp_path: Path) -> None:
     assert config.load(tmp_path) == config.Settings()
 
 
-def test_a_section_of_pyproject(tmp_path):
+def test_a_section_of_pyproject(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.proctor]\nkeep_runs = 3\ntimeout = "15m"\n')
 
     assert config.load(tmp_path) == config.Settings(keep_runs=3, timeout="15m")
 
 
-def test_our_own_file_wins(tmp_path):
+def test_our_own_file_wins(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.proctor]\nkeep_runs = 3\n")
     (tmp_path / "proctor.toml").write_text("keep_runs = 4\n")
 
     assert config.load(tmp_path).keep_runs == 4
 
 
-def test_a_project_that_only_mentions_us_has_the_defaults(tmp_path):
+def test_a_project_that_only_mentions_us_has_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\ndependencies = ["proctor"]\n')
 
     assert config.load(tmp_path) == config.Settings()
@@ -40,7 +42,7 @@ def test_a_project_that_only_mentions_us_has_the_defaults(tmp_path):
         ("keep_runs = [", "cannot be read"),
     ],
 )
-def test_a_mistake_is_named(tmp_path, text, word):
+def test_a_mistake_is_named(tmp_path: Path, text: str, word: str) -> None:
     (tmp_path / "proctor.toml").write_text(text)
 
     with pytest.raises(ConfigError, match=word):
@@ -51,12 +53,12 @@ def test_a_mistake_is_named(tmp_path, text, word):
     "value, seconds",
     [(90, 90), ("90", 90), ("15m", 900), ("1h 30m", 5400), ("1h30m", 5400), ("1.5s", 1.5), (0, 0)],
 )
-def test_times(value, seconds):
+def test_times(value: int | str, seconds: float) -> None:
     assert config.seconds(value, "timeout") == seconds
 
 
 @pytest.mark.parametrize("value", ["", "soon", "15min", "-3", -3, "1 hour"])
-def test_what_is_not_a_time(value):
+def test_what_is_not_a_time(value: int | str) -> None:
     with pytest.raises(ConfigError, match="timeout"):
         config.seconds(value, "timeout")
 
@@ -64,11 +66,11 @@ def test_what_is_not_a_time(value):
 @pytest.mark.parametrize(
     "value, size", [("512M", 512 << 20), ("2 GiB", 2 << 30), (1000, 1000), ("1.5k", 1536)]
 )
-def test_sizes(value, size):
+def test_sizes(value: int | str, size: int) -> None:
     assert config.size(value, "memory") == size
 
 
 @pytest.mark.parametrize("value", ["", "lots", "-1", "5 apples"])
-def test_what_is_not_a_size(value):
+def test_what_is_not_a_size(value: str) -> None:
     with pytest.raises(ConfigError, match="memory"):
         config.size(value, "memory")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.projects import document_of, outcomes, project_python, run_suite, write_project
@@ -31,11 +32,11 @@ OUR_FIELDS = {
 }
 
 
-def entry(document, name):
+def entry(document: dict[str, Any], name: str) -> dict[str, Any]:
     return next(test for test in document["tests"] if test["node_id"].endswith(name))
 
 
-def check_shape(document):
+def check_shape(document: dict[str, Any]) -> None:
     """What holds for every document, whatever happened."""
     for field, kind in (SEED_FIELDS | OUR_FIELDS).items():
         assert isinstance(document[field], kind), field
@@ -51,7 +52,7 @@ def check_shape(document):
             assert test["traceback"] is None
 
 
-def test_all_pass(tmp_path):
+def test_all_pass(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"test_a.py": "def test_one(): pass\ndef test_two(): pass\n"})
 
     document = document_of(root)
@@ -66,7 +67,7 @@ def test_all_pass(tmp_path):
     assert document["source"] == "control"
 
 
-def test_the_document_in_the_archive_is_the_one_on_stdout(tmp_path):
+def test_the_document_in_the_archive_is_the_one_on_stdout(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"test_a.py": "def test_one(): assert 1 == 2\n"})
 
     document = document_of(root)
@@ -77,7 +78,7 @@ def test_the_document_in_the_archive_is_the_one_on_stdout(tmp_path):
     assert (root / ".proctor" / ".gitignore").read_text() == "*\n"
 
 
-def test_a_failure_has_its_message_its_traceback_and_its_place(tmp_path):
+def test_a_failure_has_its_message_its_traceback_and_its_place(tmp_path: Path) -> None:
     source = """
         def divide(a, b):
             return a / b
@@ -102,7 +103,7 @@ def test_a_failure_has_its_message_its_traceback_and_its_place(tmp_path):
     assert zero["failure"]["place"] == {"file": "test_a.py", "line": 2}
 
 
-def test_skips_say_why(tmp_path):
+def test_skips_say_why(tmp_path: Path) -> None:
     source = """
         import pytest, unittest
 
@@ -124,7 +125,7 @@ def test_skips_say_why(tmp_path):
     assert [test["message"] for test in document["tests"]] == ["no GPU", "no network", "too old"]
 
 
-def test_expected_failures_strict_and_not(tmp_path):
+def test_expected_failures_strict_and_not(tmp_path: Path) -> None:
     source = """
         import pytest
 
@@ -148,7 +149,7 @@ def test_expected_failures_strict_and_not(tmp_path):
     assert "[XPASS(strict)] bug 3" in entry(document, "test_strict")["message"]
 
 
-def test_an_xpass_alone_is_a_pass(tmp_path):
+def test_an_xpass_alone_is_a_pass(tmp_path: Path) -> None:
     source = "import pytest\n@pytest.mark.xfail\ndef test_x(): pass\n"
 
     document = document_of(write_project(tmp_path, {"test_a.py": source}))
@@ -157,7 +158,7 @@ def test_an_xpass_alone_is_a_pass(tmp_path):
     assert document["summary"]["xpassed"] == 1
 
 
-def test_setup_and_teardown_errors_count_each_test_once(tmp_path):
+def test_setup_and_teardown_errors_count_each_test_once(tmp_path: Path) -> None:
     source = """
         import pytest
 
@@ -193,7 +194,9 @@ def test_setup_and_teardown_errors_count_each_test_once(tmp_path):
         ("x = 1\nraise RuntimeError('at import')\n", "RuntimeError: at import", 2),
     ],
 )
-def test_a_file_that_cannot_be_collected_does_not_hide_the_others(tmp_path, source, message, place):
+def test_a_file_that_cannot_be_collected_does_not_hide_the_others(
+    tmp_path: Path, source: str, message: str, place: int
+) -> None:
     root = write_project(tmp_path, {"test_bad.py": source, "test_good.py": "def test_ok(): pass\n"})
 
     document = document_of(root)
@@ -209,7 +212,7 @@ def test_a_file_that_cannot_be_collected_does_not_hide_the_others(tmp_path, sour
     assert error["failure"]["place"] == {"file": "test_bad.py", "line": place}
 
 
-def test_collection_errors_beside_tests_that_ran(tmp_path):
+def test_collection_errors_beside_tests_that_ran(tmp_path: Path) -> None:
     root = write_project(
         tmp_path, {"test_bad.py": "import nowhere\n", "test_good.py": "def test_ok(): pass\n"}
     )
@@ -222,7 +225,7 @@ def test_collection_errors_beside_tests_that_ran(tmp_path):
     assert document["not_run"] == []
 
 
-def test_a_broken_conftest_is_a_collection_error(tmp_path):
+def test_a_broken_conftest_is_a_collection_error(tmp_path: Path) -> None:
     files = {"tests/conftest.py": "import nowhere_at_all\n", "tests/test_a.py": "def test_x(): pass\n"}
     ran = run_suite(write_project(tmp_path, files), "--format", "json", "tests")
 
@@ -233,7 +236,7 @@ def test_a_broken_conftest_is_a_collection_error(tmp_path):
     assert "nowhere_at_all" in ran.document["collection_errors"][0]["message"]
 
 
-def test_no_tests(tmp_path):
+def test_no_tests(tmp_path: Path) -> None:
     ran = run_suite(write_project(tmp_path, {"test_a.py": "x = 1\n"}), "--format", "json")
 
     assert ran.code == 5
@@ -242,7 +245,7 @@ def test_no_tests(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["nowhere.py"], ["test_a.py::test_no"], ["--", "--no-such-option"]])
-def test_a_usage_error_says_what_pytest_said(tmp_path, arguments):
+def test_a_usage_error_says_what_pytest_said(tmp_path: Path, arguments: list[str]) -> None:
     root = write_project(tmp_path, {"test_a.py": "def test_x(): pass\n"})
 
     ran = run_suite(root, "--format", "json", *arguments)
@@ -252,7 +255,7 @@ def test_a_usage_error_says_what_pytest_said(tmp_path, arguments):
     assert arguments[-1].rpartition("::")[2] in ran.document["reason"]
 
 
-def test_a_plugin_that_refuses_to_begin_says_why(tmp_path):
+def test_a_plugin_that_refuses_to_begin_says_why(tmp_path: Path) -> None:
     refuses = "import pytest\ndef pytest_sessionstart(): raise pytest.UsageError('no database')\n"
     root = write_project(tmp_path, {"conftest.py": refuses, "test_a.py": "def test_x(): pass\n"})
 
@@ -262,7 +265,7 @@ def test_a_plugin_that_refuses_to_begin_says_why(tmp_path):
     assert (ran.document["outcome"], ran.document["reason"]) == ("usage_error", "no database")
 
 
-def test_subtests_fold_into_their_test(tmp_path):
+def test_subtests_fold_into_their_test(tmp_path: Path) -> None:
     source = """
         import unittest
 
@@ -289,7 +292,7 @@ def test_subtests_fold_into_their_test(tmp_path):
     assert entry(document, "test_new_style")["outcome"] == "failed"
 
 
-def test_unittest_classes(tmp_path):
+def test_unittest_classes(tmp_path: Path) -> None:
     source = """
         import unittest
 
@@ -324,7 +327,7 @@ def test_unittest_classes(tmp_path):
     assert "1 != 2" in failed["message"]
 
 
-def test_doctests_name_the_line_of_the_example(tmp_path):
+def test_doctests_name_the_line_of_the_example(tmp_path: Path) -> None:
     source = '''
         def double(x):
             """Twice.
@@ -360,7 +363,7 @@ IDS = [
 ]
 
 
-def test_ids_round_trip(tmp_path):
+def test_ids_round_trip(tmp_path: Path) -> None:
     source = f"""
         import pytest
 
@@ -377,7 +380,7 @@ def test_ids_round_trip(tmp_path):
         assert outcomes(again) == {test["node_id"]: "failed"}
 
 
-def test_discovery_and_run_agree_on_ids(tmp_path):
+def test_discovery_and_run_agree_on_ids(tmp_path: Path) -> None:
     source = "import pytest\n@pytest.mark.parametrize('x', ['a b', '::', '[', 'é'])\ndef test_x(x): pass\n"
     root = write_project(tmp_path, {"sub dir/test_ü.py": source})
 
@@ -387,7 +390,7 @@ def test_discovery_and_run_agree_on_ids(tmp_path):
     assert [test["node_id"] for test in found["tests"]] == list(ran)
 
 
-def document_of_discovery(root: Path, *arguments: str):
+def document_of_discovery(root: Path, *arguments: str) -> dict[str, Any]:
 
     from support.projects import proctor
 
@@ -395,7 +398,7 @@ def document_of_discovery(root: Path, *arguments: str):
     return ran.document
 
 
-def test_warnings_are_counted(tmp_path):
+def test_warnings_are_counted(tmp_path: Path) -> None:
     source = """
         import warnings, pytest
 
@@ -414,7 +417,7 @@ def test_warnings_are_counted(tmp_path):
     assert warning["line"] == 3
 
 
-def test_stderr_is_there_apart_and_in_its_place(tmp_path):
+def test_stderr_is_there_apart_and_in_its_place(tmp_path: Path) -> None:
     source = "import os\ndef test_x():\n    os.write(2, b'to stderr\\n')\n    os.write(1, b'to stdout\\n')\n"
 
     document = document_of(write_project(tmp_path, {"test_a.py": source}), "--", "-s")
@@ -424,7 +427,7 @@ def test_stderr_is_there_apart_and_in_its_place(tmp_path):
     assert "to stdout\n" in document["text_output"]
 
 
-def test_deselected_tests_are_counted_and_not_listed(tmp_path):
+def test_deselected_tests_are_counted_and_not_listed(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"test_a.py": "def test_one(): pass\ndef test_two(): pass\n"})
 
     document = document_of(root, "-k", "one")
@@ -435,7 +438,7 @@ def test_deselected_tests_are_counted_and_not_listed(tmp_path):
     assert outcomes(document) == {"test_a.py::test_one": "passed"}
 
 
-def test_reruns_keep_the_last_attempt(tmp_path):
+def test_reruns_keep_the_last_attempt(tmp_path: Path) -> None:
     """A plugin that runs a test again, in the way of pytest-rerunfailures."""
     conftest = """
         from _pytest.runner import runtestprotocol

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 
 import msgspec
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from proctor import events as e
 from proctor.fold import begin, conclude, fold, fold_parts
 from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
-from proctor.relay import Relay
+from proctor.relay import Relay, Sink
+from proctor.result import RunResult
 
 STARTED = e.RunStarted(
     "20260101-000000-abcdef", "pytest", ("python",), "/p", "python", "2026-01-01T00:00:00Z"
@@ -20,28 +22,34 @@ STARTED = e.RunStarted(
 
 
 class Recorder:
-    def __init__(self):
-        self.seen = []
+    def __init__(self) -> None:
+        self.seen: list[e.Entry] = []
 
-    def handle(self, entry, so_far):
+    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
         self.seen.append(entry)
 
-    def tick(self, now, so_far):
+    def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
+    @property
+    def end(self) -> e.RunFinished:
+        event = self.seen[-1].event
+        assert isinstance(event, e.RunFinished)
+        return event
 
-def run(*events, sinks=()):
+
+def run(*events: e.Event, sinks: Sequence[Sink] = ()) -> RunResult:
     relay = Relay(STARTED, sinks)
     for at, event in enumerate(events):
         relay.publish(event, float(at))
     return relay.close(9.0)
 
 
-def passed(test):
+def passed(test: str) -> e.TestFinished:
     return e.TestFinished(test, Outcome.PASSED)
 
 
-def phases(*pairs):
+def phases(*pairs: tuple[str, ...]) -> tuple[e.Phase, ...]:
     return tuple(e.Phase(when, outcome) for when, outcome in pairs)
 
 
@@ -54,7 +62,7 @@ ENDED = e.SessionFinished(0, 3)
 EXITED = e.ProcessExited(0)
 
 
-def test_a_pass_needs_the_sessions_end_the_exit_status_and_the_counts():
+def test_a_pass_needs_the_sessions_end_the_exit_status_and_the_counts() -> None:
     assert run(*ALL_PASSED, ENDED, EXITED).outcome is RunOutcome.PASSED
 
 
@@ -86,18 +94,20 @@ def test_a_pass_needs_the_sessions_end_the_exit_status_and_the_counts():
         ((), RunOutcome.INCOMPLETE),
     ],
 )
-def test_whatever_is_missing_or_disagrees_is_not_a_pass(events, outcome):
+def test_whatever_is_missing_or_disagrees_is_not_a_pass(
+    events: tuple[e.Event, ...], outcome: RunOutcome
+) -> None:
     assert run(*events).outcome is outcome
 
 
 @pytest.mark.parametrize("bad", sorted(BAD))
-def test_a_bad_test_is_never_green_even_if_everything_says_zero(bad):
+def test_a_bad_test_is_never_green_even_if_everything_says_zero(bad: Outcome) -> None:
     result = run(SELECTED, READY, passed("a"), passed("b"), e.TestFinished("c", bad), ENDED, EXITED)
 
     assert result.outcome in (RunOutcome.FAILED, RunOutcome.CRASHED)
 
 
-def test_a_test_that_never_finished_is_a_crash_and_every_sink_hears_of_it():
+def test_a_test_that_never_finished_is_a_crash_and_every_sink_hears_of_it() -> None:
     recorder = Recorder()
     result = run(
         SELECTED, READY, passed("a"), e.TestStarted("b"), e.ProcessExited(-9, "SIGKILL"), sinks=[recorder]
@@ -110,7 +120,7 @@ def test_a_test_that_never_finished_is_a_crash_and_every_sink_hears_of_it():
     assert [entry.seq for entry in recorder.seen] == list(range(len(recorder.seen)))
 
 
-def test_a_suite_whose_collection_never_ended_still_has_a_beginning():
+def test_a_suite_whose_collection_never_ended_still_has_a_beginning() -> None:
     recorder = Recorder()
     run(e.ProcessExited(-9, "SIGKILL"), sinks=[recorder])
 
@@ -118,7 +128,7 @@ def test_a_suite_whose_collection_never_ended_still_has_a_beginning():
     assert kinds == [e.RunStarted, e.ProcessExited, e.SuiteStarted, e.SuiteFinished, e.RunFinished]
 
 
-def test_a_reader_that_fails_costs_that_reader_only():
+def test_a_reader_that_fails_costs_that_reader_only() -> None:
     class Bomb(Recorder):
         name = "-o events=log"
 
@@ -148,11 +158,11 @@ def test_a_reader_that_fails_costs_that_reader_only():
         ([("setup", "passed"), ("teardown", "passed")], Outcome.ERROR),
     ],
 )
-def test_phases_add_up_to_one_outcome(steps, outcome):
+def test_phases_add_up_to_one_outcome(steps: list[tuple[str, ...]], outcome: Outcome) -> None:
     assert conclude(phases(*steps)) is outcome
 
 
-def test_a_failed_subtest_fails_its_test_though_the_test_itself_passed():
+def test_a_failed_subtest_fails_its_test_though_the_test_itself_passed() -> None:
     steps = (
         e.Phase("setup", "passed"),
         e.Phase("call", "failed", subtest="[n=1]"),
@@ -163,7 +173,7 @@ def test_a_failed_subtest_fails_its_test_though_the_test_itself_passed():
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
-def test_a_test_that_is_reported_again_counts_once_and_failing_once_is_failing(order):
+def test_a_test_that_is_reported_again_counts_once_and_failing_once_is_failing(order: slice) -> None:
     again = [e.TestFinished("a", Outcome.FAILED), passed("a")][order]
     result = run(SELECTED, READY, *again, passed("b"), passed("c"))
 
@@ -172,13 +182,13 @@ def test_a_test_that_is_reported_again_counts_once_and_failing_once_is_failing(o
     assert result.counts[Outcome.PASSED] == 2
 
 
-def test_every_fact_is_kept_where_readers_look_for_it():
+def test_every_fact_is_kept_where_readers_look_for_it() -> None:
     described = e.SuiteDescribed("/p", {"pytest": "9"})
     collector = e.CollectorFinished("t.py", "passed")
     warning = e.WarningRecorded("W", "old", "t.py", 1)
     error = e.CollectionFailed("u.py", e.Failure("E", "E: x"))
     result = begin(STARTED)
-    facts = (
+    facts: tuple[e.Event, ...] = (
         described,
         collector,
         e.TestsSelected(("a", "b"), {"a": ("slow",)}, {"a": e.Place("t.py", 3)}),
@@ -221,7 +231,7 @@ def test_every_fact_is_kept_where_readers_look_for_it():
     assert (result.attached, list(result.running)) == ({}, ["a"])
 
 
-def test_the_end_of_a_run_is_the_results():
+def test_the_end_of_a_run_is_the_results() -> None:
     result = begin(STARTED)
     fold(result, e.Entry(0, 0.0, 0, e.TestStarted("c")))
     fold(result, e.Entry(1, 1.0, 0, e.RunFinished(RunOutcome.FAILED, 2.5, ("c", "d"), "because")))
@@ -234,17 +244,17 @@ def test_the_end_of_a_run_is_the_results():
     "codes, kept",
     [((0, 0), 0), ((0, 1), 1), ((1, 0), 1), ((2, 3), 2), ((0, 3, 2), 3)],
 )
-def test_of_several_processes_the_first_that_failed_speaks(codes, kept):
+def test_of_several_processes_the_first_that_failed_speaks(codes: tuple[int, ...], kept: int) -> None:
     assert run(*map(e.ProcessExited, codes)).exited == e.ProcessExited(kept)
 
 
-def test_the_first_test_that_was_lost_is_the_one_that_was_running():
+def test_the_first_test_that_was_lost_is_the_one_that_was_running() -> None:
     lost = [e.TestFinished(test, Outcome.TIMEOUT) for test in "ab"]
 
     assert run(SELECTED, READY, passed("c"), *lost).current_test == "a"
 
 
-def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one():
+def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one() -> None:
     parts = [e.TestFinished(f"t/{n}", o, part_of="t") for n, o in enumerate((Outcome.WARN, Outcome.PASSED))]
     at_once, one_by_one = begin(STARTED), begin(STARTED)
     fold_parts(at_once, 0, parts)
@@ -270,7 +280,9 @@ def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one():
         ([], Outcome.ERROR),
     ],
 )
-def test_expected_failures_skips_and_subtests_count_as_what_they_are(steps, outcome):
+def test_expected_failures_skips_and_subtests_count_as_what_they_are(
+    steps: list[e.Phase], outcome: Outcome
+) -> None:
     assert conclude(steps) is outcome
 
 
@@ -316,7 +328,9 @@ ENOUGH_FAILED = e.SessionInterrupted(e.Failure(MAXFAIL, "stopping after 1 failur
         ),
     ],
 )
-def test_a_test_that_was_lost_is_told_with_the_reason_and_the_place(facts, outcome, cause, at):
+def test_a_test_that_was_lost_is_told_with_the_reason_and_the_place(
+    facts: list[e.Event], outcome: Outcome, cause: str, at: e.Place
+) -> None:
     file = e.File("f", "files/f", 1)
     result = run(e.TestStarted("a", AT), e.FileAttached("a", file), *facts)
 
@@ -331,14 +345,14 @@ def test_a_test_that_was_lost_is_told_with_the_reason_and_the_place(facts, outco
     )
 
 
-def test_a_lost_test_that_nobody_knows_the_place_of():
+def test_a_lost_test_that_nobody_knows_the_place_of() -> None:
     result = run(e.TestStarted("a"), e.FaultTraced("Aborted"), e.ProcessExited(-6, "SIGABRT"))
 
     assert result.tests["a"].message == "SIGABRT (Aborted)"
     assert result.tests["a"].failure == e.Failure("", "SIGABRT (Aborted)")
 
 
-def test_when_enough_have_failed_what_was_running_never_began():
+def test_when_enough_have_failed_what_was_running_never_began() -> None:
     failed = e.TestFinished("a", Outcome.FAILED)
     result = run(SELECTED, READY, failed, e.TestStarted("b"), ENOUGH_FAILED, e.ProcessExited(-15, "SIGTERM"))
 
@@ -348,14 +362,14 @@ def test_when_enough_have_failed_what_was_running_never_began():
     assert (result.outcome, result.reason) == (RunOutcome.FAILED, "stopping after 1 failures")
 
 
-def test_tests_that_were_only_collected_did_not_miss_their_run():
+def test_tests_that_were_only_collected_did_not_miss_their_run() -> None:
     relay = Relay(msgspec.structs.replace(STARTED, collect_only=True), [])
     relay.publish_all((SELECTED, READY, ENDED, EXITED), 0.0)
 
     assert relay.close(1.0).not_run == ()
 
 
-def test_a_suite_that_is_never_counted_begins_with_what_is_known_of_it():
+def test_a_suite_that_is_never_counted_begins_with_what_is_known_of_it() -> None:
     recorder = Recorder()
     run(SELECTED, e.CollectionFailed("u.py", e.Failure()), e.ProcessExited(1), sinks=[recorder])
 
@@ -379,7 +393,7 @@ EVENTS = st.one_of(
 
 
 @given(st.lists(EVENTS, max_size=12))
-def test_in_any_order_the_result_is_consistent_and_green_is_earned(events):
+def test_in_any_order_the_result_is_consistent_and_green_is_earned(events: list[e.Event]) -> None:
     result = run(*events)
     summary = result.summary()
 
@@ -399,7 +413,7 @@ def test_in_any_order_the_result_is_consistent_and_green_is_earned(events):
 # Several suites
 
 
-def entered(name, source="control"):
+def entered(name: str, source: str = "control") -> e.SuiteEntered:
     return e.SuiteEntered(name, name, (), "/p", source=source)
 
 
@@ -513,7 +527,7 @@ def test_a_run_that_has_one_end_for_itself_and_its_suite_ends_both():
     )
 
 
-def test_a_suite_that_began_later_than_now_took_no_time():
+def test_a_suite_that_began_later_than_now_took_no_time() -> None:
     relay = Relay(STARTED, [])
     relay.publish(entered("one"), 5.0)
     relay.close_suite(4.0, 0)
@@ -633,7 +647,9 @@ LINES_DONE = (e.SuiteStarted("t", "", 3), *ALL_PASSED[2:], e.SessionFinished(Non
         ((e.SessionFinished(None), e.ProcessExited(4)), RunOutcome.FAILED),
     ],
 )
-def test_lines_that_look_whole_must_agree_with_the_end_of_their_process(events, outcome):
+def test_lines_that_look_whole_must_agree_with_the_end_of_their_process(
+    events: tuple[e.Event, ...], outcome: RunOutcome
+) -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("t", "lines"), *events), 0.0)
 
@@ -664,7 +680,7 @@ def woven(events, recorder):
 
 
 @given(st.lists(SUITE_EVENTS, max_size=20))
-def test_suites_in_any_order_add_up_to_the_run(events):
+def test_suites_in_any_order_add_up_to_the_run(events: list[e.Event]) -> None:
     recorder = Recorder()
     result = woven(events, recorder)
 
@@ -678,7 +694,7 @@ def test_suites_in_any_order_add_up_to_the_run(events):
 
 
 @given(st.lists(SUITE_EVENTS, max_size=20))
-def test_suites_are_the_same_when_they_are_told_again(events):
+def test_suites_are_the_same_when_they_are_told_again(events: list[e.Event]) -> None:
     recorder = Recorder()
     live = woven(events, recorder)
     again = begin(STARTED)

@@ -19,7 +19,7 @@ FOUND = sorted((FUZZ / "found").iterdir())
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_seed_keeps_the_promise(name):
+def test_every_seed_keeps_the_promise(name: str) -> None:
     found = list(seeds(name))
 
     assert found or name in ("json", "results", "failures")  # what only proctor writes has tests of its own
@@ -28,7 +28,7 @@ def test_every_seed_keeps_the_promise(name):
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.name)
-def test_what_was_once_found_stays_mended(path):
+def test_what_was_once_found_stays_mended(path: Path) -> None:
     name = max((name for name in TARGETS if path.name.startswith(f"{name}-")), key=len)
 
     TARGETS[name](path.read_bytes())
@@ -36,5 +36,5 @@ def test_what_was_once_found_stays_mended(path):
 
 @pytest.mark.parametrize("name", TARGETS)
 @given(data=st.binary(max_size=200))
-def test_any_bytes_keep_the_promise(name, data):
+def test_any_bytes_keep_the_promise(name: str, data: bytes) -> None:
     TARGETS[name](data)

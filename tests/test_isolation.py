@@ -16,12 +16,14 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from signal import Signals
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from support.projects import (
     GUARD,
+    TO_REACH_A_TEST,
     Ran,
     clean_environment,
     command,
@@ -120,13 +122,13 @@ def ended(process: subprocess.Popen[bytes]) -> Ran:
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory) -> Path:
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Shared, because what is known of an interpreter is asked for once."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
-def place(tmp_path, cache) -> Iterator[Place]:
+def place(tmp_path: Path, cache: Path) -> Iterator[Place]:
     place = Place(tmp_path, cache)
     try:
         yield place
@@ -149,7 +151,7 @@ def place(tmp_path, cache) -> Iterator[Place]:
     ],
     ids=["loop", "deaf loop", "regular expression", "lock in C"],
 )
-def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place, body):
+def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place: Place, body: str) -> None:
     place.write(
         test_a=f"""
         import ctypes, os, re, signal, time
@@ -163,7 +165,7 @@ def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place, bo
         def test_later(): pass
         """
     )
-    document = place.document("--timeout", "4")
+    document = place.document("--timeout", TO_REACH_A_TEST)
 
     assert document["outcome"] == "timeout"
     assert outcomes(document) == {"test_a.py::test_first": "passed", "test_a.py::test_culprit": "timeout"}
@@ -175,7 +177,7 @@ def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place, bo
 # Output -------------------------------------------------------------------------------------------------
 
 
-def test_a_flood_of_output_is_whole_on_disk_and_small_in_memory(place):
+def test_a_flood_of_output_is_whole_on_disk_and_small_in_memory(place: Place) -> None:
     size = 1 << 30
     place.write(
         test_a=f"""
@@ -210,7 +212,7 @@ def peak_memory(pid: int) -> int:
     return next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM")), 0)
 
 
-def test_output_that_is_no_text_is_shown_and_kept(place):
+def test_output_that_is_no_text_is_shown_and_kept(place: Place) -> None:
     place.write(
         test_a=r"""
         import os, time
@@ -259,7 +261,7 @@ def after(place: Place, culprit: str) -> dict[str, Any]:
     return document
 
 
-def test_a_file_that_takes_the_number_of_the_channel_gets_none_of_our_bytes(place):
+def test_a_file_that_takes_the_number_of_the_channel_gets_none_of_our_bytes(place: Place) -> None:
     document = after(
         place,
         "file = os.open('mine', os.O_CREAT | os.O_WRONLY)\nfor fd in pipes(): os.dup2(file, fd)\n",
@@ -275,7 +277,7 @@ def can(*arguments: str) -> bool:
     return bool(shutil.which(arguments[0])) and subprocess.run(arguments, capture_output=True).returncode == 0
 
 
-def test_another_user_who_may_not_write_gets_a_run_in_the_cache():
+def test_another_user_who_may_not_write_gets_a_run_in_the_cache() -> None:
     become = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--")
     use = f"exec {shlex.quote(sys.executable)} -c 'import proctor, pytest'"
     if not can(*become, "sh", "-c", use):
@@ -300,7 +302,7 @@ def test_another_user_who_may_not_write_gets_a_run_in_the_cache():
         assert len(list(cache.glob("proctor/runs/*/*"))) == 1
 
 
-def test_with_no_place_for_an_archive_the_answer_is_the_same(place):
+def test_with_no_place_for_an_archive_the_answer_is_the_same(place: Place) -> None:
     place.write(test_a="def test_a(): pass\n")
     place.path(".proctor").write_text("mine")
     place.environ["XDG_CACHE_HOME"] = place.environ["HOME"] = "/dev/null"
@@ -364,7 +366,9 @@ def waiting(place: Place, before: str = "pass") -> subprocess.Popen[bytes]:
     "number, outcome",
     [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "cancelled"), (signal.SIGHUP, "cancelled")],
 )
-def test_a_signal_to_proctor_ends_the_run_with_a_whole_document(place, number, outcome):
+def test_a_signal_to_proctor_ends_the_run_with_a_whole_document(
+    place: Place, number: Signals, outcome: str
+) -> None:
     process = waiting(place)
     process.send_signal(number)
     ran = ended(process)
@@ -376,7 +380,7 @@ def test_a_signal_to_proctor_ends_the_run_with_a_whole_document(place, number, o
     assert place.path("torn down").exists() is (number == signal.SIGINT)
 
 
-def test_a_second_interrupt_ends_what_does_not_listen_to_the_first(place):
+def test_a_second_interrupt_ends_what_does_not_listen_to_the_first(place: Place) -> None:
     process = waiting(place, DEAF)
     process.send_signal(signal.SIGINT)
     place.await_file("interrupted")
@@ -393,7 +397,7 @@ def test_a_second_interrupt_ends_what_does_not_listen_to_the_first(place):
 # Limits, and what cannot be started ---------------------------------------------------------------------
 
 
-def test_an_interpreter_that_is_not_executable_is_refused(place):
+def test_an_interpreter_that_is_not_executable_is_refused(place: Place) -> None:
     place.write(test_a="def test_a(): pass\n")
     place.path("python").write_text("not a program")
 
@@ -404,14 +408,14 @@ def test_an_interpreter_that_is_not_executable_is_refused(place):
     assert ran.out == ""
 
 
-def test_a_project_that_is_gone_is_refused(place):
+def test_a_project_that_is_gone_is_refused(place: Place) -> None:
     ran = place.run("-C", "gone")
 
     assert ran.code == 4
     assert "gone" in ran.err
 
 
-def test_a_limit_that_the_system_refuses_is_named(place):
+def test_a_limit_that_the_system_refuses_is_named(place: Place) -> None:
     place.write(test_a="def test_a(): pass\n")
 
     ran = place.run("--memory", str(1 << 80))
@@ -435,7 +439,7 @@ LONG = """
 SHORT = "import helper\n\ndef test_short(): helper.daemon()\n"
 
 
-def test_runs_of_different_projects_leave_each_other_alone(tmp_path, cache):
+def test_runs_of_different_projects_leave_each_other_alone(tmp_path: Path, cache: Path) -> None:
     long, *short = (Place(tmp_path / str(number), cache) for number in range(4))
     long.write(test_a=LONG)
     first = long.start()
@@ -452,7 +456,7 @@ def test_runs_of_different_projects_leave_each_other_alone(tmp_path, cache):
         place.check()
 
 
-def test_runs_of_the_same_project_leave_each_other_alone(place):
+def test_runs_of_the_same_project_leave_each_other_alone(place: Place) -> None:
     place.write(helper=DAEMON, test_a=LONG, test_b=SHORT)
     first = place.start("test_a.py")
     place.await_file("ready")

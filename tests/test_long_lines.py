@@ -4,6 +4,7 @@ from every character on."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from time import process_time
 
 import pytest
@@ -31,18 +32,18 @@ def told(reader: str, *lines: str) -> list[e.Event]:
 
 
 @pytest.fixture(autouse=True)
-def guard():
+def guard() -> Iterator[None]:
     began = process_time()
     yield
     assert process_time() - began < HANGS
 
 
 @pytest.mark.parametrize("line", filled("::", "::[", "a::b ", "x::[]", " PASSED", "= ", "!! "))
-def test_a_line_of_pytest(line):
+def test_a_line_of_pytest(line: str) -> None:
     assert TextReader("pytest").feed(f"a{line}\n") == []
 
 
-def test_a_line_of_pytest_that_never_ends_is_held_by_its_ends():
+def test_a_line_of_pytest_that_never_ends_is_held_by_its_ends() -> None:
     reader = TextReader("pytest")
     for piece in ("test_a.py::test_x ", *filled("x") * 300, "PASSED\n"):
         assert reader.feed(piece) in ([], [e.TestStarted("test_a.py::test_x")])
@@ -50,14 +51,14 @@ def test_a_line_of_pytest_that_never_ends_is_held_by_its_ends():
 
 
 @pytest.mark.parametrize("line", filled("x", '-"', "a ", "a:"))
-def test_a_line_of_a_process_that_has_no_tests(line):
+def test_a_line_of_a_process_that_has_no_tests(line: str) -> None:
     (failed,) = [event for event in told("tap", line) if isinstance(event, e.CollectionFailed)]
 
     assert failed.failure.place is None
 
 
 @pytest.mark.parametrize("line", filled(" = ", "got "))
-def test_a_line_of_a_test_in_go(line):
+def test_a_line_of_a_test_in_go(line: str) -> None:
     says = {"Action": "output", "Package": "p", "Test": "TestA", "Output": f"    a_test.go:3: {line}\n"}
     ends = [{"Action": "fail", "Package": "p", "Test": "TestA"}, {"Action": "fail", "Package": "p"}]
     events = told("go-json", *map(json.dumps, [{**says, "Action": "run", "Output": ""}, says, *ends]))
@@ -67,7 +68,7 @@ def test_a_line_of_a_test_in_go(line):
     assert failed.failure.place == e.Place("a_test.go", 3)
 
 
-def test_a_line_of_a_test_in_rust():
+def test_a_line_of_a_test_in_rust() -> None:
     suite = {"type": "suite", "event": "started", "test_count": 1}
     test = {"type": "test", "event": "failed", "name": "a", "message": filled(" at ")[0] * 3}
     ended = {"type": "suite", "event": "failed", "passed": 0, "failed": 1, "ignored": 0, "measured": 0}
@@ -79,7 +80,7 @@ def test_a_line_of_a_test_in_rust():
 
 
 @pytest.mark.parametrize("line", filled(" ", "\t ", "a "))
-def test_a_line_of_an_explanation(line):
+def test_a_line_of_an_explanation(line: str) -> None:
     message = f"AssertionError: assert False\n  + where False = f({line})"
 
     assert "::test_x assert False where False = f(" in agent_text(run_of(failed("t.py::test_x", message)))

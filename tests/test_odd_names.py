@@ -34,45 +34,45 @@ def script(root: Path, name: str, text: str) -> str:
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(tmp_path: Path) -> Path:
     root = tmp_path / f"project{ODD}"
     write_project(root, {f"test_{ODD}.py": "def test_x(): assert 0\n", "test_a.py": "def test_a(): pass\n"})
     return root
 
 
-def test_a_file_is_a_target(project):
+def test_a_file_is_a_target(project: Path) -> None:
     code, told = run(project, "--python", project_python(), f"test_{ODD}.py")
 
     assert (code, told) == (1, {f"test_{TOLD}.py::test_x": "failed"})
 
 
 @pytest.mark.parametrize("arguments", [["missing" + ODD], ["-k", ODD], ["-m", ODD], ["--", ODD]], ids=ascii)
-def test_what_pytest_refuses_is_told(project, arguments):
+def test_what_pytest_refuses_is_told(project: Path, arguments: list[str]) -> None:
     code, _ = run(project, "--python", project_python(), *arguments)
 
     assert code == 4
 
 
-def test_a_program_has_a_name(project):
+def test_a_program_has_a_name(project: Path) -> None:
     code, told = run(project, "--runner", "command", script(project, f"check{ODD}", "exit 1"))
 
     assert (code, told) == (1, {f"/check{TOLD}": "failed"})
 
 
-def test_parts_of_a_program_have_names(project):
+def test_parts_of_a_program_have_names(project: Path) -> None:
     says = """printf 'result 38\\n{"status": "pass", "name": "part one"}' >&$PROCTOR_CONTROL_FD"""
     code, told = run(project, "--runner", "command", script(project, f"check{ODD}", says))
 
     assert (code, told) == (0, {f"/check{TOLD}": "passed", f"/check{TOLD}/part one": "passed"})
 
 
-def test_a_program_that_prints_tap_has_a_name(project):
+def test_a_program_that_prints_tap_has_a_name(project: Path) -> None:
     code, told = run(project, "--runner", "tap", script(project, f"check{ODD}.t", "echo 1..1; echo ok 1 - a"))
 
     assert (code, told) == (0, {f"check{TOLD}.t::a": "passed"})
 
 
-def test_the_server_serves_such_a_project(project):
+def test_the_server_serves_such_a_project(project: Path) -> None:
     test, first = f"test_{TOLD}.py::test_x", {"run_id": "last"}
     with talk(project) as server:
         assert server.document("describe_project")["project"].endswith(TOLD)
@@ -87,7 +87,7 @@ def test_the_server_serves_such_a_project(project):
 
 
 @pytest.mark.parametrize("verb", ["--help", "doctor", "discover", "runs", "show", "show --format tree"])
-def test_what_is_told_is_utf_8_whatever_the_terminal_takes(project, verb):
+def test_what_is_told_is_utf_8_whatever_the_terminal_takes(project: Path, verb: str) -> None:
     ascii_only = clean_environment(PYTHONIOENCODING="ascii")
     write_project(project, {"test_é.py": "def test_é(): pass\n"})
     run(project, "--python", project_python(), "test_é.py")

@@ -44,7 +44,7 @@ def all_patterns() -> dict[str, re.Pattern[str]]:
     }
 
 
-def test_no_pattern_is_possessive_or_atomic():
+def test_no_pattern_is_possessive_or_atomic() -> None:
     """Python 3.11 up to 3.11.4, which Debian 12 has, gives other matches for these."""
     known = all_patterns()
     assert len(known) > 100

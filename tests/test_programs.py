@@ -70,8 +70,11 @@ def report(data: bytes = b"", **result: Any) -> str:
 # Every vector, through a real process and a real pipe
 
 
+VectorsRun = tuple[Path, list[dict[str, Any]], dict[str, Any]]
+
+
 @pytest.fixture(scope="module")
-def vectors_run(tmp_path_factory):
+def vectors_run(tmp_path_factory: pytest.TempPathFactory) -> VectorsRun:
     root = tmp_path_factory.mktemp("vectors")
     program(root, "send", SEND)
     entries = []
@@ -93,7 +96,7 @@ def vectors_run(tmp_path_factory):
 
 
 @pytest.mark.parametrize("number", range(len(VECTORS)), ids=[vector["name"] for vector in VECTORS])
-def test_a_vector_gives_its_results_through_the_real_runner(vectors_run, number):
+def test_a_vector_gives_its_results_through_the_real_runner(vectors_run: VectorsRun, number: int) -> None:
     directory, lines, found = vectors_run
     expected = VECTORS[number]["expected"]
     test = f"/v{number}"
@@ -118,7 +121,9 @@ def test_a_vector_gives_its_results_through_the_real_runner(vectors_run, number)
         assert outcomes(found)[test] == "error"
 
 
-def test_nothing_is_written_outside_the_run(vectors_run):
+def test_nothing_is_written_outside_the_run(
+    vectors_run: VectorsRun,
+) -> None:
     directory, _, _ = vectors_run
     root = directory.parent.parent.parent
     own = {"send", "proctor.toml", ".proctor", *(f"{n}.json" for n in range(len(VECTORS)))}
@@ -130,7 +135,7 @@ def test_nothing_is_written_outside_the_run(vectors_run):
 # Names, outcomes, verdicts
 
 
-def test_a_program_is_named_by_its_place_in_the_project(tmp_path):
+def test_a_program_is_named_by_its_place_in_the_project(tmp_path: Path) -> None:
     program(tmp_path, "checks/deep/ok", "pass")
     program(tmp_path, "checks/also ok", report(name="part/one", status="pass"))
     (tmp_path / "checks" / "notes.txt").write_text("not a program")
@@ -157,7 +162,9 @@ def test_a_program_is_named_by_its_place_in_the_project(tmp_path):
         ("warn", "warn", "passed"),
     ],
 )
-def test_each_status_has_its_outcome_and_only_two_are_failures(tmp_path, status, outcome, run_outcome):
+def test_each_status_has_its_outcome_and_only_two_are_failures(
+    tmp_path: Path, status: str, outcome: str, run_outcome: str
+) -> None:
     program(tmp_path, "t", report(name="part", status=status) + report(status=status, note="because"))
 
     found = document(tmp_path, "t")
@@ -166,7 +173,7 @@ def test_each_status_has_its_outcome_and_only_two_are_failures(tmp_path, status,
     assert found["outcome"] == run_outcome
 
 
-def test_a_result_without_a_status_is_never_a_pass(tmp_path):
+def test_a_result_without_a_status_is_never_a_pass(tmp_path: Path) -> None:
     program(tmp_path, "part", report(name="x"))
     program(tmp_path, "own", report(note="hello"))
 
@@ -177,7 +184,7 @@ def test_a_result_without_a_status_is_never_a_pass(tmp_path):
     assert found["outcome"] == "failed"
 
 
-def test_a_name_that_comes_again_hides_nothing(tmp_path):
+def test_a_name_that_comes_again_hides_nothing(tmp_path: Path) -> None:
     program(tmp_path, "t", report(name="x", status="fail") + report(name="x", status="pass"))
 
     found = document(tmp_path, "t")
@@ -186,13 +193,13 @@ def test_a_name_that_comes_again_hides_nothing(tmp_path):
     assert [line["test"] for line in results(tmp_path, "t")] == ["/t/x", "/t/x", "/t"]
 
 
-def test_two_results_of_the_test_itself_count_as_the_worse(tmp_path):
+def test_two_results_of_the_test_itself_count_as_the_worse(tmp_path: Path) -> None:
     program(tmp_path, "t", report(status="fail", note="first") + report(status="pass"))
 
     assert outcomes(document(tmp_path, "t")) == {"/t": "failed"}
 
 
-def test_an_exit_code_speaks_for_who_says_nothing(tmp_path):
+def test_an_exit_code_speaks_for_who_says_nothing(tmp_path: Path) -> None:
     program(tmp_path, "t", "echo working; echo 'no such table' >&2; exit 3", python=False)
 
     ran = run(tmp_path, "--format", "agent", "t")
@@ -201,13 +208,13 @@ def test_an_exit_code_speaks_for_who_says_nothing(tmp_path):
     assert ran.code == 1
 
 
-def test_the_exitcode_word_speaks_louder(tmp_path):
+def test_the_exitcode_word_speaks_louder(tmp_path: Path) -> None:
     program(tmp_path, "t", "printf 'exitcode 0\\n' >&3; exit 7", python=False)
 
     assert outcomes(document(tmp_path, "t")) == {"/t": "passed"}
 
 
-def test_who_says_pass_and_then_dies_has_not_passed(tmp_path):
+def test_who_says_pass_and_then_dies_has_not_passed(tmp_path: Path) -> None:
     program(tmp_path, "t", report(status="pass") + "os.kill(os.getpid(), 11)")
 
     ran = run(tmp_path, "--format", "json", "t")
@@ -217,7 +224,7 @@ def test_who_says_pass_and_then_dies_has_not_passed(tmp_path):
     assert ran.code == 2
 
 
-def test_a_program_that_cannot_start_fails_alone(tmp_path):
+def test_a_program_that_cannot_start_fails_alone(tmp_path: Path) -> None:
     program(tmp_path, "ok", "pass")
     text = tmp_path / "text"
     text.write_bytes(b"\x00\x01 no program\n")
@@ -229,7 +236,7 @@ def test_a_program_that_cannot_start_fails_alone(tmp_path):
     assert "Exec format error" in found["tests"][0]["message"]
 
 
-def test_a_broken_channel_is_an_error_with_its_place_and_rule_and_cause(tmp_path):
+def test_a_broken_channel_is_an_error_with_its_place_and_rule_and_cause(tmp_path: Path) -> None:
     raw = '{"status": "pass"}'
     program(tmp_path, "t", f"import os; os.write(3, b'result {len(raw) + 1}\\n{raw}noop')\nprint('went on')")
 
@@ -243,7 +250,9 @@ def test_a_broken_channel_is_an_error_with_its_place_and_rule_and_cause(tmp_path
 
 
 @pytest.mark.parametrize("partial", [False, True])
-def test_a_program_that_says_pass_and_kills_its_supervisor_has_not_passed(tmp_path, partial):
+def test_a_program_that_says_pass_and_kills_its_supervisor_has_not_passed(
+    tmp_path: Path, partial: bool
+) -> None:
     said = report(status="pass", partial=partial) + report(name="part", status="pass")
     program(tmp_path, "t", said + "os.kill(os.getppid(), 9)\nimport time; time.sleep(1000)")
 
@@ -257,7 +266,7 @@ def test_a_program_that_says_pass_and_kills_its_supervisor_has_not_passed(tmp_pa
 # Settings
 
 
-def test_a_project_lists_its_tests_with_their_surroundings(tmp_path):
+def test_a_project_lists_its_tests_with_their_surroundings(tmp_path: Path) -> None:
     program(
         tmp_path,
         "tools/show",
@@ -290,7 +299,7 @@ def test_a_project_lists_its_tests_with_their_surroundings(tmp_path):
     assert found["command"] == [str(tmp_path / "data" / ".." / "tools" / "show"), "two words"]
 
 
-def test_names_and_expressions_select(tmp_path):
+def test_names_and_expressions_select(tmp_path: Path) -> None:
     entries = [f'[[tests]]\nname = "{name}"\ncommand = "true"\n' for name in ("db/read", "db/write", "net")]
     (tmp_path / "proctor.toml").write_text("".join(entries))
 
@@ -317,7 +326,7 @@ def test_names_and_expressions_select(tmp_path):
         ("[limits]\nfile = 3\n", "file"),
     ],
 )
-def test_a_wrong_setting_is_named(tmp_path, settings, said):
+def test_a_wrong_setting_is_named(tmp_path: Path, settings: str, said: str) -> None:
     (tmp_path / "proctor.toml").write_text(settings)
 
     ran = run(tmp_path)
@@ -328,7 +337,7 @@ def test_a_wrong_setting_is_named(tmp_path, settings, said):
 
 
 @pytest.mark.parametrize("target", ["", "nowhere", "plain.txt", "empty"])
-def test_a_wrong_target_is_named(tmp_path, target):
+def test_a_wrong_target_is_named(tmp_path: Path, target: str) -> None:
     (tmp_path / "plain.txt").write_text("x")
     (tmp_path / "empty").mkdir()
 
@@ -338,14 +347,14 @@ def test_a_wrong_target_is_named(tmp_path, target):
     assert repr(target) in ran.err or target in ran.err
 
 
-def test_nothing_to_run_is_a_clear_error(tmp_path):
+def test_nothing_to_run_is_a_clear_error(tmp_path: Path) -> None:
     ran = run(tmp_path)
 
     assert ran.code == 4
     assert "[[tool.proctor.tests]]" in ran.err
 
 
-def test_what_failed_last_is_run_again_by_its_name(tmp_path):
+def test_what_failed_last_is_run_again_by_its_name(tmp_path: Path) -> None:
     program(tmp_path, "t/a", "pass")
     program(tmp_path, "t/b", report(name="part", status="fail") + report(status="pass"))
     run(tmp_path, "t")
@@ -353,7 +362,7 @@ def test_what_failed_last_is_run_again_by_its_name(tmp_path):
     assert set(outcomes(document(tmp_path, "--last-failed"))) == {"/t/b/part", "/t/b"}
 
 
-def test_discover_lists_programs_and_runs_none(tmp_path):
+def test_discover_lists_programs_and_runs_none(tmp_path: Path) -> None:
     program(tmp_path, "t/a", "open('ran', 'w')")
 
     ran = proctor("discover", "--runner", "command", "t", cwd=tmp_path, environ=clean_environment())
@@ -363,7 +372,7 @@ def test_discover_lists_programs_and_runs_none(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_several_run_at_once_and_their_output_stays_apart(tmp_path):
+def test_several_run_at_once_and_their_output_stays_apart(tmp_path: Path) -> None:
     meet = """
         import os, sys, time
         mine, other = sys.argv[0][-1], {"a": "b", "b": "a"}[sys.argv[0][-1]]
@@ -382,7 +391,7 @@ def test_several_run_at_once_and_their_output_stays_apart(tmp_path):
     assert texts == {"/t/a": "this is a\n", "/t/b": "this is b\n"}
 
 
-def test_after_enough_failures_the_rest_is_not_run(tmp_path):
+def test_after_enough_failures_the_rest_is_not_run(tmp_path: Path) -> None:
     for name in "abc":
         program(tmp_path, f"t/{name}", "raise SystemExit(name := 1)")
 
@@ -396,7 +405,7 @@ def test_after_enough_failures_the_rest_is_not_run(tmp_path):
 # Time
 
 
-def test_a_test_that_outstays_its_duration_is_ended_and_the_others_run(tmp_path):
+def test_a_test_that_outstays_its_duration_is_ended_and_the_others_run(tmp_path: Path) -> None:
     program(tmp_path, "stuck", report(name="done", status="pass") + "import time; time.sleep(1000)")
     (tmp_path / "proctor.toml").write_text(
         '[[tests]]\nname = "stuck"\ncommand = "./stuck"\nduration = 4\n'
@@ -410,7 +419,7 @@ def test_a_test_that_outstays_its_duration_is_ended_and_the_others_run(tmp_path)
     assert ran.code == 2
 
 
-def test_a_test_can_ask_for_more_time_and_for_less(tmp_path):
+def test_a_test_can_ask_for_more_time_and_for_less(tmp_path: Path) -> None:
     more = "import os, time; os.write(3, b'duration save\\nduration 1h\\n'); time.sleep(5)"
     less = "import os, time; os.write(3, b'duration -1d\\n'); time.sleep(1000)"
     program(tmp_path, "more", more)
@@ -423,7 +432,7 @@ def test_a_test_can_ask_for_more_time_and_for_less(tmp_path):
     assert outcomes(document(tmp_path)) == {"/more": "passed", "/less": "timeout"}
 
 
-def test_the_limit_of_the_run_holds_whatever_a_test_asks_for(tmp_path):
+def test_the_limit_of_the_run_holds_whatever_a_test_asks_for(tmp_path: Path) -> None:
     program(tmp_path, "t/a", "import os, time; os.write(3, b'duration 1h\\n'); time.sleep(1000)")
     program(tmp_path, "t/b", "pass")
 
@@ -437,7 +446,7 @@ def test_the_limit_of_the_run_holds_whatever_a_test_asks_for(tmp_path):
 # Whatever a program does
 
 
-def test_a_daemon_that_holds_the_channel_does_not_hold_the_run(tmp_path):
+def test_a_daemon_that_holds_the_channel_does_not_hold_the_run(tmp_path: Path) -> None:
     marker = f"daemon-{os.getpid()}-{tmp_path.name}"
     program(
         tmp_path,
@@ -459,7 +468,7 @@ HALF_A_FILE = report(b"abc", name="x", files=[{"name": "a", "length": 10}])
     ["os.write(3, b'res')", "os.write(3, b'result 20\\n{}')", HALF_A_FILE],
     ids=["line", "json", "file"],
 )
-def test_half_a_message_is_an_error_and_what_came_before_stays(tmp_path, said):
+def test_half_a_message_is_an_error_and_what_came_before_stays(tmp_path: Path, said: str) -> None:
     program(tmp_path, "t", report(name="whole", status="pass") + said)
 
     found = document(tmp_path, "t")
@@ -468,7 +477,7 @@ def test_half_a_message_is_an_error_and_what_came_before_stays(tmp_path, said):
     assert "ends early" in found["tests"][-1]["message"]
 
 
-def test_four_writers_of_small_messages_need_no_lock(tmp_path):
+def test_four_writers_of_small_messages_need_no_lock(tmp_path: Path) -> None:
     program(
         tmp_path,
         "t",
@@ -491,7 +500,7 @@ def test_four_writers_of_small_messages_need_no_lock(tmp_path):
     assert found["outcome"] == "passed"
 
 
-def test_four_writers_of_large_messages_with_the_lock(tmp_path):
+def test_four_writers_of_large_messages_with_the_lock(tmp_path: Path) -> None:
     program(
         tmp_path,
         "t",
@@ -523,21 +532,21 @@ def test_four_writers_of_large_messages_with_the_lock(tmp_path):
         assert (directory / file["path"]).read_bytes() == writer.encode() * 100000
 
 
-def test_a_test_that_reads_its_input_finds_the_end_of_it(tmp_path):
+def test_a_test_that_reads_its_input_finds_the_end_of_it(tmp_path: Path) -> None:
     program(tmp_path, "t", "import sys; assert sys.stdin.read() == ''")
 
     assert outcomes(document(tmp_path, "t")) == {"/t": "passed"}
 
 
 @pytest.mark.skipif(not Path("/bin/dash").exists(), reason="no dash here")
-def test_dash_can_write_to_the_descriptor(tmp_path):
+def test_dash_can_write_to_the_descriptor(tmp_path: Path) -> None:
     path = program(tmp_path, "t", "", python=False)
     path.write_text('#!/bin/dash\nprintf \'result 17\\n{"status":"warn"}\' >&$PROCTOR_CONTROL_FD\n')
 
     assert outcomes(document(tmp_path, "t")) == {"/t": "warn"}
 
 
-def test_who_lost_the_descriptor_finds_the_channel_by_its_path(tmp_path):
+def test_who_lost_the_descriptor_finds_the_channel_by_its_path(tmp_path: Path) -> None:
     program(
         tmp_path,
         "t",
@@ -551,13 +560,13 @@ def test_who_lost_the_descriptor_finds_the_channel_by_its_path(tmp_path):
     assert outcomes(document(tmp_path, "t")) == {"/t": "warn"}
 
 
-def test_old_tests_find_the_channel_under_the_old_name(tmp_path):
+def test_old_tests_find_the_channel_under_the_old_name(tmp_path: Path) -> None:
     program(tmp_path, "t", """printf 'result 17\\n{"status":"warn"}' >&$ATEX_TEST_CONTROL""", python=False)
 
     assert outcomes(document(tmp_path, "t")) == {"/t": "warn"}
 
 
-def test_a_shell_script_reports_with_the_verbs(tmp_path):
+def test_a_shell_script_reports_with_the_verbs(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("what happened\n")
     program(
         tmp_path,
@@ -584,7 +593,7 @@ def test_a_shell_script_reports_with_the_verbs(tmp_path):
     assert shown.out == "what happened\n"
 
 
-def test_a_guard_speaks_for_who_ends_too_soon(tmp_path):
+def test_a_guard_speaks_for_who_ends_too_soon(tmp_path: Path) -> None:
     program(tmp_path, "t", "from proctor.client import begin\nbegin()\nraise SystemExit(0)")
 
     assert outcomes(document(tmp_path, "t")) == {"/t": "error"}
@@ -593,7 +602,7 @@ def test_a_guard_speaks_for_who_ends_too_soon(tmp_path):
 # While it runs, and after a kill
 
 
-def test_partial_results_and_files_show_up_while_the_test_runs(tmp_path):
+def test_partial_results_and_files_show_up_while_the_test_runs(tmp_path: Path) -> None:
     program(
         tmp_path,
         "t",
@@ -618,7 +627,7 @@ def test_partial_results_and_files_show_up_while_the_test_runs(tmp_path):
     assert (seen["attachment"]["name"], seen["attachment"]["size"]) == ("log", 5)
 
 
-def test_a_test_that_is_killed_keeps_what_it_finished_and_what_it_had_open(tmp_path):
+def test_a_test_that_is_killed_keeps_what_it_finished_and_what_it_had_open(tmp_path: Path) -> None:
     program(
         tmp_path,
         "t",
@@ -638,7 +647,7 @@ def test_a_test_that_is_killed_keeps_what_it_finished_and_what_it_had_open(tmp_p
     assert outcomes(document(tmp_path, "t")) == {"/t/done": "passed", "/t/open": "info", "/t": "crash"}
 
 
-def test_a_proctor_that_is_killed_has_written_what_it_had_read(tmp_path):
+def test_a_proctor_that_is_killed_has_written_what_it_had_read(tmp_path: Path) -> None:
     program(tmp_path, "t", report(name="done", status="pass") + "import time; time.sleep(1000)")
     marker = f"killed-{os.getpid()}-{tmp_path.name}"
     process = subprocess.Popen(
@@ -666,7 +675,7 @@ def test_a_proctor_that_is_killed_has_written_what_it_had_read(tmp_path):
 # Files and limits
 
 
-def test_a_large_file_arrives_whole_beside_small_ones(tmp_path):
+def test_a_large_file_arrives_whole_beside_small_ones(tmp_path: Path) -> None:
     program(
         tmp_path,
         "t",
@@ -700,7 +709,7 @@ def test_a_large_file_arrives_whole_beside_small_ones(tmp_path):
         ("json", report(name="x" * 100)),
     ],
 )
-def test_a_quota_has_an_error_that_names_it(tmp_path, limit, reports):
+def test_a_quota_has_an_error_that_names_it(tmp_path: Path, limit: str, reports: str) -> None:
     program(tmp_path, "t", reports)
     (tmp_path / "proctor.toml").write_text(f"[limits]\n{limit} = {50 if limit == 'json' else 1}\n")
 

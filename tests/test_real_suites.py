@@ -82,7 +82,9 @@ def ending(case: ElementTree.Element) -> str:
 
 
 @pytest.mark.parametrize("requirement", LIBRARIES)
-def test_the_tests_of_a_library_end_as_its_junit_file_says(tmp_path, python, requirement):
+def test_the_tests_of_a_library_end_as_its_junit_file_says(
+    tmp_path: Path, python: str, requirement: str
+) -> None:
     arguments = ["-p", "no:cacheprovider", *LIBRARIES[requirement]]
     plain = unpacked(python, requirement, tmp_path / "plain")
     watched = unpacked(python, requirement, tmp_path / "watched")
@@ -102,7 +104,7 @@ def test_the_tests_of_a_library_end_as_its_junit_file_says(tmp_path, python, req
     assert document["outcome"] == ("failed" if exit_code else "passed")
     suite = ElementTree.parse(xml).getroot()[0]
     theirs = Counter(
-        (case.get("classname"), case.get("name"), ending(case)) for case in suite.iter("testcase")
+        (case.attrib["classname"], case.attrib["name"], ending(case)) for case in suite.iter("testcase")
     )
     ours = Counter(endings(document))
     assert (ours - theirs, theirs - ours) == (Counter(), Counter())

@@ -7,9 +7,19 @@ import os
 import sys
 import types
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from support.projects import clean_environment, outcomes, proctor, project_python, run_suite, write_project
+from support.projects import (
+    clean_environment,
+    outcomes,
+    proctor,
+    project_python,
+    run_suite,
+    write_project,
+)
 
 from proctor import events as e
 from proctor import launch
@@ -19,6 +29,7 @@ from proctor.outcome import Outcome, RunOutcome
 from proctor.prepare import Prepared
 from proctor.process.stop import Stop
 from proctor.relay import Relay
+from proctor.result import RunResult
 from proctor.runners.plan import Plan, Suite
 from proctor.running import Keeping
 from proctor.spec import RunSpec
@@ -53,11 +64,11 @@ ALL = {
 
 
 @pytest.fixture
-def mixed(tmp_path):
+def mixed(tmp_path: Path) -> Path:
     return write_project(tmp_path, FILES)
 
 
-def test_every_suite_that_is_found_runs_and_the_result_is_one(mixed):
+def test_every_suite_that_is_found_runs_and_the_result_is_one(mixed: Path) -> None:
     ran = run_suite(mixed, "--format", "json")
 
     document = ran.document
@@ -87,14 +98,16 @@ PYTEST_TESTS, TAP_TESTS = list(ALL)[:2], list(ALL)[4:]
         (["--runner", "tap,command"], ["/good", "/bad", *TAP_TESTS], True),
     ],
 )
-def test_a_target_goes_to_whoever_owns_it(mixed, arguments, tests, several):
+def test_a_target_goes_to_whoever_owns_it(
+    mixed: Path, arguments: list[str], tests: list[str], several: bool
+) -> None:
     document = run_suite(mixed, "--format", "json", *arguments).document
 
     assert list(outcomes(document)) == tests
     assert ("suites" in document) == several
 
 
-def test_a_file_calls_for_its_runner_wherever_it_is(tmp_path):
+def test_a_file_calls_for_its_runner_wherever_it_is(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": "def test_a(): pass\n", "deep/down/a.t": TAP % ""})
 
     assert outcomes(run_suite(tmp_path, "--format", "json").document) == {"test_a.py::test_a": "passed"}
@@ -102,21 +115,21 @@ def test_a_file_calls_for_its_runner_wherever_it_is(tmp_path):
     assert list(outcomes(document)) == ["deep/down/a.t::one", "deep/down/a.t::two"]
 
 
-def test_a_project_without_python_asks_for_no_interpreter(tmp_path):
+def test_a_project_without_python_asks_for_no_interpreter(tmp_path: Path) -> None:
     write_project(tmp_path, {"t/a.t": TAP % ""})
     ran = proctor("run", "--python", "/nowhere/python", "--format", "json", cwd=tmp_path)
 
     assert (ran.code, ran.document["runner"]) == (0, "tap")
 
 
-def test_a_target_that_nobody_owns_is_refused(mixed):
+def test_a_target_that_nobody_owns_is_refused(mixed: Path) -> None:
     ran = run_suite(mixed, "tests/nothing.txt")
 
     assert ran.code == 4
     assert "'tests/nothing.txt' is no test of pytest, command, tap" in ran.err
 
 
-def test_a_kind_that_cannot_run_here_is_left_out_and_told(mixed):
+def test_a_kind_that_cannot_run_here_is_left_out_and_told(mixed: Path) -> None:
     ran = run_suite(mixed, "--format", "agent", "-m", "not slow", "-k", "test_one")
     asked = run_suite(mixed, "--runner", "pytest,tap", "-m", "not slow")
     alone = run_suite(mixed, "--runner", "tap", "-m", "not slow")
@@ -126,7 +139,7 @@ def test_a_kind_that_cannot_run_here_is_left_out_and_told(mixed):
     assert (asked.code, alone.code) == (4, 4)
 
 
-def test_the_settings_choose_the_runner(mixed):
+def test_the_settings_choose_the_runner(mixed: Path) -> None:
     text = (mixed / "proctor.toml").read_text()
     (mixed / "proctor.toml").write_text(f'runner = "tap"\n{text}')
 
@@ -136,21 +149,21 @@ def test_the_settings_choose_the_runner(mixed):
     }
 
 
-def test_only_what_failed_runs_again_in_every_suite(mixed):
+def test_only_what_failed_runs_again_in_every_suite(mixed: Path) -> None:
     run_suite(mixed)
     document = run_suite(mixed, "--last-failed", "--format", "json").document
 
     assert set(outcomes(document)) == {"tests/test_a.py::test_two", "/bad"}
 
 
-def test_what_there_is_to_run_is_one_list(mixed):
+def test_what_there_is_to_run_is_one_list(mixed: Path) -> None:
     ran = proctor("discover", "--python", project_python(), "--format", "json", cwd=mixed)
 
     found = [test["node_id"] for test in json.loads(ran.out)["tests"]]
     assert found == ["tests/test_a.py::test_one", "tests/test_a.py::test_two", "/good", "/bad", "t/shell.t"]
 
 
-def test_the_public_stream_is_one_suite_after_another(mixed):
+def test_the_public_stream_is_one_suite_after_another(mixed: Path) -> None:
     ran = run_suite(mixed, "--format", "stream")
     lines = [json.loads(line) for line in ran.out.splitlines()]
 
@@ -166,7 +179,7 @@ def test_the_public_stream_is_one_suite_after_another(mixed):
     ]
 
 
-def test_what_is_told_live_is_told_again_from_the_log(mixed):
+def test_what_is_told_live_is_told_again_from_the_log(mixed: Path) -> None:
     files = [f"{form}={form}.out" for form in ("events", "stream", "json", "agent")]
     run_suite(mixed, *(part for file in files[:3] for part in ("-o", file)), "-o", files[3])
 
@@ -177,7 +190,7 @@ def test_what_is_told_live_is_told_again_from_the_log(mixed):
     assert proctor("show", "json.out", "--format", "agent", cwd=mixed).out == agent
 
 
-def test_a_log_that_is_cut_anywhere_is_incomplete_and_says_so(mixed):
+def test_a_log_that_is_cut_anywhere_is_incomplete_and_says_so(mixed: Path) -> None:
     run_suite(mixed, "-o", "events=whole")
     lines = (mixed / "whole").read_text().splitlines(keepends=True)
     for count in range(1, len(lines), 5):
@@ -188,7 +201,7 @@ def test_a_log_that_is_cut_anywhere_is_incomplete_and_says_so(mixed):
         assert "the stream ends without its final line" in ran.out, count
 
 
-def test_junit_has_a_suite_for_each(mixed):
+def test_junit_has_a_suite_for_each(mixed: Path) -> None:
     root = ElementTree.fromstring(run_suite(mixed, "--format", "junit").out)
 
     found = {suite.get("name"): (suite.get("tests"), suite.get("failures")) for suite in root}
@@ -196,7 +209,7 @@ def test_junit_has_a_suite_for_each(mixed):
     assert (root.get("tests"), root.get("failures")) == ("6", "2")
 
 
-def test_a_suite_that_fails_without_a_failing_test_is_explained_everywhere(tmp_path):
+def test_a_suite_that_fails_without_a_failing_test_is_explained_everywhere(tmp_path: Path) -> None:
     write_project(
         tmp_path, {"test_a.py": "def test_a(): pass\n", "t/a.t": "#!/bin/sh\nprintf '1..2\\nok 1\\n'\n"}
     )
@@ -210,7 +223,7 @@ def test_a_suite_that_fails_without_a_failing_test_is_explained_everywhere(tmp_p
     assert '"status":"fail"' in stream
 
 
-def test_a_suite_without_tests_is_told_and_does_no_harm(tmp_path):
+def test_a_suite_without_tests_is_told_and_does_no_harm(tmp_path: Path) -> None:
     write_project(
         tmp_path, {"test_a.py": "def test_a(): pass\n", "t/a.t": "#!/bin/sh\necho '1..0 # skip no net'\n"}
     )
@@ -219,7 +232,7 @@ def test_a_suite_without_tests_is_told_and_does_no_harm(tmp_path):
     assert (ran.code, ran.document["outcome"], ran.document["reason"]) == (0, "passed", "t/a.t: no tests")
 
 
-def test_a_suite_that_cannot_start_fails_and_the_others_run(tmp_path):
+def test_a_suite_that_cannot_start_fails_and_the_others_run(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": "def test_a(): pass\n", "t/a.t": "#!/nowhere/sh\n"})
     document = run_suite(tmp_path, "--format", "json").document
 
@@ -227,7 +240,7 @@ def test_a_suite_that_cannot_start_fails_and_the_others_run(tmp_path):
     assert document["outcome"] != "passed"
 
 
-def test_an_interrupt_ends_the_suite_under_way_and_those_to_come(tmp_path):
+def test_an_interrupt_ends_the_suite_under_way_and_those_to_come(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": "import time\ndef test_a(): time.sleep(600)\n", "t/a.t": TAP % ""})
     document = run_suite(tmp_path, "--timeout", "5", "--format", "json").document
 
@@ -243,8 +256,9 @@ def test_a_name_that_an_earlier_suite_has_used_gets_a_number():
     assert told == ["a#2", "a#2", "a", "a", "a#3", "a#3", "a#2", "a#2"]
 
 
-def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so():
-    stream, lines = StrictStream(), []
+def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so() -> None:
+    stream = StrictStream()
+    lines: list[dict[str, Any]] = []
 
     class Sink:
         name = "lines"
@@ -252,7 +266,7 @@ def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so():
         def handle(self, entry, so_far):
             lines.extend(json.loads(line) for line in stream.lines(entry, so_far))
 
-        def tick(self, now, so_far): ...
+        def tick(self, now: float, so_far: RunResult) -> None: ...
 
     relay = Relay(e.RunStarted("id", "a,b", (), "/p", "", "2026-01-01T00:00:00Z", source="suites"), [Sink()])
     tests = (e.TestsSelected(("t",)), e.SuiteStarted("a", "", 1), e.TestFinished("t", Outcome.PASSED))
@@ -275,18 +289,18 @@ class BuildReader(Lines):
 
     format = "test-build"
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.artifacts = []
+        self.artifacts: list[Artifact] = []
 
-    def _line(self, line):
+    def _line(self, line: bytes) -> Iterator[e.Event]:
         word, _, rest = line.decode().partition(" ")
         if word == "made":
             self.artifacts.append(Artifact(rest, name=os.path.basename(rest)))
         elif word == "broken":
             yield e.CollectionFailed(rest, e.Failure("", "does not build", e.Place(rest, 3)))
 
-    def _last(self):
+    def _last(self) -> list[e.Event]:
         return [e.SessionFinished(None)]
 
 
@@ -295,10 +309,10 @@ def built(tmp_path, monkeypatch, text):
     monkeypatch.setitem(formats.FORMATS, "test-build", row)
     monkeypatch.setattr(formats, "READERS", (*formats.READERS, "test-build"))
     module = types.ModuleType("proctor.wire.test_build")
-    module.BuildReader = BuildReader
+    vars(module)["BuildReader"] = BuildReader
     monkeypatch.setitem(sys.modules, "proctor.wire.test_build", module)
 
-    def then(artifacts):
+    def then(artifacts: tuple[Artifact, ...]) -> Plan:
         return Plan(
             tuple(
                 Launch(
@@ -318,7 +332,9 @@ def built(tmp_path, monkeypatch, text):
     return execute(request).result
 
 
-def test_what_a_build_has_made_runs_next_each_as_a_suite(tmp_path, monkeypatch):
+def test_what_a_build_has_made_runs_next_each_as_a_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_project(tmp_path, {"one": TAP % "", "two": TAP % "not "})
     result = built(tmp_path, monkeypatch, f"echo made {tmp_path}/one; echo made {tmp_path}/two")
 
@@ -331,7 +347,9 @@ def test_what_a_build_has_made_runs_next_each_as_a_suite(tmp_path, monkeypatch):
     assert result.outcome is RunOutcome.FAILED
 
 
-def test_what_cannot_be_built_fails_the_run_and_the_rest_runs(tmp_path, monkeypatch):
+def test_what_cannot_be_built_fails_the_run_and_the_rest_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_project(tmp_path, {"one": TAP % ""})
     result = built(tmp_path, monkeypatch, f"echo broken src/two; echo made {tmp_path}/one; exit 101")
 
@@ -340,11 +358,13 @@ def test_what_cannot_be_built_fails_the_run_and_the_rest_runs(tmp_path, monkeypa
     assert list(result.tests) == ["one::one", "one::two"]
 
 
-def test_a_build_that_makes_nothing_is_no_tests(tmp_path, monkeypatch):
+def test_a_build_that_makes_nothing_is_no_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert built(tmp_path, monkeypatch, "true").outcome is RunOutcome.NO_TESTS
 
 
-def test_a_build_that_fails_without_a_word_is_not_a_pass(tmp_path, monkeypatch):
+def test_a_build_that_fails_without_a_word_is_not_a_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = built(tmp_path, monkeypatch, "echo 'error: no such manifest' >&2; exit 101")
 
     assert (result.outcome, result.reason) == (RunOutcome.COLLECTION_ERROR, "build: no such manifest")

@@ -29,14 +29,14 @@ FAILING = "def test_a():\n    assert 0\n\n\ndef test_b():\n    pass\n"
         ("part/../../outside.py", "part/../../outside.py"),
     ],
 )
-def test_an_id_may_begin_at_a_root_above_the_project(tmp_path, named, stands_for):
+def test_an_id_may_begin_at_a_root_above_the_project(tmp_path: Path, named: str, stands_for: str) -> None:
     files = ("tests/test_x.py", "a|b.py", "twice.py", "part/twice.py")
     root = write_project(tmp_path / "whole" / "part", dict.fromkeys(files, ""))
 
     assert meant(named, root) == stands_for
 
 
-def test_the_command_that_repeats_a_failure_works_below_pytests_root(tmp_path):
+def test_the_command_that_repeats_a_failure_works_below_pytests_root(tmp_path: Path) -> None:
     below = _project_below_its_root(tmp_path)
     told = run_suite(below, "--format", "human").out
     named = re.search(r"rerun: proctor run (\S+)", told)
@@ -47,7 +47,7 @@ def test_the_command_that_repeats_a_failure_works_below_pytests_root(tmp_path):
     assert again.out.startswith("1 failed\n")
 
 
-def test_an_agent_gives_back_the_ids_that_it_was_told(tmp_path):
+def test_an_agent_gives_back_the_ids_that_it_was_told(tmp_path: Path) -> None:
     below = _project_below_its_root(tmp_path)
     with talk(below) as client:
         (told,) = client.document("execute_tests", failfast=True)["tests"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from support.projects import (
     GUARD,
+    TO_REACH_A_TEST,
     clean_environment,
     command,
     document_of,
@@ -24,7 +26,7 @@ FIRST_TWO = {"test_a.py::test_first": "passed", "test_a.py::test_second": "passe
 LAST_TWO = ["test_a.py::test_later", "test_a.py::test_last"]
 
 
-def suite(tmp_path, body, head="import ctypes, os, signal, sys, pytest\n\n\n"):
+def suite(tmp_path: Path, body: str, head: str = "import ctypes, os, signal, sys, pytest\n\n\n") -> Path:
     return write_project(
         tmp_path, {"test_a.py": head + BEFORE + "def test_culprit():\n" + body + "\n" + AFTER}
     )
@@ -43,7 +45,9 @@ LINE = 11  # of the culprit's first statement
         ("    os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, "SIGTERM"),
     ],
 )
-def test_a_process_that_dies_is_a_crash_of_the_test_that_ran(tmp_path, body, code, name):
+def test_a_process_that_dies_is_a_crash_of_the_test_that_ran(
+    tmp_path: Path, body: str, code: int, name: str | None
+) -> None:
     ran = run_suite(suite(tmp_path, body), "--format", "json")
 
     document = ran.document
@@ -58,7 +62,7 @@ def test_a_process_that_dies_is_a_crash_of_the_test_that_ran(tmp_path, body, cod
     assert f"test_a.py:{line}" in culprit["message"]
 
 
-def test_a_segfault_in_product_code_names_that_line(tmp_path):
+def test_a_segfault_in_product_code_names_that_line(tmp_path: Path) -> None:
     files = {
         "native.py": "import ctypes\n\n\ndef peek():\n    return ctypes.string_at(0)\n",
         "test_a.py": "from native import peek\n\n\ndef test_peek():\n    peek()\n",
@@ -71,7 +75,7 @@ def test_a_segfault_in_product_code_names_that_line(tmp_path):
     assert 'test_a.py", line 5 in test_peek' in test["traceback"]
 
 
-def test_a_crash_in_teardown_is_a_crash_of_that_test(tmp_path):
+def test_a_crash_in_teardown_is_a_crash_of_that_test(tmp_path: Path) -> None:
     source = """
         import os, pytest
 
@@ -91,7 +95,7 @@ def test_a_crash_in_teardown_is_a_crash_of_that_test(tmp_path):
     assert document["not_run"] == ["test_a.py::test_after"]
 
 
-def test_a_keyboard_interrupt_names_the_test_and_the_line(tmp_path):
+def test_a_keyboard_interrupt_names_the_test_and_the_line(tmp_path: Path) -> None:
     ran = run_suite(suite(tmp_path, "    raise KeyboardInterrupt"), "--format", "json")
 
     document = ran.document
@@ -112,7 +116,7 @@ def test_a_keyboard_interrupt_names_the_test_and_the_line(tmp_path):
         ("pytest.exit('stop')", "interrupted"),
     ],
 )
-def test_an_exit_that_a_test_asks_for_is_not_a_pass(tmp_path, call, outcome):
+def test_an_exit_that_a_test_asks_for_is_not_a_pass(tmp_path: Path, call: str, outcome: str) -> None:
     ran = run_suite(suite(tmp_path, f"    {call}"), "--format", "json")
 
     assert ran.code == 2
@@ -128,8 +132,8 @@ def test_an_exit_that_a_test_asks_for_is_not_a_pass(tmp_path, call, outcome):
         "    while True:\n        try: signal.pause()\n        except KeyboardInterrupt: pass",
     ],
 )
-def test_an_infinite_loop_ends_at_the_limit_and_is_named(tmp_path, body):
-    ran = run_suite(suite(tmp_path, body), "--timeout", "3", "--format", "json")
+def test_an_infinite_loop_ends_at_the_limit_and_is_named(tmp_path: Path, body: str) -> None:
+    ran = run_suite(suite(tmp_path, body), "--timeout", TO_REACH_A_TEST, "--format", "json")
 
     document = ran.document
     assert ran.code == 2
@@ -140,7 +144,7 @@ def test_an_infinite_loop_ends_at_the_limit_and_is_named(tmp_path, body):
     assert document["not_run"] == LAST_TWO
 
 
-def test_a_limit_during_collection_is_a_timeout_too(tmp_path):
+def test_a_limit_during_collection_is_a_timeout_too(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"test_a.py": "while True: pass\n"})
 
     document = document_of(root, "--timeout", "2")
@@ -149,7 +153,7 @@ def test_a_limit_during_collection_is_a_timeout_too(tmp_path):
     assert document["tests"] == []
 
 
-def test_a_worker_of_xdist_that_dies_is_a_crash_with_its_line(tmp_path):
+def test_a_worker_of_xdist_that_dies_is_a_crash_with_its_line(tmp_path: Path) -> None:
     document = document_of(suite(tmp_path, "    ctypes.string_at(0)"), "-n", "2")
 
     assert document["outcome"] == "crashed"
@@ -161,14 +165,14 @@ def test_a_worker_of_xdist_that_dies_is_a_crash_with_its_line(tmp_path):
     assert f"test_a.py:{LINE}" in culprit["message"]
 
 
-def test_a_worker_of_xdist_that_exits_is_a_crash(tmp_path):
+def test_a_worker_of_xdist_that_exits_is_a_crash(tmp_path: Path) -> None:
     document = document_of(suite(tmp_path, "    os._exit(0)"), "-n", "2")
 
     assert document["outcome"] == "crashed"
     assert outcomes(document)[CULPRIT] == "crash"
 
 
-def test_xdist_gives_the_same_outcomes_as_one_process(tmp_path):
+def test_xdist_gives_the_same_outcomes_as_one_process(tmp_path: Path) -> None:
     source = """
         import pytest
 
@@ -196,7 +200,7 @@ def test_xdist_gives_the_same_outcomes_as_one_process(tmp_path):
     assert [error["file"] for error in broken["collection_errors"]] == ["test_bad.py"]
 
 
-def test_failfast_leaves_the_rest_not_run_and_the_run_failed(tmp_path):
+def test_failfast_leaves_the_rest_not_run_and_the_run_failed(tmp_path: Path) -> None:
     document = document_of(suite(tmp_path, "    assert 0"), "-x")
 
     assert document["outcome"] == "failed"
@@ -204,7 +208,7 @@ def test_failfast_leaves_the_rest_not_run_and_the_run_failed(tmp_path):
     assert document["not_run"] == LAST_TWO
 
 
-def test_a_plugin_that_fails_a_green_run_is_believed(tmp_path):
+def test_a_plugin_that_fails_a_green_run_is_believed(tmp_path: Path) -> None:
     conftest = "def pytest_sessionfinish(session):\n    session.exitstatus = 1\n"
     root = write_project(tmp_path, {"conftest.py": conftest, "test_a.py": "def test_x(): pass\n"})
 
@@ -215,14 +219,14 @@ def test_a_plugin_that_fails_a_green_run_is_believed(tmp_path):
     assert ran.code == 1
 
 
-def test_pytest_without_a_session_is_no_pass(tmp_path):
+def test_pytest_without_a_session_is_no_pass(tmp_path: Path) -> None:
     ran = run_suite(write_project(tmp_path, {"test_a.py": BEFORE}), "--format", "json", "--", "--markers")
 
     assert ran.code == 5
     assert ran.document["outcome"] == "no_tests"
 
 
-def test_killing_pytest_from_outside_keeps_what_was_reported(tmp_path):
+def test_killing_pytest_from_outside_keeps_what_was_reported(tmp_path: Path) -> None:
     """The test tells its pid through a FIFO, so that nobody has to guess when it runs."""
     fifo = tmp_path / "pid"
     os.mkfifo(fifo)

@@ -109,7 +109,7 @@ def comparable(document: dict[str, Any], root: Path) -> dict[str, Any]:
     Lists are sorted: pytest 8 collects in another order than 7, and workers of xdist finish in any.
     """
     text = json.dumps(document).replace(f"{root}/", "")
-    facts = _without(
+    facts: dict[str, Any] = _without(
         json.loads(text), {"duration", "created", "run_id", "started", "interpreter", "text_output"}
     )
     facts["command"] = facts["command"][1:]
@@ -236,7 +236,7 @@ def assert_same(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
 # With the plugin ---------------------------------------------------------------------------------------
 
 
-def test_the_suite_ends_in_every_way_there_is(reference):
+def test_the_suite_ends_in_every_way_there_is(reference: dict[str, Any]) -> None:
     assert reference["summary"] == {
         "total": 45,
         "passed": 19,
@@ -260,21 +260,27 @@ def test_the_suite_ends_in_every_way_there_is(reference):
 
 
 @each_with_plugin
-def test_the_same_suite_gives_the_same_document(version, project, reference):
+def test_the_same_suite_gives_the_same_document(
+    version: Version, project: Path, reference: dict[str, Any]
+) -> None:
     document = selected_run(project, python=version.interpreter())
 
     assert_same(document, reference)
 
 
 @each_with_plugin
-def test_a_module_that_cannot_be_imported_is_the_same_collection_error(version, project, broken_reference):
+def test_a_module_that_cannot_be_imported_is_the_same_collection_error(
+    version: Version, project: Path, broken_reference: dict[str, Any]
+) -> None:
     document = broken_run(project, python=version.interpreter())
 
     assert_same(document, broken_reference)
 
 
 @pytest.mark.parametrize("version", WITH_XDIST, ids=str)
-def test_workers_give_the_same_document_as_one_process(version, project, reference):
+def test_workers_give_the_same_document_as_one_process(
+    version: Version, project: Path, reference: dict[str, Any]
+) -> None:
     document = selected_run(project, "-n", "2", python=version.interpreter())
 
     assert_same(document, as_from_workers(reference))
@@ -282,7 +288,7 @@ def test_workers_give_the_same_document_as_one_process(version, project, referen
 
 def as_from_workers(reference: dict[str, Any]) -> dict[str, Any]:
     """Workers of xdist keep to themselves how they collected and what they left out."""
-    expected = json.loads(json.dumps(reference, default=list))
+    expected: dict[str, Any] = json.loads(json.dumps(reference, default=list))
     expected["command"].insert(5, "--numprocesses=2")
     expected["summary"]["deselected"] = 0
     report = expected["json_report"]
@@ -303,7 +309,9 @@ SUBTESTS = """
 
 
 @each_with_plugin
-def test_a_subtest_that_fails_fails_its_test_whether_pytest_knows_subtests_or_not(version, tmp_path):
+def test_a_subtest_that_fails_fails_its_test_whether_pytest_knows_subtests_or_not(
+    version: Version, tmp_path: Path
+) -> None:
     root = write_project(tmp_path, {"test_numbers.py": SUBTESTS})
 
     document = document_of(root, python=version.interpreter())
@@ -328,7 +336,9 @@ def told(document: dict[str, Any]) -> dict[str, Any]:
 
 
 @each_with_text
-def test_a_version_too_old_for_the_plugin_is_read_by_its_words(version, project, reference):
+def test_a_version_too_old_for_the_plugin_is_read_by_its_words(
+    version: Version, project: Path, reference: dict[str, Any]
+) -> None:
     document = selected_run(project, python=version.interpreter())
 
     assert (document["source"], reference["source"]) == ("text", "control")
@@ -340,7 +350,9 @@ def test_a_version_too_old_for_the_plugin_is_read_by_its_words(version, project,
 
 
 @each_with_text
-def test_a_collection_error_is_read_from_text(version, project, broken_reference):
+def test_a_collection_error_is_read_from_text(
+    version: Version, project: Path, broken_reference: dict[str, Any]
+) -> None:
     document = broken_run(project, python=version.interpreter())
 
     assert document["source"] == "text"
@@ -353,7 +365,7 @@ def test_a_collection_error_is_read_from_text(version, project, broken_reference
     assert document["tests"] == []
 
 
-def test_workers_are_read_from_text_as_well(project, reference):
+def test_workers_are_read_from_text_as_well(project: Path, reference: dict[str, Any]) -> None:
     python = TEXT[0].interpreter()
 
     document = selected_run(project, "-n", "2", python=python)
@@ -398,7 +410,9 @@ def project_with_a_culprit(root: Path, line: str) -> Path:
 
 @each_with_text
 @pytest.mark.parametrize("line", ENDINGS)
-def test_a_test_that_ends_the_process_is_named_by_text_too(version, line, tmp_path):
+def test_a_test_that_ends_the_process_is_named_by_text_too(
+    version: Version, line: str, tmp_path: Path
+) -> None:
     expected, culprit = ENDINGS[line]
 
     document = document_of(project_with_a_culprit(tmp_path, line), python=version.interpreter())
@@ -413,7 +427,7 @@ def test_a_test_that_ends_the_process_is_named_by_text_too(version, line, tmp_pa
 
 
 @each_with_text
-def test_a_keyboard_interrupt_is_placed_by_text(version, tmp_path):
+def test_a_keyboard_interrupt_is_placed_by_text(version: Version, tmp_path: Path) -> None:
     document = document_of(
         project_with_a_culprit(tmp_path, "raise KeyboardInterrupt"), python=version.interpreter()
     )
@@ -422,7 +436,7 @@ def test_a_keyboard_interrupt_is_placed_by_text(version, tmp_path):
 
 
 @each_with_text
-def test_a_loop_without_end_is_a_timeout_and_named_by_text(version, tmp_path):
+def test_a_loop_without_end_is_a_timeout_and_named_by_text(version: Version, tmp_path: Path) -> None:
     root = project_with_a_culprit(tmp_path, "while True: pass")
 
     document = document_of(root, "--timeout", "5", python=version.interpreter())
@@ -442,7 +456,9 @@ def test_a_loop_without_end_is_a_timeout_and_named_by_text(version, tmp_path):
     ],
     ids=["no tests", "no such file", "no such option"],
 )
-def test_a_run_without_tests_is_not_a_pass_in_text_either(version, arguments, outcome, tmp_path):
+def test_a_run_without_tests_is_not_a_pass_in_text_either(
+    version: Version, arguments: list[str], outcome: str, tmp_path: Path
+) -> None:
     root = project_with_a_culprit(tmp_path, "pass")
 
     ran = run_suite(root, "--format", "json", *arguments, python=version.interpreter())
@@ -452,7 +468,7 @@ def test_a_run_without_tests_is_not_a_pass_in_text_either(version, arguments, ou
 
 
 @each_with_text
-def test_text_can_earn_a_pass(version, tmp_path):
+def test_text_can_earn_a_pass(version: Version, tmp_path: Path) -> None:
     root = project_with_a_culprit(tmp_path, "pass")
 
     document = document_of(root, "-k", "not fails", python=version.interpreter())

@@ -90,7 +90,7 @@ def none_is_left(root: Path) -> bool:
 
 
 @pytest.mark.parametrize("torn", [False, True], ids=["between writes", "within a write"])
-def test_whatever_is_left_is_true(project, torn):
+def test_whatever_is_left_is_true(project: Path, torn: bool) -> None:
     ended = next(number for number in range(1, GUARD) if not killed_at(number, project, torn))
 
     assert ended > 20  # the run does change things
@@ -113,7 +113,7 @@ def test_whatever_is_left_is_true(project, torn):
     assert none_is_left(project)
 
 
-def test_a_run_after_all_that_is_as_good_as_the_first(project):
+def test_a_run_after_all_that_is_as_good_as_the_first(project: Path) -> None:
     for number in (3, 9, 15):
         assert killed_at(number, project, torn=True)
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import msgspec
 import pytest
@@ -45,14 +49,14 @@ def record(
 
 
 @given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)), st.integers(31, 2_000_000))
-def test_runs_sort_by_when_they_began_also_within_a_second(began, microseconds):
+def test_runs_sort_by_when_they_began_also_within_a_second(began: datetime, microseconds: int) -> None:
     first, later = (store.new_run_id(when) for when in (began, began + timedelta(microseconds=microseconds)))
 
     assert first < later
     assert len(first) == len("20260101-000000-abcdef")
 
 
-def test_runs_that_begin_at_once_have_names_of_their_own(tmp_path):
+def test_runs_that_begin_at_once_have_names_of_their_own(tmp_path: Path) -> None:
     now = datetime(2026, 1, 1)
 
     assert len({store.new_run_id(now) for _ in range(20)}) > 1
@@ -61,7 +65,7 @@ def test_runs_that_begin_at_once_have_names_of_their_own(tmp_path):
     assert list(store.list_runs(tmp_path, {})) == [directory.path]
 
 
-def test_a_run_is_kept_in_the_project_and_git_does_not_see_it(tmp_path):
+def test_a_run_is_kept_in_the_project_and_git_does_not_see_it(tmp_path: Path) -> None:
     path = record(tmp_path, 1, ("a", Outcome.PASSED))
 
     assert path.parent == tmp_path / ".proctor" / "runs"
@@ -69,7 +73,7 @@ def test_a_run_is_kept_in_the_project_and_git_does_not_see_it(tmp_path):
     assert {"events.jsonl", "result.json", "results.jsonl", "run.json"} <= set(os.listdir(path))
 
 
-def test_where_the_project_cannot_be_written_the_cache_serves(tmp_path):
+def test_where_the_project_cannot_be_written_the_cache_serves(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / ".proctor").write_text("in the way")
@@ -83,14 +87,14 @@ def test_where_the_project_cannot_be_written_the_cache_serves(tmp_path):
     directory.close()
 
 
-def test_where_nothing_can_be_written_there_is_no_directory(tmp_path):
+def test_where_nothing_can_be_written_there_is_no_directory(tmp_path: Path) -> None:
     (tmp_path / ".proctor").write_text("in the way")
     (tmp_path / "file").write_text("")
 
     assert store.open_run(tmp_path, "20260101-000001-abcdef", {"HOME": str(tmp_path / "file")}) is None
 
 
-def test_two_projects_never_share_a_place_in_the_cache(tmp_path):
+def test_two_projects_never_share_a_place_in_the_cache(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path)}
     roots = [Path("/a/b"), Path("/a%2Fb"), Path("/a/b/"), Path("/" + "x" * 300), Path("/" + "x" * 299)]
 
@@ -111,7 +115,7 @@ def test_runs_are_listed_newest_first_and_strangers_are_not_runs(tmp_path):
     assert len(paths) == 3
 
 
-def test_only_the_oldest_are_removed_a_few_at_a_time_and_never_one_under_way(tmp_path):
+def test_only_the_oldest_are_removed_a_few_at_a_time_and_never_one_under_way(tmp_path: Path) -> None:
     for number in range(9):
         record(tmp_path, number)
     stranger = tmp_path / ".proctor" / "runs" / "20250101-my-notes"
@@ -127,15 +131,17 @@ def test_only_the_oldest_are_removed_a_few_at_a_time_and_never_one_under_way(tmp
     assert stranger.is_dir()
 
 
-def test_a_run_that_is_just_being_made_is_not_removed(tmp_path, monkeypatch):
-    lock = store.fcntl.flock
+def test_a_run_that_is_just_being_made_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = fcntl.flock
 
     def lock_after_another_run_has_ended(descriptor: int, how: int) -> None:
-        if how == store.fcntl.LOCK_SH:
+        if how == fcntl.LOCK_SH:
             store.prune(tmp_path, {}, keep=0)
         lock(descriptor, how)
 
-    monkeypatch.setattr(store.fcntl, "flock", lock_after_another_run_has_ended)
+    monkeypatch.setattr(fcntl, "flock", lock_after_another_run_has_ended)
     directory = store.open_run(tmp_path, started(1).run_id, {})
 
     assert directory is not None
@@ -144,7 +150,7 @@ def test_a_run_that_is_just_being_made_is_not_removed(tmp_path, monkeypatch):
     directory.close()
 
 
-def test_a_link_among_the_runs_is_not_followed(tmp_path):
+def test_a_link_among_the_runs_is_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     runs = tmp_path / ".proctor" / "runs"
@@ -157,7 +163,7 @@ def test_a_link_among_the_runs_is_not_followed(tmp_path):
     assert outside.is_dir()
 
 
-def test_a_run_whose_writer_died_is_incomplete(tmp_path):
+def test_a_run_whose_writer_died_is_incomplete(tmp_path: Path) -> None:
     path = record(tmp_path, 1)
     head = msgspec.json.decode((path / "run.json").read_bytes())
     (path / "run.json").write_bytes(msgspec.json.encode(head | {"outcome": "running"}))
@@ -180,14 +186,17 @@ def test_a_run_whose_writer_died_is_incomplete(tmp_path):
         (lambda path: read_log.read_log(path).result, read_log, "_entries"),
     ],
 )
-def test_a_run_that_ends_while_it_is_read_has_not_died(tmp_path, monkeypatch, look, room, read):
+def test_a_run_that_ends_while_it_is_read_has_not_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: Callable[..., Any], room: ModuleType, read: str
+) -> None:
     directory = store.open_run(tmp_path, started(1).run_id, {})
+    assert directory is not None
     recording = Recording(directory)
     relay = Relay(started(1, root=str(tmp_path)), [recording])
     relay.tick(0.0)
     really_read = getattr(room, read)
 
-    def read_and_end(*arguments):
+    def read_and_end(*arguments: Any) -> Any:
         found = really_read(*arguments)
         relay.close(1.0)
         recording.close()
@@ -199,7 +208,7 @@ def test_a_run_that_ends_while_it_is_read_has_not_died(tmp_path, monkeypatch, lo
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"run_id": 1}', b"\xff"])
-def test_a_damaged_run_is_passed_over(tmp_path, content):
+def test_a_damaged_run_is_passed_over(tmp_path: Path, content: bytes) -> None:
     path = record(tmp_path, 1, ("a", Outcome.FAILED))
     (path / "run.json").write_bytes(content)
     (path / "result.json").write_bytes(content)
@@ -208,7 +217,7 @@ def test_a_damaged_run_is_passed_over(tmp_path, content):
     assert last_failed(tmp_path, {}) == ([], 0)
 
 
-def test_what_failed_last_is_what_no_later_run_has_mended(tmp_path):
+def test_what_failed_last_is_what_no_later_run_has_mended(tmp_path: Path) -> None:
     record(tmp_path, 1, ("t.py::old", Outcome.FAILED))
     record(tmp_path, 2, ("t.py::a", Outcome.FAILED), ("t.py::b", Outcome.ERROR), ("t.py::c", Outcome.PASSED))
     record(tmp_path, 3, ("t.py::a", Outcome.PASSED), everything=False)
@@ -219,7 +228,7 @@ def test_what_failed_last_is_what_no_later_run_has_mended(tmp_path):
     assert missed == 0
 
 
-def test_a_run_that_broke_off_hides_no_earlier_failure(tmp_path):
+def test_a_run_that_broke_off_hides_no_earlier_failure(tmp_path: Path) -> None:
     record(tmp_path, 1, ("t.py::a", Outcome.PASSED), ("t.py::b", Outcome.FAILED), ("t.py::c", Outcome.PASSED))
     record(tmp_path, 2, ("t.py::a", Outcome.CRASH), selected=("t.py::a", "t.py::b", "t.py::c", "t.py::d"))
     assert last_failed(tmp_path, {}) == (["t.py::a", "t.py::b"], 2)
@@ -228,7 +237,7 @@ def test_a_run_that_broke_off_hides_no_earlier_failure(tmp_path):
     assert last_failed(tmp_path, {}) == (["t.py::a", "t.py::b"], 1)
 
 
-def test_a_long_text_is_loaded_with_its_middle_left_out(tmp_path):
+def test_a_long_text_is_loaded_with_its_middle_left_out(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_bytes(b"a" * 700_000 + b"b" * 700_000)
     load = loader(tmp_path)
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support.projects import (
@@ -31,7 +32,7 @@ SUITE = {
 }
 
 
-def test_help_version_and_an_unknown_verb(tmp_path):
+def test_help_version_and_an_unknown_verb(tmp_path: Path) -> None:
     assert "usage: proctor" in proctor(cwd=tmp_path).out
     assert proctor("--version", cwd=tmp_path).out.startswith("proctor 0.")
     wrong = proctor("rnu", cwd=tmp_path)
@@ -59,7 +60,9 @@ def test_help_version_and_an_unknown_verb(tmp_path):
         (["@file"], "not a target"),
     ],
 )
-def test_bad_input_is_one_line_that_names_it_and_exit_code_4(tmp_path, arguments, word):
+def test_bad_input_is_one_line_that_names_it_and_exit_code_4(
+    tmp_path: Path, arguments: list[str], word: str
+) -> None:
     ran = run_suite(write_project(tmp_path, SUITE), *arguments)
 
     assert ran.code == 4
@@ -68,7 +71,7 @@ def test_bad_input_is_one_line_that_names_it_and_exit_code_4(tmp_path, arguments
     assert ran.out == ""
 
 
-def test_an_interpreter_without_pytest_is_an_error_with_the_command_that_helps(tmp_path):
+def test_an_interpreter_without_pytest_is_an_error_with_the_command_that_helps(tmp_path: Path) -> None:
     import venv
 
     venv.create(tmp_path / "empty", with_pip=False)
@@ -81,7 +84,7 @@ def test_an_interpreter_without_pytest_is_an_error_with_the_command_that_helps(t
     assert str(tmp_path / "empty") in ran.err
 
 
-def test_an_agent_gets_a_verdict_and_a_line_a_failure(tmp_path):
+def test_an_agent_gets_a_verdict_and_a_line_a_failure(tmp_path: Path) -> None:
     ran = run_suite(write_project(tmp_path, SUITE), CLAUDECODE="1")
 
     assert ran.code == 1
@@ -91,7 +94,7 @@ def test_an_agent_gets_a_verdict_and_a_line_a_failure(tmp_path):
     ]
 
 
-def test_a_person_gets_the_trace_and_the_verdict_at_the_end(tmp_path):
+def test_a_person_gets_the_trace_and_the_verdict_at_the_end(tmp_path: Path) -> None:
     ran = run_suite(write_project(tmp_path, SUITE))
 
     assert ran.out.startswith("FAILED test_a.py::test_fail at test_a.py:5: assert [1, 2] == [1, 3]\n")
@@ -100,7 +103,7 @@ def test_a_person_gets_the_trace_and_the_verdict_at_the_end(tmp_path):
     assert "\x1b" not in ran.out
 
 
-def test_escape_sequences_of_a_test_reach_no_terminal(tmp_path):
+def test_escape_sequences_of_a_test_reach_no_terminal(tmp_path: Path) -> None:
     source = (
         "def test_x():\n    print('\\x1b[2Jgone')\n    raise ValueError('\\x1b]0;title\\x07 \\x1b[31mred')\n"
     )
@@ -110,7 +113,7 @@ def test_escape_sequences_of_a_test_reach_no_terminal(tmp_path):
         assert "\x1b" not in run_suite(root, "--format", form).out
 
 
-def test_several_outputs_of_one_run(tmp_path):
+def test_several_outputs_of_one_run(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
 
     ran = run_suite(
@@ -146,10 +149,10 @@ def test_several_outputs_of_one_run(tmp_path):
     assert (kept / "events.jsonl").read_text() == ran.out
 
 
-def test_selection_by_keyword_marker_target_and_the_runners_own_arguments(tmp_path):
+def test_selection_by_keyword_marker_target_and_the_runners_own_arguments(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
 
-    def ran(*arguments):
+    def ran(*arguments: str) -> list[str]:
         return [test["node_id"].rpartition("::")[2] for test in document_of(root, *arguments)["tests"]]
 
     assert ran("-k", "pass") == ["test_pass"]
@@ -160,7 +163,7 @@ def test_selection_by_keyword_marker_target_and_the_runners_own_arguments(tmp_pa
     assert document_of(root, "-x", "--", "-p", "no:randomly")["summary"]["failed"] == 1
 
 
-def test_maxfail_stops_after_so_many(tmp_path):
+def test_maxfail_stops_after_so_many(tmp_path: Path) -> None:
     source = "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_x(n): assert n > 9\n"
 
     document = document_of(write_project(tmp_path, {"test_a.py": source}), "--maxfail", "2")
@@ -169,7 +172,7 @@ def test_maxfail_stops_after_so_many(tmp_path):
     assert document["summary"]["not_run"] == 4
 
 
-def test_workers_without_xdist_is_a_clear_error(tmp_path):
+def test_workers_without_xdist_is_a_clear_error(tmp_path: Path) -> None:
     from support.projects import environment
 
     bare = environment(sys.executable, ["pytest"])
@@ -180,7 +183,7 @@ def test_workers_without_xdist_is_a_clear_error(tmp_path):
     assert "pip install pytest-xdist" in ran.err
 
 
-def test_last_failed_runs_what_failed_and_everything_when_nothing_did(tmp_path):
+def test_last_failed_runs_what_failed_and_everything_when_nothing_did(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
 
     first = run_suite(root, "--last-failed", "--format", "agent")
@@ -194,7 +197,7 @@ def test_last_failed_runs_what_failed_and_everything_when_nothing_did(tmp_path):
     assert again.out == "2 passed\n"
 
 
-def test_last_failed_says_what_nobody_has_come_to(tmp_path):
+def test_last_failed_says_what_nobody_has_come_to(tmp_path: Path) -> None:
     root = write_project(
         tmp_path, {"test_a.py": "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\n"}
     )
@@ -211,7 +214,7 @@ def test_last_failed_says_what_nobody_has_come_to(tmp_path):
     assert "test_c" not in again.out
 
 
-def test_last_failed_from_a_directory_below_pytests_root(tmp_path):
+def test_last_failed_from_a_directory_below_pytests_root(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"pytest.ini": "[pytest]\n", "sub/test_a.py": "def test_x(): assert 0\n"})
 
     document_of(root / "sub")
@@ -220,7 +223,7 @@ def test_last_failed_from_a_directory_below_pytests_root(tmp_path):
     assert [test["node_id"] for test in again["tests"]] == ["sub/test_a.py::test_x"]
 
 
-def test_last_failed_remembers_files_that_could_not_be_collected(tmp_path):
+def test_last_failed_remembers_files_that_could_not_be_collected(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"test_bad.py": "import nowhere\n", "test_ok.py": "def test_x(): pass\n"})
 
     document_of(root)
@@ -229,7 +232,7 @@ def test_last_failed_remembers_files_that_could_not_be_collected(tmp_path):
     assert again["command"][-1] == "test_bad.py"
 
 
-def test_without_an_archive_nothing_is_left(tmp_path):
+def test_without_an_archive_nothing_is_left(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
 
     document_of(root, "--no-archive")
@@ -237,7 +240,7 @@ def test_without_an_archive_nothing_is_left(tmp_path):
     assert not (root / ".proctor").exists()
 
 
-def test_runs_are_listed_newest_first(tmp_path):
+def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
     assert "no runs" in proctor("runs", cwd=root).out
     first, second = document_of(root, "-k", "pass"), document_of(root)
@@ -252,7 +255,7 @@ def test_runs_are_listed_newest_first(tmp_path):
     }
 
 
-def test_keep_runs_bounds_the_archive(tmp_path):
+def test_keep_runs_bounds_the_archive(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"test_a.py": "def test_x(): pass\n", "proctor.toml": "keep_runs = 2\n"})
 
     for _ in range(4):
@@ -261,14 +264,14 @@ def test_keep_runs_bounds_the_archive(tmp_path):
     assert len(list((root / ".proctor" / "runs").iterdir())) == 2
 
 
-def test_discover_shows_a_tree_with_lines_and_markers(tmp_path):
+def test_discover_shows_a_tree_with_lines_and_markers(tmp_path: Path) -> None:
     ran = proctor("discover", "--python", project_python(), cwd=write_project(tmp_path, SUITE))
 
     assert ran.code == 0
     assert ran.out == "test_a.py\n  test_pass :3\n  test_fail :4 @slow\n2 tests\n"
 
 
-def test_discover_in_pages_and_beside_a_broken_file(tmp_path):
+def test_discover_in_pages_and_beside_a_broken_file(tmp_path: Path) -> None:
     source = "import pytest\n@pytest.mark.parametrize('n', range(2500))\ndef test_x(n): pass\n"
     root = write_project(tmp_path, {"test_a.py": source, "test_bad.py": "import nowhere\n"})
 
@@ -301,7 +304,7 @@ def test_discover_in_pages_and_beside_a_broken_file(tmp_path):
     assert past.document["tests"] == []
 
 
-def test_doctor_says_what_would_be_used_and_why(tmp_path):
+def test_doctor_says_what_would_be_used_and_why(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
 
     ran = proctor("doctor", "--python", project_python(), cwd=root, environ=clean_environment(CLAUDECODE="1"))
@@ -313,7 +316,7 @@ def test_doctor_says_what_would_be_used_and_why(tmp_path):
     assert not (root / ".proctor").exists()
 
 
-def test_doctor_names_the_problem(tmp_path):
+def test_doctor_names_the_problem(tmp_path: Path) -> None:
     (tmp_path / "proctor.toml").write_text("pyhton = 'x'\n")
 
     ran = proctor("doctor", cwd=tmp_path)
@@ -322,7 +325,7 @@ def test_doctor_names_the_problem(tmp_path):
     assert "pyhton" in ran.out
 
 
-def test_variables_that_are_secret_stay_out_of_the_tests(tmp_path):
+def test_variables_that_are_secret_stay_out_of_the_tests(tmp_path: Path) -> None:
     files = {
         "proctor.toml": 'hide_environment = ["SECRET_*"]\n',
         "test_a.py": """
@@ -338,7 +341,7 @@ def test_variables_that_are_secret_stay_out_of_the_tests(tmp_path):
     assert ran.code == 0, ran.out
 
 
-def test_tests_see_none_of_our_variables_but_the_runs_tag(tmp_path):
+def test_tests_see_none_of_our_variables_but_the_runs_tag(tmp_path: Path) -> None:
     source = """
         import os, sys
 
@@ -355,7 +358,7 @@ def test_tests_see_none_of_our_variables_but_the_runs_tag(tmp_path):
     assert run_suite(root, EXPECTED=str(tmp_path), PYTHONPATH=str(tmp_path)).code == 0
 
 
-def test_a_low_limit_on_descriptors_does_not_silence_the_report(tmp_path):
+def test_a_low_limit_on_descriptors_does_not_silence_the_report(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
     limited = ["sh", "-c", 'ulimit -n 64 && exec "$@"', "sh"]
     run = command("run", "--python", project_python(), "--format", "agent")
@@ -366,7 +369,7 @@ def test_a_low_limit_on_descriptors_does_not_silence_the_report(tmp_path):
     assert done.stdout.startswith(b"1 failed 1 passed\n")
 
 
-def test_a_reader_that_goes_away_does_not_make_noise(tmp_path):
+def test_a_reader_that_goes_away_does_not_make_noise(tmp_path: Path) -> None:
 
     root = write_project(tmp_path, SUITE)
     process = subprocess.Popen(
@@ -384,7 +387,7 @@ def test_a_reader_that_goes_away_does_not_make_noise(tmp_path):
     assert process.returncode in (1, 2)
 
 
-def test_starting_up_imports_no_more_than_it_needs(tmp_path):
+def test_starting_up_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     code = """
         import sys
         from proctor.cli.main import main
@@ -407,7 +410,7 @@ def test_starting_up_imports_no_more_than_it_needs(tmp_path):
     assert done.returncode == 0, done.stderr.decode()
 
 
-def test_the_live_view_on_a_real_terminal(tmp_path):
+def test_the_live_view_on_a_real_terminal(tmp_path: Path) -> None:
     """A pseudo-terminal: the bar moves, and what stays on the screen is the report."""
     import pty
 
@@ -441,7 +444,7 @@ def test_the_live_view_on_a_real_terminal(tmp_path):
     assert "\x1b[?25h" in text  # the cursor is back
 
 
-def test_a_budget_is_kept_and_says_what_it_cut(tmp_path):
+def test_a_budget_is_kept_and_says_what_it_cut(tmp_path: Path) -> None:
     text = "".join(f"def test_{n}():\n    raise ValueError('{chr(97 + n) * 60}')\n" for n in range(26))
     root = write_project(tmp_path, {"test_a.py": text})
 
@@ -455,14 +458,14 @@ def test_a_budget_is_kept_and_says_what_it_cut(tmp_path):
     assert all(f"::test_{n} " in everything for n in range(26))
 
 
-def test_a_budget_too_small_for_a_verdict_is_a_mistake(tmp_path):
+def test_a_budget_too_small_for_a_verdict_is_a_mistake(tmp_path: Path) -> None:
     ran = run_suite(write_project(tmp_path, {"test_a.py": "def test_a(): pass"}), "--budget", "7")
 
     assert ran.code == 4
     assert "invalid budget 7: expected 100 tokens or more" in ran.err
 
 
-def test_secrets_are_shown_only_on_request(tmp_path):
+def test_secrets_are_shown_only_on_request(tmp_path: Path) -> None:
     files = {"test_a.py": "def test_a(): raise ValueError(\"password='hunter2'\")"}
     root = write_project(tmp_path, files)
     assert "hunter2" not in run_suite(root, "--format", "agent").out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support.control_vectors import VECTORS, named, stream_of
@@ -23,7 +25,7 @@ GOOD = (
 )
 
 
-def check(stream: bytes, *arguments: str, cwd) -> tuple[int, str, str]:
+def check(stream: bytes, *arguments: str, cwd: Path) -> tuple[int, str, str]:
     done = subprocess.run(
         command("control", "check", *arguments),
         input=stream,
@@ -36,7 +38,7 @@ def check(stream: bytes, *arguments: str, cwd) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def test_a_good_stream_is_one_line_that_says_what_is_in_it(tmp_path):
+def test_a_good_stream_is_one_line_that_says_what_is_in_it(tmp_path: Path) -> None:
     assert check(GOOD, cwd=tmp_path) == (
         0,
         "good: 3 results (1 fail, 1 pass, 1 without a status); 1 partial still open (c); "
@@ -46,7 +48,7 @@ def test_a_good_stream_is_one_line_that_says_what_is_in_it(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_seeds_own_example_is_broken_and_shown_in_full(tmp_path):
+def test_the_seeds_own_example_is_broken_and_shown_in_full(tmp_path: Path) -> None:
     (tmp_path / "stream").write_bytes(SEED)
 
     ran = proctor("control", "check", "stream", cwd=tmp_path)
@@ -62,7 +64,7 @@ def test_the_seeds_own_example_is_broken_and_shown_in_full(tmp_path):
     ]
 
 
-def test_what_was_complete_before_the_error_is_said(tmp_path):
+def test_what_was_complete_before_the_error_is_said(tmp_path: Path) -> None:
     code, out, _ = check(GOOD + b"resutl 2\n{}", cwd=tmp_path)
 
     assert code == 1
@@ -71,7 +73,7 @@ def test_what_was_complete_before_the_error_is_said(tmp_path):
     assert "  complete  3 results (1 fail, 1 pass, 1 without a status); 1 partial still open (c)" in out
 
 
-def test_a_file_that_did_not_come_whole_is_not_counted(tmp_path):
+def test_a_file_that_did_not_come_whole_is_not_counted(tmp_path: Path) -> None:
     stream = encode({"files": [{"name": "f", "length": 1}, {"name": "g", "length": 5}]}) + b"abc"
 
     _, out, _ = check(stream, "--format", "json", cwd=tmp_path)
@@ -81,7 +83,7 @@ def test_a_file_that_did_not_come_whole_is_not_counted(tmp_path):
     assert document["error"]["rule"] == "F2"
 
 
-def test_as_json_with_the_bytes_readable(tmp_path):
+def test_as_json_with_the_bytes_readable(tmp_path: Path) -> None:
     code, out, _ = check(GOOD + b"caf\xc3\xa9\n", "-", "--format", "json", cwd=tmp_path)
 
     document = json.loads(out)
@@ -98,7 +100,7 @@ def test_as_json_with_the_bytes_readable(tmp_path):
     assert document["error"]["after"] == "\\xc3\\xa9\\n"
 
 
-def test_a_partial_that_only_the_end_of_the_test_finds_wanting(tmp_path):
+def test_a_partial_that_only_the_end_of_the_test_finds_wanting(tmp_path: Path) -> None:
     stream = encode({"partial": True, "testout": "f", "files": [{"name": "f", "length": 0}]})
 
     code, out, _ = check(stream, cwd=tmp_path)
@@ -107,7 +109,7 @@ def test_a_partial_that_only_the_end_of_the_test_finds_wanting(tmp_path):
     assert "testout 'f' is also the name of a file" in out
 
 
-def test_what_comes_after_disconnect_is_counted_and_not_judged(tmp_path):
+def test_what_comes_after_disconnect_is_counted_and_not_judged(tmp_path: Path) -> None:
     code, out, _ = check(b"disconnect\nrubbish", cwd=tmp_path)
 
     assert code == 0
@@ -115,7 +117,7 @@ def test_what_comes_after_disconnect_is_counted_and_not_judged(tmp_path):
     assert "its exit code decides" in out
 
 
-def test_the_limits_are_those_of_the_project(tmp_path):
+def test_the_limits_are_those_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "proctor.toml").write_text("[limits]\nresults = 2\n")
 
     code, out, _ = check(GOOD, cwd=tmp_path)
@@ -125,7 +127,7 @@ def test_the_limits_are_those_of_the_project(tmp_path):
 
 
 @pytest.mark.parametrize("vector", VECTORS[::12], ids=lambda vector: vector["name"])
-def test_it_agrees_with_the_vectors(vector, tmp_path):
+def test_it_agrees_with_the_vectors(vector: dict[str, Any], tmp_path: Path) -> None:
     code, out, _ = check(stream_of(vector), "--format", "json", cwd=tmp_path)
 
     error = json.loads(out)["error"]
@@ -133,7 +135,7 @@ def test_it_agrees_with_the_vectors(vector, tmp_path):
     assert code == (1 if error else 0)
 
 
-def test_a_large_stream_takes_little_memory(tmp_path):
+def test_a_large_stream_takes_little_memory(tmp_path: Path) -> None:
     """512 MiB of files under an address space of 400 MiB."""
     size = 1 << 26
     with open(tmp_path / "stream", "wb") as file:
@@ -158,7 +160,7 @@ def test_a_large_stream_takes_little_memory(tmp_path):
 @pytest.mark.parametrize(
     "arguments, word", [(["check", "nowhere"], "nowhere"), (["chekc"], "chekc"), ([], "action")]
 )
-def test_bad_input_is_one_line_and_exit_code_4(tmp_path, arguments, word):
+def test_bad_input_is_one_line_and_exit_code_4(tmp_path: Path, arguments: list[str], word: str) -> None:
     ran = proctor("control", *arguments, cwd=tmp_path)
 
     assert ran.code == 4

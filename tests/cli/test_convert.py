@@ -6,19 +6,22 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.projects import GUARD, clean_environment, command, proctor, project_python
+from support.projects import GUARD, Ran, clean_environment, command, proctor, project_python
 from support.reports import FOREIGN, REPORTS
 
 from proctor.cli.convert import main
+from proctor.result import RunResult
 from proctor.wire.reports import junit_writer
 
 TARGETS = ("json", "stream", "events", "junit", "ctrf", "tap")
 
 
-def convert(name: str, target: str, *more: str):
+def convert(name: str, target: str, *more: str) -> Ran:
     return proctor(
         "convert", str(FOREIGN / name.replace("/", "/reports/")), "--to", target, *more, cwd=FOREIGN
     )
@@ -26,7 +29,9 @@ def convert(name: str, target: str, *more: str):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["go/fine.jsonl", "vitest/sums.json"])
-def test_a_complete_report_is_converted_with_exit_code_0_whatever_its_outcomes(name, target):
+def test_a_complete_report_is_converted_with_exit_code_0_whatever_its_outcomes(
+    name: str, target: str
+) -> None:
     ran = convert(name, target)
 
     assert ran.code == 0
@@ -34,7 +39,7 @@ def test_a_complete_report_is_converted_with_exit_code_0_whatever_its_outcomes(n
     assert ran.err.count("\n") <= 1
 
 
-def test_the_document_has_the_tests_of_the_report():
+def test_the_document_has_the_tests_of_the_report() -> None:
     document = convert("jest/several.json", "json").document
 
     assert document["outcome"] == "collection_error"
@@ -44,7 +49,7 @@ def test_the_document_has_the_tests_of_the_report():
     assert document["collection_errors"][0]["file"] == "/project/broken.test.js"
 
 
-def test_events_end_with_the_verdict():
+def test_events_end_with_the_verdict() -> None:
     lines = [json.loads(line) for line in convert("cargo/sums.jsonl", "events").out.splitlines()]
 
     assert [line["seq"] for line in lines] == list(range(len(lines)))
@@ -57,7 +62,9 @@ def test_events_end_with_the_verdict():
     "name, words",
     [("perl/dies.tap", "1 of 3 planned tests were reported"), ("cargo/aborts.jsonl", "a suite has no end")],
 )
-def test_what_is_there_of_an_incomplete_report_is_written_and_the_exit_code_is_2(name, words, target):
+def test_what_is_there_of_an_incomplete_report_is_written_and_the_exit_code_is_2(
+    name: str, words: str, target: str
+) -> None:
     ran = convert(name, target)
 
     assert ran.code == 2
@@ -67,7 +74,7 @@ def test_what_is_there_of_an_incomplete_report_is_written_and_the_exit_code_is_2
     assert ran.err.count("\n") == 1
 
 
-def test_a_broken_report_is_named_with_its_line(tmp_path):
+def test_a_broken_report_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "cut.xml"
     path.write_bytes(REPORTS["pytest/checks.xml"][:-100])
 
@@ -81,7 +88,7 @@ def test_a_broken_report_is_named_with_its_line(tmp_path):
     assert suite[-1][0].get("type") == "incomplete"
 
 
-def test_stdin_is_read_and_a_file_written(tmp_path):
+def test_stdin_is_read_and_a_file_written(tmp_path: Path) -> None:
     done = subprocess.run(
         command("convert", "-", "--to", "tap", "-o", "out.tap"),
         cwd=tmp_path,
@@ -100,7 +107,7 @@ def test_stdin_is_read_and_a_file_written(tmp_path):
     )
 
 
-def test_what_the_format_cannot_hold_is_said_once(tmp_path):
+def test_what_the_format_cannot_hold_is_said_once(tmp_path: Path) -> None:
     ran = convert("pytest/checks.json", "tap")
 
     assert ran.code == 0
@@ -126,7 +133,9 @@ def test_what_the_format_cannot_hold_is_said_once(tmp_path):
         (["a.tap", "--to", "tap", "-o", "no/where"], "no/where: No such file or directory"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_one_line_and_exit_code_4(tmp_path, arguments, words):
+def test_a_request_that_makes_no_sense_is_one_line_and_exit_code_4(
+    tmp_path: Path, arguments: list[str], words: str
+) -> None:
     (tmp_path / "unclear.log").write_text("nothing to see\n")
     (tmp_path / "a.tap").write_text("1..1\nok 1\n")
     (tmp_path / "empty.json").touch()
@@ -139,7 +148,7 @@ def test_a_request_that_makes_no_sense_is_one_line_and_exit_code_4(tmp_path, arg
     assert ran.out == ""
 
 
-def test_a_wrong_request_leaves_the_output_alone(tmp_path):
+def test_a_wrong_request_leaves_the_output_alone(tmp_path: Path) -> None:
     (tmp_path / "out.xml").write_text("precious")
     (tmp_path / "unclear.log").write_text("nothing to see\n")
 
@@ -151,15 +160,15 @@ def test_a_wrong_request_leaves_the_output_alone(tmp_path):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("target", TARGETS)
-def test_an_output_that_cannot_be_written_is_never_a_success(target):
+def test_an_output_that_cannot_be_written_is_never_a_success(target: str) -> None:
     ran = convert("go/all.jsonl", target, "-o", "/dev/full")
 
     assert ran.code == 3
     assert ran.err == "proctor: /dev/full could not be written: No space left on device [output]\n"
 
 
-def test_a_writer_that_fails_is_never_a_success(tmp_path, monkeypatch):
-    def fails(result):
+def test_a_writer_that_fails_is_never_a_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(result: RunResult) -> Iterator[bytes]:
         yield b"half"
         raise ZeroDivisionError
 
@@ -170,7 +179,7 @@ def test_a_writer_that_fails_is_never_a_success(tmp_path, monkeypatch):
         main([str(tmp_path / "fine.tap"), "--to", "junit", "-o", str(tmp_path / "out.xml")])
 
 
-def test_only_the_formats_in_use_are_imported():
+def test_only_the_formats_in_use_are_imported() -> None:
     code = (
         "import sys; from proctor.cli.main import main; "
         "main(['convert', sys.argv[1], '--to', 'tap', '-o', '/dev/null']); "
@@ -188,7 +197,7 @@ def test_only_the_formats_in_use_are_imported():
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with every kind of outcome, in all the formats that we read back."""
     root = tmp_path_factory.mktemp("own")
     (root / "test_a.py").write_text(
@@ -207,7 +216,7 @@ def project(tmp_path_factory):
     return root
 
 
-def outcomes(root, name):
+def outcomes(root: Path, name: str) -> tuple[str, dict[str, str]]:
     ran = proctor("convert", name, "--to", "json", cwd=root)
     assert ran.code == 0, ran.err
     found = ran.document
@@ -215,7 +224,7 @@ def outcomes(root, name):
 
 
 @pytest.mark.parametrize("form", ["json", "events"])
-def test_what_we_write_we_read_back(project, form):
+def test_what_we_write_we_read_back(project: Path, form: str) -> None:
     said = json.loads((project / "out.json").read_text())
 
     assert outcomes(project, f"out.{form}") == (
@@ -224,7 +233,7 @@ def test_what_we_write_we_read_back(project, form):
     )
 
 
-def test_parts_that_no_suite_announced_are_a_suite_of_their_own_in_the_stream(project):
+def test_parts_that_no_suite_announced_are_a_suite_of_their_own_in_the_stream(project: Path) -> None:
     ran = proctor("convert", "out.stream", "--to", "names", cwd=project)
 
     assert ran.code == 0
@@ -233,7 +242,7 @@ def test_parts_that_no_suite_announced_are_a_suite_of_their_own_in_the_stream(pr
 
 
 @pytest.mark.parametrize("form", ["junit", "ctrf", "tap"])
-def test_what_a_run_writes_for_others_has_all_its_tests(project, form):
+def test_what_a_run_writes_for_others_has_all_its_tests(project: Path, form: str) -> None:
     verdict, found = outcomes(project, f"out.{form}")
 
     assert verdict == "failed"
@@ -241,14 +250,14 @@ def test_what_a_run_writes_for_others_has_all_its_tests(project, form):
     assert sum(outcome in ("failed", "error") for outcome in found.values()) == 2
 
 
-def test_results_are_read_as_the_tests_and_parts_that_they_are(project):
+def test_results_are_read_as_the_tests_and_parts_that_they_are(project: Path) -> None:
     _, found = outcomes(project, "out.results")
 
     assert found["test_a.py::test_passes/part"] == "warn"
     assert found["test_a.py::test_fails"] == "failed"
 
 
-def test_several_suites_do_not_fit_into_one_document(project):
+def test_several_suites_do_not_fit_into_one_document(project: Path) -> None:
     (project / "two").write_bytes(2 * (project / "out.stream").read_bytes())
 
     ran = proctor("convert", "two", "--to", "junit", cwd=project)
@@ -258,7 +267,7 @@ def test_several_suites_do_not_fit_into_one_document(project):
 
 
 @pytest.mark.parametrize("form", ["human", "libtest", "dots", "names", "tree", "summary", "agent", "github"])
-def test_a_report_is_converted_to_text(project, form):
+def test_a_report_is_converted_to_text(project: Path, form: str) -> None:
     ran = proctor("convert", "out.ctrf", "--to", form, cwd=project)
 
     assert ran.code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from proctor.cli.output import Outputs
 from proctor.cli.text_settings import TextSettings
 from proctor.execute import Executed
 from proctor.outcome import RunOutcome
+from proctor.result import RunResult
 from proctor.wire import formats
 from proctor.wire.reports import junit_writer
 
@@ -34,7 +36,7 @@ pytestmark = pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 
 
 @pytest.fixture
-def root(tmp_path):
+def root(tmp_path: Path) -> Path:
     reports = "def test_x(proctor_report): proctor_report(status='pass', name='y')\n"
     return write_project(tmp_path, {"test_a.py": reports})
 
@@ -70,7 +72,7 @@ def test_a_full_stdout_is_no_success_and_a_reader_who_left_is_no_failure(root, f
     assert into(unread(), root, *chosen) == Ran(0, "", "")
 
 
-def test_a_run_that_failed_stays_one(tmp_path):
+def test_a_run_that_failed_stays_one(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": "def test_x(): assert 0\n"})
 
     ran = run_suite(tmp_path, "-o", f"junit={FULL}")
@@ -82,7 +84,7 @@ def test_a_run_that_failed_stays_one(tmp_path):
         assert ran == Ran(1, "", f"proctor: stdout {NO_ROOM}")
 
 
-def test_a_summary_for_github_that_cannot_be_written_is_named(root):
+def test_a_summary_for_github_that_cannot_be_written_is_named(root: Path) -> None:
     ran = run_suite(root, "--format", "github", GITHUB_STEP_SUMMARY=str(root / "none" / "summary"))
 
     assert ran.code == 3
@@ -111,14 +113,14 @@ def test_a_summary_for_github_that_cannot_be_written_is_named(root):
         "convert log --to junit",
     ],
 )
-def test_every_verb_says_so(root, verb):
+def test_every_verb_says_so(root: Path, verb: str) -> None:
     run_suite(root, "-o", "events=log")
     python = ("--python", project_python()) if verb == "discover" else ()
 
     assert into(FULL, root, *verb.split(), *python) == Ran(3, "", f"proctor: stdout {NO_ROOM}")
 
 
-def test_following_ends_with_its_reader(root):
+def test_following_ends_with_its_reader(root: Path) -> None:
     run_suite(root, "-o", "events=log")
     grows, write = os.pipe()
     with open(grows, "rb") as stdin, open(write, "wb", buffering=0) as log, open(unread(), "wb") as stdout:
@@ -128,8 +130,8 @@ def test_following_ends_with_its_reader(root):
     assert shown == Ran(2, "", "")
 
 
-def test_a_writer_that_fails_costs_no_other(tmp_path, monkeypatch):
-    def fails(result):
+def test_a_writer_that_fails_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(result: RunResult) -> Iterator[bytes]:
         yield b"half"
         raise ZeroDivisionError
 
@@ -149,7 +151,7 @@ def test_a_writer_that_fails_costs_no_other(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("asked", ["run", "run --format json", "runs", "--version", "show --format stream"])
-def test_what_was_closed_before_it_began_costs_nothing(root, closed, asked):
+def test_what_was_closed_before_it_began_costs_nothing(root: Path, closed: str, asked: str) -> None:
     run_suite(root)
     verb, *more = asked.split()
     python = ("--python", project_python()) if verb == "run" else ()
@@ -166,6 +168,6 @@ def test_what_was_closed_before_it_began_costs_nothing(root, closed, asked):
 
 
 @pytest.mark.parametrize("asked", ["nothing", "run --nothing", "show nothing"])
-def test_a_mistake_that_cannot_be_told_is_still_one(root, asked):
+def test_a_mistake_that_cannot_be_told_is_still_one(root: Path, asked: str) -> None:
     with open(FULL, "wb") as stderr:
         assert proctor(*asked.split(), cwd=root, stderr=stderr).code == 4

@@ -60,7 +60,7 @@ def show(root: Path, *arguments: str) -> Ran:
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory):
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project whose one run has a test with parts, files, output and properties."""
     root = program(tmp_path_factory.mktemp("reported"))
     proctor("run", "--runner", "command", cwd=root)
@@ -72,7 +72,7 @@ def run_directory(root: Path) -> Path:
     return directory
 
 
-def test_a_test_with_all_that_is_known_about_it(reported):
+def test_a_test_with_all_that_is_known_about_it(reported: Path) -> None:
     ran = show(reported, "last", "--test", "/t")
 
     directory = run_directory(reported)
@@ -91,11 +91,11 @@ def test_a_test_with_all_that_is_known_about_it(reported):
     ]
 
 
-def test_a_part_of_a_test_is_shown_by_its_own_id(reported):
+def test_a_part_of_a_test_is_shown_by_its_own_id(reported: Path) -> None:
     assert show(reported, "--test", "/t/part/one").out == "PASSED /t/part/one\n\nproperties\n  group: slow\n"
 
 
-def test_as_json(reported):
+def test_as_json(reported: Path) -> None:
     answer = show(reported, "last", "--test", "/t", "--format", "json").document
 
     assert answer["schema"] == "proctor.test/1"
@@ -111,7 +111,7 @@ def test_as_json(reported):
 @pytest.mark.parametrize(
     "name, content", [("core", BINARY), ("log.txt", b"\x1b[31mred\x1b[0m"), ("all.txt", b"hello\n")]
 )
-def test_the_bytes_of_a_file_as_they_were_sent(reported, name, content):
+def test_the_bytes_of_a_file_as_they_were_sent(reported: Path, name: str, content: bytes) -> None:
     done = subprocess.run(
         command("show", "--test", "/t", "--file", name),
         cwd=reported,
@@ -137,14 +137,14 @@ def on_a_terminal(root: Path, *arguments: str) -> tuple[int, bytes, str]:
     return done.code, shown, done.err
 
 
-def test_a_terminal_gets_text_made_harmless_and_nothing_else(reported):
+def test_a_terminal_gets_text_made_harmless_and_nothing_else(reported: Path) -> None:
     assert on_a_terminal(reported, "--test", "/t", "--file", "log.txt") == (0, b"red", "")
     code, shown, said = on_a_terminal(reported, "--test", "/t", "--file", "core")
     assert (code, shown) == (4, b"")
     assert "'core' is not text" in said
 
 
-def test_a_run_is_found_by_id_beginning_last_and_path(reported):
+def test_a_run_is_found_by_id_beginning_last_and_path(reported: Path) -> None:
     directory = run_directory(reported)
     expected = show(reported, directory.name, "--test", "/t").out
 
@@ -165,7 +165,9 @@ def test_a_run_is_found_by_id_beginning_last_and_path(reported):
         (["./nowhere"], ["./nowhere is not the directory of a run"]),
     ],
 )
-def test_what_is_not_there_is_one_line_that_names_what_is(reported, arguments, words):
+def test_what_is_not_there_is_one_line_that_names_what_is(
+    reported: Path, arguments: list[str], words: list[str]
+) -> None:
     ran = show(reported, *arguments)
 
     assert ran.code == 4
@@ -174,11 +176,11 @@ def test_what_is_not_there_is_one_line_that_names_what_is(reported, arguments, w
     assert ran.out == ""
 
 
-def test_a_project_without_runs_says_so(tmp_path):
+def test_a_project_without_runs_says_so(tmp_path: Path) -> None:
     assert "no runs of" in show(tmp_path).err
 
 
-def test_a_beginning_that_several_runs_share_names_them(tmp_path):
+def test_a_beginning_that_several_runs_share_names_them(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
     run_suite(root)
     run_suite(root)
@@ -192,7 +194,7 @@ def test_a_beginning_that_several_runs_share_names_them(tmp_path):
     assert show(root, names[0]).out == "1 failed 1 passed\ntest_a.py::test_fail :3 assert [1, 2] == [1, 3]\n"
 
 
-def test_a_run_and_its_bad_tests_and_its_document(tmp_path):
+def test_a_run_and_its_bad_tests_and_its_document(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
     run_suite(root)
 
@@ -228,7 +230,7 @@ def under_way(root: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_a_run_under_way_shows_what_there_is_and_a_killed_one_what_there_was(tmp_path):
+def test_a_run_under_way_shows_what_there_is_and_a_killed_one_what_there_was(tmp_path: Path) -> None:
     process = under_way(tmp_path)
     try:
         now = show(tmp_path, "--test", "/t")
@@ -254,7 +256,7 @@ def test_a_run_under_way_shows_what_there_is_and_a_killed_one_what_there_was(tmp
     assert show(tmp_path, "--format", "json").document["outcome"] == "incomplete"
 
 
-def test_a_damaged_document_is_said_and_the_log_serves(tmp_path):
+def test_a_damaged_document_is_said_and_the_log_serves(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
     run_suite(root)
     directory = run_directory(root)
@@ -286,7 +288,9 @@ def pointed_at(directory: Path, path: str) -> None:
     "kind",
     ["absolute path", "path that climbs", "link", "linked folder", "pipe", "linked document", "linked log"],
 )
-def test_nothing_outside_the_run_is_read_whatever_a_test_did_to_its_directory(tmp_path, kind):
+def test_nothing_outside_the_run_is_read_whatever_a_test_did_to_its_directory(
+    tmp_path: Path, kind: str
+) -> None:
     root = program(tmp_path)
     proctor("run", "--runner", "command", cwd=root)
     hidden, directory = secret(tmp_path), run_directory(root)
@@ -327,7 +331,7 @@ def test_nothing_outside_the_run_is_read_whatever_a_test_did_to_its_directory(tm
         assert ran.out == "\x1b[31mred\x1b[0m"  # from the log
 
 
-def test_escape_sequences_of_a_test_are_made_harmless(tmp_path):
+def test_escape_sequences_of_a_test_are_made_harmless(tmp_path: Path) -> None:
     text = source(
         ({"status": "fail", "note": "\x1b]0;title\x07", "\x1b[2Jkey": "\x1b[31m"}, b""), then="sys.exit(1)\n"
     )
@@ -337,7 +341,7 @@ def test_escape_sequences_of_a_test_are_made_harmless(tmp_path):
     assert "\x1b" not in show(root, "--test", "/t").out + show(root).out
 
 
-def test_what_a_test_wrote_is_shown_whole(tmp_path):
+def test_what_a_test_wrote_is_shown_whole(tmp_path: Path) -> None:
     text = """
         import logging
 
@@ -356,7 +360,7 @@ def test_what_a_test_wrote_is_shown_whole(tmp_path):
     assert "log of call\nWARNING shop: low on disk" in shown
 
 
-def test_a_test_can_be_named_as_the_failure_index_writes_it(tmp_path):
+def test_a_test_can_be_named_as_the_failure_index_writes_it(tmp_path: Path) -> None:
     body = "import pytest\n@pytest.mark.parametrize('x', ['a|b'])\ndef test_a(x): assert not x\n"
     write_project(tmp_path, {"test_a.py": body})
     run_suite(tmp_path, "--format", "agent")

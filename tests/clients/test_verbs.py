@@ -11,7 +11,7 @@ from support.channel import VARIABLES, Listener
 from support.projects import GUARD, Ran, clean_environment, command
 
 import proctor
-from proctor.wire.control.decoder import Duration, Noop
+from proctor.wire.control.decoder import Duration, DurationAction, Noop
 from proctor.wire.control.ledger import Partial
 
 SOURCES = str(Path(proctor.__file__).parent.parent)
@@ -30,11 +30,11 @@ def call(listener: Listener, *arguments: str | bytes, **environ: str) -> Ran:
 
 
 @pytest.fixture
-def listener():
+def listener() -> Listener:
     return Listener.on_a_pipe().listen()
 
 
-def test_a_result_with_everything_in_it(listener, tmp_path):
+def test_a_result_with_everything_in_it(listener: Listener, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"a" * 100_000)
     (tmp_path / "b=c.log").write_bytes(b"\xff")
     ran = call(
@@ -59,7 +59,7 @@ def test_a_result_with_everything_in_it(listener, tmp_path):
     assert listener.files["some/test", "deep/b.log"] == b"\xff"
 
 
-def test_a_guard_a_partial_and_wishes(listener):
+def test_a_guard_a_partial_and_wishes(listener: Listener) -> None:
     for arguments in (
         ["begin"],
         ["report", "--partial", "--name", "x"],
@@ -73,11 +73,16 @@ def test_a_guard_a_partial_and_wishes(listener):
     begun, partial, *rest = listener.finish().frames
     assert (type(begun), begun.body) == (Partial, {"status": "error"})
     assert (type(partial), partial.body) == (Partial, {"name": "x"})
-    assert rest == [Duration("add", 60), Duration("sub", 5400), Duration("save"), Noop()]
+    assert rest == [
+        Duration(DurationAction.ADD, 60),
+        Duration(DurationAction.SUBTRACT, 5400),
+        Duration(DurationAction.SAVE),
+        Noop(),
+    ]
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8", "no_SUCH.locale"])
-def test_names_and_lengths_are_right_in_any_locale(listener, tmp_path, locale):
+def test_names_and_lengths_are_right_in_any_locale(listener: Listener, tmp_path: Path, locale: str) -> None:
     (tmp_path / "größe.log").write_bytes("größe\n".encode())
     ran = call(
         listener,
@@ -97,7 +102,7 @@ def test_names_and_lengths_are_right_in_any_locale(listener, tmp_path, locale):
     assert listener.files == {("größe ☃", "größe.log"): "größe\n".encode()}
 
 
-def test_an_argument_that_is_not_unicode_is_sent_as_literal_text(listener):
+def test_an_argument_that_is_not_unicode_is_sent_as_literal_text(listener: Listener) -> None:
     assert call(listener, b"report", b"--name", b"\xff").code == 0
 
     assert [result["name"] for result in listener.finish().results] == ["\\udcff"]
@@ -125,7 +130,9 @@ def test_an_argument_that_is_not_unicode_is_sent_as_literal_text(listener):
         (["noop", "x"], "unrecognized arguments: x"),
     ],
 )
-def test_bad_input_is_one_line_that_names_it_and_nothing_is_sent(listener, arguments, word):
+def test_bad_input_is_one_line_that_names_it_and_nothing_is_sent(
+    listener: Listener, arguments: list[str], word: str
+) -> None:
     ran = call(listener, *arguments)
 
     assert ran.code == 4
@@ -138,7 +145,7 @@ VERBS = [["report", "--status", "pass"], ["begin"], ["duration", "60"], ["noop"]
 
 
 @pytest.mark.parametrize("arguments", VERBS, ids=lambda arguments: arguments[0])
-def test_without_a_channel_every_verb_names_the_variables(arguments, tmp_path):
+def test_without_a_channel_every_verb_names_the_variables(arguments: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
         command(*arguments), env=clean_environment(), capture_output=True, text=True, timeout=GUARD
     )
@@ -149,7 +156,7 @@ def test_without_a_channel_every_verb_names_the_variables(arguments, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", VERBS, ids=lambda arguments: arguments[0])
-def test_on_a_closed_channel_every_verb_says_so_in_one_line(arguments):
+def test_on_a_closed_channel_every_verb_says_so_in_one_line(arguments: list[str]) -> None:
     listener = Listener.on_a_pipe()
     os.close(listener.reader)
     ran = call(listener, *arguments)
@@ -161,7 +168,7 @@ def test_on_a_closed_channel_every_verb_says_so_in_one_line(arguments):
 
 
 @pytest.mark.parametrize("arguments", VERBS, ids=lambda arguments: arguments[0])
-def test_every_verb_has_help(arguments, listener):
+def test_every_verb_has_help(arguments: list[str], listener: Listener) -> None:
     ran = call(listener, arguments[0], "--help")
 
     assert ran.code == 0
@@ -169,7 +176,7 @@ def test_every_verb_has_help(arguments, listener):
     assert listener.finish().frames == []
 
 
-def test_a_verb_imports_no_more_than_it_needs(listener):
+def test_a_verb_imports_no_more_than_it_needs(listener: Listener) -> None:
     code = """if True:
         import sys
         from proctor.cli.main import main

@@ -36,7 +36,7 @@ INSTALLED = INJECT.parent.parent / "proctor_pytest.py"
 ELSEWHERE = [*INJECT.rglob("*.py"), INSTALLED, Path(agent_mode.__file__), Path(failure_row.__file__)]
 
 
-def constants(path: Path) -> dict[str, object]:
+def constants(path: Path) -> dict[str, Any]:
     """Module-level names with a literal value; those made of others are left out."""
     found = {}
     for node in ast.parse(path.read_text()).body:
@@ -48,7 +48,7 @@ def constants(path: Path) -> dict[str, object]:
     return found
 
 
-def test_the_plugin_and_proctor_use_the_same_words():
+def test_the_plugin_and_proctor_use_the_same_words() -> None:
     environment = supervise._with_channel({})
     assert constants(SHARED)["FD_VARIABLE"] in environment
     assert constants(PLUGIN)["PATH_VARIABLE"] == pytest_suite.PATH_VARIABLE
@@ -256,7 +256,7 @@ def test_the_installed_plugin_stands_down_for_the_injected_one_and_has_the_usual
     }
 
 
-def test_proctor_and_the_plugin_accept_the_same_settings(tmp_path):
+def test_proctor_and_the_plugin_accept_the_same_settings(tmp_path: Path) -> None:
     for name, (_, least) in constants(INSTALLED)["SETTINGS"].items():
         (tmp_path / "proctor.toml").write_text(f"{name} = {least}\n")
         config.load(tmp_path)
@@ -265,21 +265,21 @@ def test_proctor_and_the_plugin_accept_the_same_settings(tmp_path):
             config.load(tmp_path)
 
 
-def test_every_variable_of_the_channel_is_taken_out_by_the_reporters():
+def test_every_variable_of_the_channel_is_taken_out_by_the_reporters() -> None:
     source = SHARED.read_text()
 
     for variable in supervise._with_channel({}):
         assert f'"{variable}"' in source
 
 
-def test_the_supervisor_places_the_channel_where_proctor_says_it_is():
+def test_the_supervisor_places_the_channel_where_proctor_says_it_is() -> None:
     words = constants(Path(supervise.__file__).with_name("supervisor.py"))
 
     assert words["CONTROL_FD"] == supervise.CONTROL_FD
     assert supervise.CONTROL_FD in range(3, 10)
 
 
-def test_the_injected_files_import_only_the_standard_library_and_pytest():
+def test_the_injected_files_import_only_the_standard_library_and_pytest() -> None:
     allowed = {
         "atexit",
         "types",
@@ -309,7 +309,7 @@ def test_the_injected_files_import_only_the_standard_library_and_pytest():
             assert {name.partition(".")[0] for name in names} <= allowed, path
 
 
-def test_the_injected_files_are_python_3_7():
+def test_the_injected_files_are_python_3_7() -> None:
     for path in ELSEWHERE:
         ast.parse(path.read_text(), feature_version=(3, 7))
 
@@ -337,7 +337,10 @@ def test_the_index_of_a_plain_session_has_a_row_for_each_phase_that_proctor_take
 
 def rows_of_a_plain_session(config: pytest.Config, steps: tuple[Phase, ...]) -> list[list[Phase]]:
     """The phases that have rows in the index of a plain pytest session with these reports."""
-    index = injected("failure_index").FailureIndex(config, 100, 200)
+    first = SimpleNamespace(  # of the first process, whichever this is
+        rootpath=config.rootpath, invocation_params=config.invocation_params, getini=config.getini
+    )
+    index = injected("failure_index").FailureIndex(first, 100, 200)
     index._line = lambda report, *_: [report.phase]
     for phase in steps:
         context = None if phase.subtest is None else object()

@@ -9,8 +9,10 @@ import enum
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.projects import GUARD, environment
@@ -28,44 +30,44 @@ difference = module.difference
 @dataclasses.dataclass
 class User:
     name: str
-    roles: list
+    roles: list[int]
     cache: int = dataclasses.field(default=0, compare=False)
 
 
 class Plain:
-    def __init__(self, x):
+    def __init__(self, x: object) -> None:
         self.x = x
 
 
 class Hostile(Plain):
     """Compares, and must not be asked for anything else."""
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return self.x == other.x
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         raise AssertionError("nobody may ask")
 
 
 class Slotted:
     __slots__ = ("x",)
 
-    def __init__(self, x):
+    def __init__(self, x: object) -> None:
         self.x = x
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return self.x == other.x
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
-class Liar(list):
-    def __eq__(self, other):
+class Liar(list[int]):
+    def __eq__(self, other: Any) -> bool:
         return False
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         while True:
             yield 1
 
@@ -100,21 +102,21 @@ CASES = [
 
 
 @pytest.mark.parametrize(("left", "right", "lines"), CASES, ids=range(len(CASES)))
-def test_the_place_and_the_values_are_told(left, right, lines):
+def test_the_place_and_the_values_are_told(left: Any, right: Any, lines: list[str]) -> None:
     assert difference(left, right) == lines
 
 
-def test_equal_values_have_no_difference():
+def test_equal_values_have_no_difference() -> None:
     for value in (1, "a", [1, {2: (3,)}], {1, 2}, User("ann", [])):
         assert difference(value, value) == []
     assert difference([1, {2: 3}], [1, {2: 3}]) == []
 
 
-def test_many_differences_are_counted():
+def test_many_differences_are_counted() -> None:
     assert difference(list(range(100)), list(range(1, 101)))[-1] == "95 more differences"
 
 
-def test_a_huge_value_takes_bounded_work():
+def test_a_huge_value_takes_bounded_work() -> None:
     left = [list(range(1000)) for _ in range(1000)]
     right = [list(range(1, 1001)) for _ in range(1000)]
 
@@ -124,21 +126,22 @@ def test_a_huge_value_takes_bounded_work():
     assert lines[-1].endswith("+ more differences")
 
 
-def test_a_value_that_contains_itself_ends():
-    left, right = [1], [1]
+def test_a_value_that_contains_itself_ends() -> None:
+    left: list[Any] = [1]
+    right: list[Any] = [1]
     left.append(left)
     right.append(right)
 
     assert difference(left, right) == []
 
 
-def test_nothing_of_a_class_is_run_that_the_comparison_did_not_run():
-    asked = []
+def test_nothing_of_a_class_is_run_that_the_comparison_did_not_run() -> None:
+    asked: list[object] = []
 
     class Watched(Plain):
-        __hash__ = None
+        __hash__ = None  # type: ignore[assignment]
 
-        def __eq__(self, other):
+        def __eq__(self, other: Any) -> bool:
             asked.append(self.x)
             return self.x == other.x
 
@@ -147,11 +150,11 @@ def test_nothing_of_a_class_is_run_that_the_comparison_did_not_run():
     assert asked == [1]
 
 
-def test_a_list_that_lies_is_not_believed():
+def test_a_list_that_lies_is_not_believed() -> None:
     assert isinstance(difference(Liar([1]), Liar([1])), list)
 
 
-def test_lines_are_short():
+def test_lines_are_short() -> None:
     lines = difference({"k": "a" * 10_000 + "x"}, {"k": "a" * 10_000 + "y" + "z" * 5000})
 
     assert max(map(len, lines)) <= module.LONGEST + 2
@@ -175,7 +178,7 @@ print(difference([left], [left.rename(columns={"b": "c"})]))
 """
 
 
-def test_arrays_and_tables_are_compared_by_element():
+def test_arrays_and_tables_are_compared_by_element() -> None:
     python = environment(sys.executable, ["numpy", "pandas"])
     command = [python, "-c", TABLES, str(SOURCE.parent)]
 

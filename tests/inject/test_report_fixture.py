@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.inject import each_version, plain
+from support.inject import Version, each_version, plain
 from support.projects import Ran, document_of, environment, interpreters, outcomes, run_suite, write_project
 
 PARTS = """
@@ -51,13 +51,13 @@ def check(root: Path, found: dict[str, Any]) -> None:
     assert [entry["nodeid"] for entry in found["json_report"]["tests"]] == [test, "test_a.py::test_none"]
 
 
-def test_parts_and_files_are_in_the_document(tmp_path):
+def test_parts_and_files_are_in_the_document(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": PARTS})
 
     check(tmp_path, document_of(tmp_path))
 
 
-def test_workers_pass_on_what_their_tests_report(tmp_path):
+def test_workers_pass_on_what_their_tests_report(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": PARTS})
 
     found = document_of(tmp_path, "-n", "1")
@@ -66,7 +66,7 @@ def test_workers_pass_on_what_their_tests_report(tmp_path):
 
 
 @pytest.mark.parametrize(("version", "pytest_version"), [("3.7", "6.2.5"), ("3.13", "9.2.0")])
-def test_old_and_new_have_it(tmp_path, version, pytest_version):
+def test_old_and_new_have_it(tmp_path: Path, version: str, pytest_version: str) -> None:
     if version not in interpreters():
         pytest.skip(f"no Python {version} here")
     python = environment(interpreters()[version], [f"pytest=={pytest_version}"])
@@ -97,7 +97,9 @@ PLAIN = {
 @pytest.mark.parametrize("environ", [{}, {"CLAUDECODE": "1"}], ids=["human", "agent"])
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["serial", "workers"])
 @each_version
-def test_without_proctor_nobody_hears_and_tests_go_on(tmp_path, version, workers, environ):
+def test_without_proctor_nobody_hears_and_tests_go_on(
+    tmp_path: Path, version: Version, workers: tuple[str, ...], environ: dict[str, str]
+) -> None:
     """With the plugin that comes with proctor: a plain pytest in an environment that has it."""
     write_project(tmp_path, PLAIN)
     ran = plain(tmp_path, *workers, python=version.interpreter(), **environ)
@@ -107,14 +109,14 @@ def test_without_proctor_nobody_hears_and_tests_go_on(tmp_path, version, workers
     assert not (tmp_path / ".proctor").exists()
 
 
-def test_whoever_does_not_use_the_fixture_does_not_see_it(tmp_path):
+def test_whoever_does_not_use_the_fixture_does_not_see_it(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": "def test_a(no_such_fixture): pass"})
 
     assert "proctor_report" not in plain(tmp_path).out
     assert "proctor_report" not in plain(tmp_path, "--fixtures").out
 
 
-def test_parts_are_in_the_events_as_they_arrive_and_in_the_results(tmp_path):
+def test_parts_are_in_the_events_as_they_arrive_and_in_the_results(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": PARTS})
     lines = [json.loads(line) for line in run_suite(tmp_path, "--format", "events").out.splitlines()]
     labels = [line["label"] for line in lines if line["type"] in ("start", "test", "attachment")]
@@ -133,7 +135,7 @@ def test_parts_are_in_the_events_as_they_arrive_and_in_the_results(tmp_path):
     ]
 
 
-def test_a_crash_keeps_what_was_reported_and_attached(tmp_path):
+def test_a_crash_keeps_what_was_reported_and_attached(tmp_path: Path) -> None:
     write_project(
         tmp_path,
         {
@@ -171,7 +173,7 @@ def test_a_crash_keeps_what_was_reported_and_attached(tmp_path):
         ('("pass", "x", files=["nowhere"])', "nowhere"),
     ],
 )
-def test_a_wrong_call_fails_the_test_and_says_why(tmp_path, call, said):
+def test_a_wrong_call_fails_the_test_and_says_why(tmp_path: Path, call: str, said: str) -> None:
     write_project(tmp_path, {"test_a.py": f"def test_a(proctor_report): proctor_report{call}\n"})
 
     ran: Ran = run_suite(tmp_path, "--format", "agent")
@@ -180,7 +182,7 @@ def test_a_wrong_call_fails_the_test_and_says_why(tmp_path, call, said):
     assert said in ran.out
 
 
-def test_a_part_does_not_stand_in_for_a_test_that_is_missing(tmp_path):
+def test_a_part_does_not_stand_in_for_a_test_that_is_missing(tmp_path: Path) -> None:
     write_project(
         tmp_path,
         {
@@ -195,7 +197,7 @@ def test_a_part_does_not_stand_in_for_a_test_that_is_missing(tmp_path):
     assert document_of(tmp_path)["outcome"] == "incomplete"
 
 
-def test_what_a_part_failed_at_is_run_again_with_its_test(tmp_path):
+def test_what_a_part_failed_at_is_run_again_with_its_test(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": PARTS})
     document_of(tmp_path)
 

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.inject import each_version
+from support.inject import Version, each_version
 from support.mcp_client import talk
 from support.projects import Ran, document_of, outcomes, proctor, run_suite, write_project
 
@@ -42,7 +42,9 @@ def failing(root: Path, *arguments: str, python: str) -> Ran:
 
 @each_version
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
-def test_all_rows_together_run_what_they_name(tmp_path, version, workers):
+def test_all_rows_together_run_what_they_name(
+    tmp_path: Path, version: Version, workers: tuple[str, ...]
+) -> None:
     python = version.interpreter()
     root = Path(shutil.copytree(PROJECT, tmp_path / "project"))
     first = failing(root, *TESTS, python=python)
@@ -53,7 +55,7 @@ def test_all_rows_together_run_what_they_name(tmp_path, version, workers):
     assert pasted(again.out) == pasted(first.out)
 
 
-def test_each_row_alone_runs_its_test_and_no_other(tmp_path):
+def test_each_row_alone_runs_its_test_and_no_other(tmp_path: Path) -> None:
     write_project(tmp_path, ODD)
     ran = run_suite(tmp_path, "--format", "human", "--failure-summary", "on")
     ids = pasted(ran.out)
@@ -69,7 +71,7 @@ def test_each_row_alone_runs_its_test_and_no_other(tmp_path):
         assert list(outcomes(document_of(tmp_path, test)).values()) == ["failed"], test
 
 
-def test_an_id_that_is_there_as_it_stands_is_never_taken_for_another(tmp_path):
+def test_an_id_that_is_there_as_it_stands_is_never_taken_for_another(tmp_path: Path) -> None:
     body = r"""
         import pytest
 
@@ -83,7 +85,7 @@ def test_an_id_that_is_there_as_it_stands_is_never_taken_for_another(tmp_path):
         assert list(outcomes(document_of(tmp_path, name))) == [name]
 
 
-def test_the_other_targets_choose_what_they_would_alone(tmp_path):
+def test_the_other_targets_choose_what_they_would_alone(tmp_path: Path) -> None:
     write_project(tmp_path, ODD)
     odd, plain = r"test_raw.py::test_one[a\|b]", "test_raw.py::test_bracket"
 
@@ -93,7 +95,7 @@ def test_the_other_targets_choose_what_they_would_alone(tmp_path):
     assert len(outcomes(document_of(tmp_path, odd, plain, "-k", "bracket"))) == 1
 
 
-def test_what_stands_for_nothing_is_refused_as_it_was_written(tmp_path):
+def test_what_stands_for_nothing_is_refused_as_it_was_written(tmp_path: Path) -> None:
     write_project(tmp_path, ODD)
     ran = run_suite(tmp_path, "--format", "agent", r"test_raw.py::test_one[a\|c]")
 
@@ -101,7 +103,7 @@ def test_what_stands_for_nothing_is_refused_as_it_was_written(tmp_path):
     assert r"not found: test_raw.py::test_one[a\|c]" in ran.out
 
 
-def test_the_names_of_programs_too(tmp_path):
+def test_the_names_of_programs_too(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"a|b": "#!/bin/sh\nexit 1\n"})
     (root / "a|b").chmod(0o755)
     ran = proctor("run", "--runner", "command", "--format", "json", r"/a\|b", cwd=root)
@@ -109,7 +111,7 @@ def test_the_names_of_programs_too(tmp_path):
     assert outcomes(ran.document) == {"/a|b": "failed"}
 
 
-def test_an_agent_can_paste_them_too(tmp_path):
+def test_an_agent_can_paste_them_too(tmp_path: Path) -> None:
     root = write_project(tmp_path, ODD)
     with talk(root) as server:
         for target in (r"test_raw.py::test_one[a\|b]", r"a\|b/test_a.py::test_a"):

@@ -95,7 +95,7 @@ def test_a_summary_keeps_to_its_budget(document, budget):
 
 
 @given(st.text(max_size=500), st.integers(0, 600))
-def test_what_is_cut_is_never_longer_than_allowed(text, size):
+def test_what_is_cut_is_never_longer_than_allowed(text: str, size: int) -> None:
     short = cut(text, size)
 
     assert len(short) <= size or short == text
@@ -103,7 +103,7 @@ def test_what_is_cut_is_never_longer_than_allowed(text, size):
 
 
 @given(st.lists(names | texts, max_size=50), budgets)
-def test_lines_keep_to_their_budget_and_the_verdict_stays(lines, budget):
+def test_lines_keep_to_their_budget_and_the_verdict_stays(lines: list[str], budget: int) -> None:
     text = "\n".join(["3 failed 2 passed", *(" ".join(line.split()) for line in lines)]) + "\n"
     short = lines_within(text, budget, 'get_run(run_id="20260101-000000-abcdef", select="failures")')
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import StdioServerParameters
@@ -19,7 +21,7 @@ SECTIONS = {
 }
 
 
-def printed(root, client, *options):
+def printed(root: Path, client: str, *options: str) -> Any:
     ran = proctor("mcp", "--print-config", client, *options, cwd=root)
     assert ran.code == 0, ran.err
     load = tomllib.loads if client == "codex" else json.loads
@@ -27,13 +29,13 @@ def printed(root, client, *options):
 
 
 @pytest.mark.parametrize("client", SECTIONS)
-def test_each_client_is_told_the_command_the_roots_and_the_interpreters(tmp_path, client):
+def test_each_client_is_told_the_command_the_roots_and_the_interpreters(tmp_path: Path, client: str) -> None:
     server = printed(tmp_path, client, "--python", "python3")
 
     assert server["args"][-5:] == ["mcp", "--root", str(tmp_path), "--python", "python3"]
 
 
-def test_what_is_printed_works(tmp_path):
+def test_what_is_printed_works(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": "def test_a(): pass"})
     server = printed(tmp_path, "claude-code")
     talking = Talk(

@@ -10,7 +10,9 @@ import signal
 import socket
 import subprocess
 import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from support.mcp_client import Talk, until
@@ -47,14 +49,14 @@ HELLO = {
 
 
 @contextmanager
-def serving(root, *options, **environ):
+def serving(root: Path, *options: str, **environ: str) -> Iterator[int]:
     arguments = command("mcp", "--http", "127.0.0.1:0", "--python", project_python(), *options)
     process = subprocess.Popen(
         arguments, cwd=root, env=clean_environment(**environ), stderr=subprocess.PIPE, text=True
     )
     try:
         said = process.stderr.readline()
-        yield int(re.search(r":([0-9]+)/mcp", said)[1])
+        yield int(re.findall(r":([0-9]+)/mcp", said)[0])
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(GUARD)
@@ -62,23 +64,23 @@ def serving(root, *options, **environ):
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_project(tmp_path_factory.mktemp("project"), FILES)
 
 
 @pytest.fixture(scope="module")
-def open_port(project):
+def open_port(project: Path) -> Iterator[int]:
     with serving(project) as port:
         yield port
 
 
 @pytest.fixture(scope="module")
-def guarded_port(project):
+def guarded_port(project: Path) -> Iterator[int]:
     with serving(project, PROCTOR_MCP_TOKEN=TOKEN) as port:
         yield port
 
 
-def post(port, **headers):
+def post(port: int, **headers: str) -> int:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=GUARD)
     usual = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     connection.request("POST", "/mcp", json.dumps(HELLO), {**usual, **headers})
@@ -88,7 +90,7 @@ def post(port, **headers):
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_tools_are_there_over_http_too(open_port, mode):
+def test_the_tools_are_there_over_http_too(open_port: int, mode: str) -> None:
     talking = Talk(f"http://127.0.0.1:{open_port}/mcp", mode)
     try:
         assert talking.document("execute_tests")["summary"]["passed"] == 2
@@ -97,7 +99,7 @@ def test_the_tools_are_there_over_http_too(open_port, mode):
         talking.close()
 
 
-def test_other_names_and_other_sites_are_refused(open_port):
+def test_other_names_and_other_sites_are_refused(open_port: int) -> None:
     assert post(open_port) == 200
     assert post(open_port, Origin="http://localhost:3000") == 200
     assert post(open_port, Host="evil.example") == 421
@@ -106,21 +108,21 @@ def test_other_names_and_other_sites_are_refused(open_port):
     assert post(open_port, Origin="null") == 403
 
 
-def test_a_token_is_asked_for_where_there_is_one(guarded_port):
+def test_a_token_is_asked_for_where_there_is_one(guarded_port: int) -> None:
     assert post(guarded_port) == 401
     assert post(guarded_port, Authorization="Bearer wrong") == 401
     assert post(guarded_port, Authorization=f"Basic {TOKEN}") == 401
     assert post(guarded_port, Authorization=f"Bearer {TOKEN}") == 200
 
 
-def test_a_token_can_come_from_a_file(project, tmp_path):
+def test_a_token_can_come_from_a_file(project: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     with serving(project, "--token-file", str(tmp_path / "token")) as port:
         assert post(port) == 401
         assert post(port, Authorization=f"Bearer {TOKEN}") == 200
 
 
-def test_clients_that_say_nothing_keep_nobody_waiting(open_port):
+def test_clients_that_say_nothing_keep_nobody_waiting(open_port: int) -> None:
     idle = [socket.create_connection(("127.0.0.1", open_port)) for _ in range(200)]
     try:
         for connection in idle[:100]:
@@ -143,7 +145,7 @@ def test_clients_that_say_nothing_keep_nobody_waiting(open_port):
         (["--print-config", "emacs"], "known: claude-code, codex, cursor, vscode, gemini-cli"),
     ],
 )
-def test_what_cannot_be_served_is_refused(tmp_path, arguments, words):
+def test_what_cannot_be_served_is_refused(tmp_path: Path, arguments: list[str], words: str) -> None:
     ran = proctor("mcp", *arguments, cwd=tmp_path)
 
     assert ran.code == 4
@@ -151,7 +153,7 @@ def test_what_cannot_be_served_is_refused(tmp_path, arguments, words):
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_call_that_is_taken_back_ends_its_run(tmp_path, mode):
+def test_a_call_that_is_taken_back_ends_its_run(tmp_path: Path, mode: str) -> None:
     body = """
         import os, pathlib, time
 

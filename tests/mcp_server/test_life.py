@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from signal import Signals
+from typing import Any
 
 import pytest
-from support.mcp_client import server_pid, talk, text_of, until
+from support.mcp_client import Talk, server_pid, talk, text_of, until
 from support.projects import GUARD, processes_with, write_project
 
 MARK = "PROCTOR_TEST_MARK"
@@ -39,7 +43,7 @@ FILES = {
 
 
 class Scene:
-    def __init__(self, tmp_path):
+    def __init__(self, tmp_path: Path) -> None:
         self.mark = uuid.uuid4().hex
         self.root = write_project(tmp_path / "project", FILES)
         self.begun = tmp_path / "begun"
@@ -47,26 +51,26 @@ class Scene:
         self.go = tmp_path / "go"
 
     @contextmanager
-    def server(self, *options, mode="auto"):
-        environ = {MARK: self.mark, "BEGUN": str(self.begun), "GO": str(self.go)}
+    def server(self, *options: str, mode: str = "auto") -> Iterator[Talk]:
+        environ: dict[str, Any] = {MARK: self.mark, "BEGUN": str(self.begun), "GO": str(self.go)}
         with talk(self.root, *options, mode=mode, **environ) as talking:
             self.pid = server_pid(MARK, self.mark)
             yield talking
 
-    def wait_for_runs(self, count=1):
+    def wait_for_runs(self, count: int = 1) -> None:
         until(lambda: len(list(self.begun.iterdir())) >= count)
 
-    def alive(self):
+    def alive(self) -> list[int]:
         """All but the server."""
         return [pid for pid in processes_with(MARK, self.mark) if pid != self.pid]
 
 
 @pytest.fixture
-def scene(tmp_path):
+def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path)
 
 
-def test_a_run_that_outlives_its_call_goes_on_and_can_be_asked_for(scene):
+def test_a_run_that_outlives_its_call_goes_on_and_can_be_asked_for(scene: Scene) -> None:
     with scene.server() as server:
         result = server.call("execute_tests", targets=["test_until.py"], wait=0)
         document = result.structured_content
@@ -83,7 +87,7 @@ def test_a_run_that_outlives_its_call_goes_on_and_can_be_asked_for(scene):
     assert last["summary"]["passed"] == 2
 
 
-def test_a_run_is_kept_until_it_has_been_told(scene):
+def test_a_run_is_kept_until_it_has_been_told(scene: Scene) -> None:
     (scene.root / "proctor.toml").write_text("keep_runs = 1\n")
     with scene.server() as server:
         run_id = server.document("execute_tests", targets=["test_until.py"], wait=0)["run_id"]
@@ -94,7 +98,7 @@ def test_a_run_is_kept_until_it_has_been_told(scene):
             server.document("execute_tests", targets=["test_quick.py"])
         told = server.document("get_run", run_id=run_id, wait=GUARD)
 
-        def is_removed():
+        def is_removed() -> bool:
             server.document("execute_tests", targets=["test_quick.py"])
             return not (home / run_id).exists()
 
@@ -104,7 +108,7 @@ def test_a_run_is_kept_until_it_has_been_told(scene):
     assert told["summary"]["passed"] == 2
 
 
-def test_a_run_that_outlived_its_call_can_be_cancelled(scene):
+def test_a_run_that_outlived_its_call_can_be_cancelled(scene: Scene) -> None:
     with scene.server() as server:
         run_id = server.document("execute_tests", targets=["test_endless.py"], wait=0)["run_id"]
         scene.wait_for_runs()
@@ -119,7 +123,7 @@ def test_a_run_that_outlived_its_call_can_be_cancelled(scene):
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_call_that_the_client_takes_back_ends_its_run(scene, mode):
+def test_a_call_that_the_client_takes_back_ends_its_run(scene: Scene, mode: str) -> None:
     with scene.server(mode=mode) as server:
         call = server.begin(server.client.call_tool("execute_tests", {"targets": ["test_endless.py"]}))
         scene.wait_for_runs()
@@ -130,7 +134,7 @@ def test_a_call_that_the_client_takes_back_ends_its_run(scene, mode):
     assert after["outcome"] == "passed"
 
 
-def test_a_client_that_gives_up_ends_its_run(scene):
+def test_a_client_that_gives_up_ends_its_run(scene: Scene) -> None:
     with scene.server() as server:
         call = server.client.call_tool(
             "execute_tests", {"targets": ["test_endless.py"]}, read_timeout_seconds=8
@@ -141,7 +145,7 @@ def test_a_client_that_gives_up_ends_its_run(scene):
         assert server.document("execute_tests", targets=["test_quick.py"])["outcome"] == "passed"
 
 
-def test_a_client_that_goes_takes_its_runs_with_it(scene):
+def test_a_client_that_goes_takes_its_runs_with_it(scene: Scene) -> None:
     with scene.server() as server:
         server.document("execute_tests", targets=["test_endless.py"], wait=0)
         scene.wait_for_runs()
@@ -150,7 +154,7 @@ def test_a_client_that_goes_takes_its_runs_with_it(scene):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
-def test_a_signal_ends_the_server_and_all_that_it_started(scene, number):
+def test_a_signal_ends_the_server_and_all_that_it_started(scene: Scene, number: Signals) -> None:
     with scene.server() as server:
         server.document("execute_tests", targets=["test_endless.py"], wait=0)
         scene.wait_for_runs()
@@ -158,7 +162,7 @@ def test_a_signal_ends_the_server_and_all_that_it_started(scene, number):
         until(lambda: processes_with(MARK, scene.mark) == [])
 
 
-def test_a_server_that_was_started_with_nohup_outlives_its_terminal(scene):
+def test_a_server_that_was_started_with_nohup_outlives_its_terminal(scene: Scene) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with scene.server() as server:
@@ -168,10 +172,10 @@ def test_a_server_that_was_started_with_nohup_outlives_its_terminal(scene):
         signal.signal(signal.SIGHUP, before)
 
 
-def test_progress_only_grows_and_names_the_test(scene):
+def test_progress_only_grows_and_names_the_test(scene: Scene) -> None:
     seen = []
 
-    async def note(progress, total, message):
+    async def note(progress: float, total: float | None, message: str | None) -> None:
         seen.append((progress, total, message))
         if len(seen) == 4:
             scene.go.touch()
@@ -188,7 +192,7 @@ def test_progress_only_grows_and_names_the_test(scene):
 
 
 @pytest.mark.filterwarnings("ignore:ping is removed")
-def test_the_server_answers_while_tests_run(scene):
+def test_the_server_answers_while_tests_run(scene: Scene) -> None:
     with scene.server(mode="legacy") as server:
         call = server.begin(server.client.call_tool("execute_tests", {"targets": ["test_until.py"]}))
         scene.wait_for_runs()
@@ -200,11 +204,11 @@ def test_the_server_answers_while_tests_run(scene):
         assert call.result(GUARD).structured_content["outcome"] == "passed"
 
 
-def test_calls_run_side_by_side_and_further_ones_wait(scene):
-    waiting = []
+def test_calls_run_side_by_side_and_further_ones_wait(scene: Scene) -> None:
+    waiting: list[str] = []
 
-    async def note(_progress, _total, message):
-        waiting.append(message)
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        waiting.append(message or "")
 
     with scene.server("--max-runs", "2") as server:
         first = [server.document("execute_tests", targets=["test_until.py"], wait=0) for _ in range(2)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from support.mcp_client import talk, text_of
+from support.mcp_client import Talk, talk, text_of
 from support.projects import write_project
 
 SECRET = "hunter2-and-more"
@@ -33,7 +35,7 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     write_project(home / "masked", FILES)
     write_project(home / "shown", {**FILES, "proctor.toml": "mask_secrets = false\n"})
@@ -41,12 +43,12 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(home):
+def server(home: Path) -> Iterator[Talk]:
     with talk(home) as talking:
         yield talking
 
 
-def calls(server, project):
+def calls(server: Talk, project: str) -> dict[str, str]:
     """Everything that can be had about a run, each as one text."""
     run = server.call("execute_tests", project=project)
     run_id = run.structured_content["run_id"]
@@ -65,7 +67,7 @@ def calls(server, project):
     return texts
 
 
-def test_no_answer_tells_a_secret_and_ids_stay_as_they_are(server):
+def test_no_answer_tells_a_secret_and_ids_stay_as_they_are(server: Talk) -> None:
     parameter = f"password='{SECRET}'"  # of an id, and so a keyword of its test
     for name, text in calls(server, "masked").items():
         rest = text.replace(f"[{parameter}]", "").replace(f'"{parameter}"', "")
@@ -73,14 +75,14 @@ def test_no_answer_tells_a_secret_and_ids_stay_as_they_are(server):
     assert server.document("execute_tests", project="masked", detail="summary")["failing"][1] == TEST
 
 
-def test_a_project_can_have_them_shown(server):
+def test_a_project_can_have_them_shown(server: Talk) -> None:
     found = calls(server, "shown")
 
     assert all(SECRET in text for name, text in found.items() if name not in ("summary", "files", "tests/1"))
     assert "***" not in found["full"]
 
 
-def test_what_is_kept_on_disk_is_what_the_test_said(server, home):
+def test_what_is_kept_on_disk_is_what_the_test_said(server: Talk, home: Path) -> None:
     run_id = server.document("execute_tests", project="masked")["run_id"]
     kept = (home / "masked" / ".proctor" / "runs" / run_id / "output.txt").read_text()
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 from mcp.shared.exceptions import MCPError
-from support.mcp_client import stdio, talk, text_of
+from mcp_types import Tool
+from support.mcp_client import Talk, stdio, talk, text_of
 from support.projects import GUARD, proctor, project_python, write_project
 
 FILES = {
@@ -35,18 +39,18 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_project(tmp_path_factory.mktemp("project"), FILES)
 
 
 @pytest.fixture(scope="module")
-def server(project):
+def server(project: Path) -> Iterator[Talk]:
     with talk(project) as talking:
         yield talking
 
 
 @pytest.fixture(scope="module", params=["2026-07-28", "2025-11-25"])
-def of_each_era(request, server, project):
+def of_each_era(request: pytest.FixtureRequest, server: Talk, project: Path) -> Iterator[Talk]:
     if request.param == "2026-07-28":
         yield server
     else:
@@ -55,7 +59,7 @@ def of_each_era(request, server, project):
             yield talking
 
 
-def test_each_era_is_spoken_with_in_its_own_version(server, project):
+def test_each_era_is_spoken_with_in_its_own_version(server: Talk, project: Path) -> None:
     assert server.client.protocol_version == "2026-07-28"
     for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
         answers = spoken(
@@ -75,7 +79,7 @@ def test_each_era_is_spoken_with_in_its_own_version(server, project):
         assert len(templates["resourceTemplates"]) == 3
 
 
-def test_a_version_that_nobody_knows_is_answered_with_one_that_we_know(project):
+def test_a_version_that_nobody_knows_is_answered_with_one_that_we_know(project: Path) -> None:
     (hello,) = spoken(project, ("initialize", {**HELLO, "protocolVersion": "1999-01-01"}))
 
     assert hello["protocolVersion"] == "2025-11-25"
@@ -84,7 +88,7 @@ def test_a_version_that_nobody_knows_is_answered_with_one_that_we_know(project):
 HELLO = {"capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
 
 
-def spoken(project, *requests):
+def spoken(project: Path, *requests: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """What the server answers, line by line, without any SDK on this side."""
     server = stdio(project)
     process = subprocess.Popen(
@@ -109,21 +113,21 @@ def spoken(project, *requests):
     return answers
 
 
-def say(process, **message):
+def say(process: subprocess.Popen[str], **message: Any) -> None:
     process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     process.stdin.flush()
 
 
 @pytest.fixture(scope="module")
-def run_id(server):
+def run_id(server: Talk) -> str:
     return server.document("execute_tests")["run_id"]
 
 
-def schemas(server):
+def schemas(server: Talk) -> dict[str, Tool]:
     return {tool.name: tool for tool in server.do(server.client.list_tools()).tools}
 
 
-def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era):
+def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era: Talk) -> None:
     listed = of_each_era.do(of_each_era.client.list_tools())
 
     assert [tool.name for tool in listed.tools] == [
@@ -178,14 +182,16 @@ def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era):
         ("run_tests", {}, ["no tool 'run_tests'", "execute_tests"]),
     ],
 )
-def test_a_bad_argument_is_refused_by_its_name(server, run_id, tool, arguments, words):
+def test_a_bad_argument_is_refused_by_its_name(
+    server: Talk, run_id: str, tool: str, arguments: dict[str, Any], words: list[str]
+) -> None:
     said = server.refusal(tool, **arguments)
 
     assert all(word in said for word in words), said
     assert len(said) < 2100
 
 
-def test_every_answer_keeps_to_the_schema_that_was_published(server, run_id):
+def test_every_answer_keeps_to_the_schema_that_was_published(server: Talk, run_id: str) -> None:
     calls = [("execute_tests", {"detail": detail}) for detail in ("summary", "failures", "full")] + [
         ("discover_tests", {}),
         ("get_test", {"run_id": run_id, "node_id": "test_a.py::test_bad"}),
@@ -198,7 +204,7 @@ def test_every_answer_keeps_to_the_schema_that_was_published(server, run_id):
         jsonschema.validate(server.document(tool, **arguments), published[tool].output_schema)
 
 
-def test_the_whole_document_is_the_one_in_the_archive(of_each_era):
+def test_the_whole_document_is_the_one_in_the_archive(of_each_era: Talk) -> None:
     document = of_each_era.document("execute_tests", detail="full")
 
     uri = f"proctor://runs/{document['run_id']}/result.json"
@@ -210,7 +216,7 @@ def test_the_whole_document_is_the_one_in_the_archive(of_each_era):
     assert document["omitted"] == {}
 
 
-def test_failures_are_told_in_both_halves(server, run_id):
+def test_failures_are_told_in_both_halves(server: Talk, run_id: str) -> None:
     result = server.call("get_run", run_id=run_id)
 
     document = result.structured_content
@@ -226,7 +232,7 @@ def test_failures_are_told_in_both_halves(server, run_id):
     assert "::test_bad :8 assert [1, 2] == [1, 3]" in text_of(result)
 
 
-def test_a_summary_is_the_counts_and_the_ids(of_each_era):
+def test_a_summary_is_the_counts_and_the_ids(of_each_era: Talk) -> None:
     result = of_each_era.call("execute_tests", detail="summary")
 
     assert result.structured_content["failing"] == ["test_a.py::test_bad", "test_a.py::test_also_bad"]
@@ -250,13 +256,15 @@ def test_a_summary_is_the_counts_and_the_ids(of_each_era):
         ({"keywords": "", "runner": "", "python": ""}, (1, 2, 0)),
     ],
 )
-def test_a_selection_does_what_it_says(server, arguments, outcomes):
+def test_a_selection_does_what_it_says(
+    server: Talk, arguments: dict[str, Any], outcomes: tuple[int, ...]
+) -> None:
     counts = server.document("execute_tests", **arguments)["summary"]
 
     assert (counts["passed"], counts["failed"], counts["deselected"]) == outcomes
 
 
-def test_what_failed_last_can_be_run_again(server):
+def test_what_failed_last_can_be_run_again(server: Talk) -> None:
     server.document("execute_tests")
     document = server.document("execute_tests", last_failed=True)
 
@@ -264,7 +272,7 @@ def test_what_failed_last_can_be_run_again(server):
     assert document["notices"] == []
 
 
-def test_with_no_failures_on_record_everything_runs_and_that_is_said(server, project):
+def test_with_no_failures_on_record_everything_runs_and_that_is_said(server: Talk, project: Path) -> None:
     write_project(project / "clean", {"test_clean.py": "def test_clean(): pass"})
     result = server.call("execute_tests", project="clean", last_failed=True)
 
@@ -273,7 +281,7 @@ def test_with_no_failures_on_record_everything_runs_and_that_is_said(server, pro
     assert result.structured_content["notices"] == ["no failures on record: everything was run"]
 
 
-def test_tests_are_listed_a_page_at_a_time(server):
+def test_tests_are_listed_a_page_at_a_time(server: Talk) -> None:
     whole = server.document("discover_tests")
     second = server.document("discover_tests", offset=1, limit=1)
 
@@ -288,7 +296,7 @@ def test_tests_are_listed_a_page_at_a_time(server):
     assert server.document("discover_tests", markers="slow")["total"] == 1
 
 
-def test_a_list_of_tests_is_narrowed_as_a_run_is(server):
+def test_a_list_of_tests_is_narrowed_as_a_run_is(server: Talk) -> None:
     def total(**arguments: str | list[str]) -> int:
         return server.document("discover_tests", **arguments)["total"]
 
@@ -297,10 +305,10 @@ def test_a_list_of_tests_is_narrowed_as_a_run_is(server):
     assert total(runner="pytest", python=project_python(), project=".") == 3
 
 
-def test_a_list_of_tests_keeps_to_its_budget_and_says_how_to_go_on(server, project):
+def test_a_list_of_tests_keeps_to_its_budget_and_says_how_to_go_on(server: Talk, project: Path) -> None:
     body = "import pytest\n@pytest.mark.parametrize('n', range(300))\ndef test_n(n): pass\n"
     write_project(project / "many", {"test_many.py": body})
-    found = []
+    found: list[str] = []
     while True:
         page = server.document("discover_tests", project="many", budget=2000, offset=len(found))
         assert len(json.dumps(page)) / 3 <= 2000
@@ -311,7 +319,7 @@ def test_a_list_of_tests_keeps_to_its_budget_and_says_how_to_go_on(server, proje
     assert found == [f"many/test_many.py::test_n[{number}]" for number in range(300)]
 
 
-def test_a_run_is_read_part_by_part(server, run_id):
+def test_a_run_is_read_part_by_part(server: Talk, run_id: str) -> None:
     first = server.document("get_run", run_id=run_id, select="tests", limit=2)
     rest = server.document("get_run", run_id=run_id, select="tests", offset=2)
     past = server.document("get_run", run_id=run_id, select="tests", offset=3)
@@ -326,7 +334,7 @@ def test_a_run_is_read_part_by_part(server, run_id):
     assert [test["nodeid"] for test in report["json_report"]["tests"]] == ["test_a.py::test_bad"]
 
 
-def test_one_test_is_told_whole(server, run_id):
+def test_one_test_is_told_whole(server: Talk, run_id: str) -> None:
     result = server.call("get_test", run_id=run_id, node_id="test_a.py::test_bad")
 
     assert result.structured_content["captured"] == {"call": {"stdout": "said by bad\n"}}
@@ -336,7 +344,7 @@ def test_one_test_is_told_whole(server, run_id):
     assert "test_a.py::test_bad" in server.refusal("get_test", run_id=run_id, node_id="test_ba")
 
 
-def test_a_project_is_described(server):
+def test_a_project_is_described(server: Talk) -> None:
     about = server.document("describe_project")
 
     assert about["runner"] == "pytest"
@@ -346,7 +354,7 @@ def test_a_project_is_described(server):
     assert about["problem"] is None
 
 
-def test_resources_have_what_answers_leave_out(of_each_era, run_id):
+def test_resources_have_what_answers_leave_out(of_each_era: Talk, run_id: str) -> None:
     listed = of_each_era.do(of_each_era.client.list_resources()).resources
     templates = of_each_era.do(of_each_era.client.list_resource_templates()).resource_templates
     (output,) = of_each_era.do(
@@ -364,7 +372,7 @@ def test_resources_have_what_answers_leave_out(of_each_era, run_id):
             of_each_era.do(of_each_era.client.read_resource(uri))
 
 
-def test_running_tests_needs_nothing_of_the_protocol(tmp_path):
+def test_running_tests_needs_nothing_of_the_protocol(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": "def test_a(): pass"})
     script = (
         "import sys; from proctor.cli.main import main\n"
@@ -376,7 +384,7 @@ def test_running_tests_needs_nothing_of_the_protocol(tmp_path):
     assert done.stdout.splitlines()[-1] == "0 []", done.stderr
 
 
-def test_without_the_sdk_there_is_a_clear_message(tmp_path):
+def test_without_the_sdk_there_is_a_clear_message(tmp_path: Path) -> None:
     script = (
         "import importlib.util as u, sys; find = u.find_spec\n"
         "u.find_spec = lambda name, *more: None if name == 'mcp' else find(name, *more)\n"
@@ -388,7 +396,7 @@ def test_without_the_sdk_there_is_a_clear_message(tmp_path):
     assert "pip install 'proctor[mcp]'" in done.stderr
 
 
-def test_bad_options_are_refused(tmp_path):
+def test_bad_options_are_refused(tmp_path: Path) -> None:
     for arguments in (["--max-runs", "0"], ["--root", "nowhere"]):
         assert proctor("mcp", *arguments, cwd=tmp_path).code == 4
 

@@ -7,9 +7,12 @@ import os
 import shutil
 import uuid
 import venv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from support.mcp_client import talk, text_of
+from support.mcp_client import Talk, talk, text_of
 from support.projects import GUARD, document_of, environment, interpreters, processes_with, write_project
 
 import proctor
@@ -93,7 +96,7 @@ PROJECTS = {
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("projects")
     for name, files in PROJECTS.items():
         write_project(home / name, files)
@@ -101,31 +104,32 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def mark():
+def mark() -> str:
     return uuid.uuid4().hex
 
 
 @pytest.fixture(scope="module")
-def server(home, mark):
-    with talk(home, **{MARK: mark}) as talking:
+def server(home: Path, mark: str) -> Iterator[Talk]:
+    marked: dict[str, Any] = {MARK: mark}
+    with talk(home, **marked) as talking:
         yield talking
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left(server, mark):
+def nothing_is_left(server: Talk, mark: str) -> Iterator[None]:
     yield
     assert len(processes_with(MARK, mark)) == 1  # the server
 
 
-def size(text):
+def size(text: str) -> float:
     return len(text.encode()) / 3
 
 
-def weight(value):
+def weight(value: object) -> float:
     return size(json.dumps(value, ensure_ascii=False))
 
 
-def test_a_green_run_is_short(server):
+def test_a_green_run_is_short(server: Talk) -> None:
     result = server.call("execute_tests", project="green")
 
     assert text_of(result) == "500 passed\n"
@@ -136,7 +140,7 @@ def test_a_green_run_is_short(server):
     assert f"proctor://runs/{document['run_id']}/result.json" in json.dumps(document)
 
 
-def test_each_kind_of_result_is_told(server):
+def test_each_kind_of_result_is_told(server: Talk) -> None:
     document = server.document("execute_tests", project="kinds")
 
     assert document["outcome"] == "failed"
@@ -151,7 +155,7 @@ def test_each_kind_of_result_is_told(server):
     assert any("no fixture today" in message for message in messages)
 
 
-def test_files_that_cannot_be_collected_do_not_hide_the_others(server):
+def test_files_that_cannot_be_collected_do_not_hide_the_others(server: Talk) -> None:
     document = server.document("execute_tests", project="uncollectable")
     found = server.document("discover_tests", project="uncollectable")
 
@@ -161,14 +165,14 @@ def test_files_that_cannot_be_collected_do_not_hide_the_others(server):
     assert [error["file"] for error in found["collection_errors"]] == ["test_a.py", "test_b.py"]
 
 
-def test_a_project_without_tests_says_so(server):
+def test_a_project_without_tests_says_so(server: Talk) -> None:
     result = server.call("execute_tests", project="empty")
 
     assert result.structured_content["outcome"] == "no_tests"
     assert text_of(result) == "no tests\n"
 
 
-def test_the_newest_run_is_the_last_whatever_its_project(server):
+def test_the_newest_run_is_the_last_whatever_its_project(server: Talk) -> None:
     for project in ("empty", "kinds"):
         document = server.document("execute_tests", project=project)
 
@@ -177,13 +181,13 @@ def test_the_newest_run_is_the_last_whatever_its_project(server):
     assert f"proctor://runs/{document['run_id']}/result.json" in [resource.uri for resource in listed]
 
 
-def test_an_id_that_is_not_there_is_an_error_that_names_it(server):
+def test_an_id_that_is_not_there_is_an_error_that_names_it(server: Talk) -> None:
     assert "test_a.py::test_nope" in server.refusal(
         "execute_tests", project="kinds", targets=["test_a.py::test_nope"]
     )
 
 
-def test_a_plugin_that_refuses_to_begin_is_an_error_that_says_why(server, home):
+def test_a_plugin_that_refuses_to_begin_is_an_error_that_says_why(server: Talk, home: Path) -> None:
     refuses = "import pytest\ndef pytest_sessionstart(): raise pytest.UsageError('no database')\n"
     write_project(home / "refuses", {"conftest.py": refuses, "test_a.py": "def test_x(): pass\n"})
 
@@ -193,7 +197,7 @@ def test_a_plugin_that_refuses_to_begin_is_an_error_that_says_why(server, home):
 
 
 @pytest.mark.parametrize("project, test", [("segfault", "test_segfault"), ("exit", "test_exit")])
-def test_a_crash_names_its_test_and_what_never_ran(server, project, test):
+def test_a_crash_names_its_test_and_what_never_ran(server: Talk, project: str, test: str) -> None:
     result = server.call("execute_tests", project=project)
 
     document = result.structured_content
@@ -207,7 +211,7 @@ def test_a_crash_names_its_test_and_what_never_ran(server, project, test):
     assert page["not_run"] == ["test_a.py::test_after"]
 
 
-def test_much_output_stays_within_the_budget_and_is_there_page_by_page(server):
+def test_much_output_stays_within_the_budget_and_is_there_page_by_page(server: Talk) -> None:
     result = server.call("execute_tests", project="loud")
     document = result.structured_content
     run_id = document["run_id"]
@@ -224,7 +228,7 @@ def test_much_output_stays_within_the_budget_and_is_there_page_by_page(server):
 
 
 @pytest.mark.parametrize("budget", [200, 500, 2000, 6000, 20_000])
-def test_a_budget_is_kept_and_failing_ids_survive_longest(server, budget):
+def test_a_budget_is_kept_and_failing_ids_survive_longest(server: Talk, budget: int) -> None:
     result = server.call("execute_tests", project="failing", budget=budget)
 
     document = result.structured_content
@@ -241,22 +245,23 @@ def test_a_budget_is_kept_and_failing_ids_survive_longest(server, budget):
         assert document["omitted"]
 
 
-def test_every_id_can_be_had_within_a_small_budget(server):
+def test_every_id_can_be_had_within_a_small_budget(server: Talk) -> None:
     run_id = server.document("execute_tests", project="failing", detail="summary", budget=300)["run_id"]
 
-    def all_ids(select):
-        ids = []
+    def all_ids(select: str) -> list[str]:
+        ids: list[str] = []
         while page := server.document("get_run", run_id=run_id, select=select, offset=len(ids), budget=800):
             assert weight(page) <= 800
             ids += [test["node_id"] for test in page["tests"]]
             if not page["omitted"]:
-                return ids
+                break
+        return ids
 
     assert all_ids("tests") == [f"test_many.py::test_number[{number}]" for number in range(500)]
     assert all_ids("failures") == [f"test_many.py::test_number[{number}]" for number in range(0, 500, 10)]
 
 
-def test_a_project_without_pytest_is_told_how_to_get_it(server, home):
+def test_a_project_without_pytest_is_told_how_to_get_it(server: Talk, home: Path) -> None:
     venv.create(home / "kinds" / ".venv")
     said = server.refusal("execute_tests", project="kinds", python=".venv")
 
@@ -265,11 +270,11 @@ def test_a_project_without_pytest_is_told_how_to_get_it(server, home):
     assert ".venv" in " ".join(server.document("describe_project", project="kinds")["others"])
 
 
-def test_a_project_runs_in_the_environment_that_was_named(tmp_path):
+def test_a_project_runs_in_the_environment_that_was_named(tmp_path: Path) -> None:
     root = write_project(tmp_path, PASSES)
     venv.create(root / "own")
     (package,) = (root / "own" / "lib").glob("python*/site-packages")
-    ours = [os.path.dirname(os.path.dirname(module.__file__)) for module in (pytest, proctor)]
+    ours = [str(Path(module.__file__ or "").parent.parent) for module in (pytest, proctor)]
     (package / "this.pth").write_text("\n".join(ours))  # proctor too: pytest is told of its plugin there
     with talk(root, "--python", "own/bin/python") as server:
         document = server.document("execute_tests")
@@ -298,7 +303,7 @@ def test_a_project_runs_in_the_environment_that_was_named(tmp_path):
         "x[/../../green/test_many.py",
     ],
 )
-def test_a_target_that_is_none_or_leads_out_is_refused(server, home, target):
+def test_a_target_that_is_none_or_leads_out_is_refused(server: Talk, home: Path, target: str) -> None:
     for link, to in (("out.py", "../green/test_many.py"), ("out", "../green")):
         if not os.path.lexists(home / "kinds" / link):
             os.symlink(to, home / "kinds" / link)
@@ -312,12 +317,12 @@ def test_a_target_that_is_none_or_leads_out_is_refused(server, home, target):
     assert runs_of(home / "kinds") == before
 
 
-def runs_of(project):
+def runs_of(project: Path) -> list[str]:
     return sorted(path.name for path in project.glob(".proctor/runs/*"))
 
 
 @pytest.mark.parametrize("target", ["/bin/true", "../green", "/../green", "/../tool/tool.sh", "nowhere"])
-def test_a_program_outside_of_the_project_is_refused(server, home, target):
+def test_a_program_outside_of_the_project_is_refused(server: Talk, home: Path, target: str) -> None:
     write_project(home, {"tool/tool.sh": "#!/bin/sh\n"})
     (home / "tool" / "tool.sh").chmod(0o755)
     said = server.refusal("execute_tests", project="kinds", runner="command", targets=[target])
@@ -326,14 +331,14 @@ def test_a_program_outside_of_the_project_is_refused(server, home, target):
 
 
 @pytest.mark.parametrize("name", ["keywords", "markers"])
-def test_an_expression_cannot_become_an_option(server, home, name):
+def test_an_expression_cannot_become_an_option(server: Talk, home: Path, name: str) -> None:
     result = server.call("execute_tests", project="kinds", **{name: "--basetemp=gone"})
 
     assert result.is_error or result.structured_content["summary"]["total"] == 0
     assert (home / "kinds").is_dir()
 
 
-def test_a_name_full_of_shell_is_a_name(server, home):
+def test_a_name_full_of_shell_is_a_name(server: Talk, home: Path) -> None:
     (name,) = PROJECTS["shell"]
     document = server.document("execute_tests", project="shell", targets=[name])
 
@@ -341,11 +346,11 @@ def test_a_name_full_of_shell_is_a_name(server, home):
     assert sorted(os.listdir(home / "shell")) == sorted([name, ".proctor", *_caches(home / "shell")])
 
 
-def _caches(root):
+def _caches(root: Path) -> list[str]:
     return [name for name in os.listdir(root) if name in (".pytest_cache", "__pycache__")]
 
 
-def test_many_targets_are_one_run(server):
+def test_many_targets_are_one_run(server: Talk) -> None:
     targets = [f"test_many.py::test_number[{number % 500}]" for number in range(10_000)]
     document = server.document("execute_tests", project="green", targets=targets)
 
@@ -354,7 +359,7 @@ def test_many_targets_are_one_run(server):
     assert weight(document) <= 6000
 
 
-def test_two_projects_at_once_do_not_mix(server):
+def test_two_projects_at_once_do_not_mix(server: Talk) -> None:
     calls = [
         server.begin(server.client.call_tool("execute_tests", {"project": project}))
         for project in ("kinds", "exit", "empty", "kinds", "segfault", "empty", "exit", "kinds")
@@ -372,7 +377,7 @@ def test_two_projects_at_once_do_not_mix(server):
     ]
 
 
-def test_a_run_that_cannot_be_kept_is_answered_all_the_same(tmp_path):
+def test_a_run_that_cannot_be_kept_is_answered_all_the_same(tmp_path: Path) -> None:
     root = write_project(tmp_path, {**PROJECTS["kinds"], ".proctor": "in the way"})
     with talk(root, HOME="", XDG_CACHE_HOME="") as server:
         document = server.document("execute_tests")
@@ -383,7 +388,7 @@ def test_a_run_that_cannot_be_kept_is_answered_all_the_same(tmp_path):
     assert any("not kept" in notice for notice in document["notices"])
 
 
-def test_programs_of_the_project_run_by_path_and_by_name(server, home):
+def test_programs_of_the_project_run_by_path_and_by_name(server: Talk, home: Path) -> None:
     root = write_project(home / "programs", {"checks/good.sh": "#!/bin/sh\nexit 0\n"})
     (root / "checks" / "good.sh").chmod(0o755)
     for target in ("checks/good.sh", "/checks/good.sh", "checks", str(root / "checks")):
@@ -393,7 +398,7 @@ def test_programs_of_the_project_run_by_path_and_by_name(server, home):
         assert document["summary"]["total"] == 1
 
 
-def test_several_kinds_of_tests_are_one_answer(server, home):
+def test_several_kinds_of_tests_are_one_answer(server: Talk, home: Path) -> None:
     files = {
         "test_a.py": "def test_a(): pass\n",
         "t/a.t": "#!/bin/sh\nprintf '1..2\\nok 1 - one\\nnot ok 2 - two\\n'; exit 1\n",
@@ -416,15 +421,15 @@ def test_several_kinds_of_tests_are_one_answer(server, home):
 
 
 @pytest.fixture
-def below(tmp_path):
+def below(tmp_path: Path) -> Path:
     """A root with projects below it, one of them where nothing can be written."""
     write_project(tmp_path / "root" / "deep" / "one", PASSES)
     write_project(tmp_path / "root" / "two", {**PASSES, ".proctor": "in the way"})
     return tmp_path / "root"
 
 
-def test_runs_of_projects_below_a_root_are_found_after_a_restart(below, tmp_path):
-    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+def test_runs_of_projects_below_a_root_are_found_after_a_restart(below: Path, tmp_path: Path) -> None:
+    cache: dict[str, Any] = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     with talk(below, **cache) as first:
         ids = [first.document("execute_tests", project=name)["run_id"] for name in ("deep/one", "two")]
     with talk(below, **cache) as second:
@@ -443,7 +448,7 @@ OTHERS = {"7.4.4": "3.11", "8.4.2": "3.12"}
 
 
 @pytest.mark.parametrize("version", OTHERS)
-def test_a_project_is_tested_with_its_own_pytest(tmp_path, version):
+def test_a_project_is_tested_with_its_own_pytest(tmp_path: Path, version: str) -> None:
     """In an environment of its own, which nobody has named."""
     python = OTHERS[version]
     if python not in interpreters():
@@ -461,7 +466,7 @@ def test_a_project_is_tested_with_its_own_pytest(tmp_path, version):
     assert document["interpreter"] == str(root / ".venv" / "bin" / "python")
 
 
-def test_an_environment_without_pytest_is_no_reason_to_look_elsewhere(tmp_path):
+def test_an_environment_without_pytest_is_no_reason_to_look_elsewhere(tmp_path: Path) -> None:
     root = write_project(tmp_path, PASSES)
     venv.create(root / ".venv")
     with talk(root, without_python=True) as server:
@@ -474,7 +479,7 @@ def test_an_environment_without_pytest_is_no_reason_to_look_elsewhere(tmp_path):
     assert "no pytest" in about["problem"]
 
 
-def test_nothing_of_the_project_is_touched_but_the_archive(tmp_path):
+def test_nothing_of_the_project_is_touched_but_the_archive(tmp_path: Path) -> None:
     quiet = "[pytest]\naddopts = -p no:cacheprovider\n"
     root = write_project(tmp_path / "project", {**PROJECTS["kinds"], "pytest.ini": quiet})
     before = listed(tmp_path)
@@ -489,7 +494,7 @@ def test_nothing_of_the_project_is_touched_but_the_archive(tmp_path):
     assert listed(tmp_path) == before
 
 
-def listed(home):
+def listed(home: Path) -> dict[str, int]:
     """Every file and when it was written, without archives."""
     return {
         str(path): path.stat().st_mtime_ns
@@ -498,7 +503,7 @@ def listed(home):
     }
 
 
-def test_a_gigabyte_of_output_is_answered_in_the_same_few_words(tmp_path):
+def test_a_gigabyte_of_output_is_answered_in_the_same_few_words(tmp_path: Path) -> None:
     body = """
         import os
 

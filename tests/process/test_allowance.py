@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ CASES = json.loads((Path(__file__).parent.parent / "data" / "duration_vectors.js
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_a_vector_leaves_the_time_that_it_says(case):
+def test_a_vector_leaves_the_time_that_it_says(case: dict[str, Any]) -> None:
     decoder = ControlDecoder(Ledger())
     allowance = Allowance(case["initial"], 0)
     moments = sorted({time for time, _ in [*case["events"], *case["remaining"]]})
@@ -29,7 +30,7 @@ def test_a_vector_leaves_the_time_that_it_says(case):
             assert allowance.remaining(now) == left
 
 
-def test_without_a_limit_only_a_new_one_changes_anything():
+def test_without_a_limit_only_a_new_one_changes_anything() -> None:
     decoder = ControlDecoder(Ledger())
     allowance = Allowance(None, 0)
     left = []

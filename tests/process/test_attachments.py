@@ -36,7 +36,7 @@ def sent(attachments: Attachments, name: str, *pieces: bytes, result: str | None
 
 
 @pytest.mark.parametrize("name", NAMES, ids=[repr(name)[:40] for name in NAMES])
-def test_a_name_never_decides_where_bytes_go(tmp_path, name):
+def test_a_name_never_decides_where_bytes_go(tmp_path: Path, name: str) -> None:
     directory = tmp_path / "run"
     directory.mkdir()
     attachments = Attachments(FileStore(directory))
@@ -52,7 +52,7 @@ def test_a_name_never_decides_where_bytes_go(tmp_path, name):
     assert len(os.fsencode(Path(file.path).name)) < 100
 
 
-def test_the_end_of_a_name_stays_readable(tmp_path):
+def test_the_end_of_a_name_stays_readable(tmp_path: Path) -> None:
     attachments = Attachments(FileStore(tmp_path))
     sent(attachments, "shots/" + "x" * 300 + "-after login.png", b"")
     (file,) = attachments.take("t")
@@ -61,7 +61,7 @@ def test_the_end_of_a_name_stays_readable(tmp_path):
     assert file.path.endswith("-after_login.png")
 
 
-def test_files_of_the_same_name_do_not_meet(tmp_path):
+def test_files_of_the_same_name_do_not_meet(tmp_path: Path) -> None:
     attachments = Attachments(FileStore(tmp_path))
     for number in range(3):
         sent(attachments, "log.txt", b"%d" % number)
@@ -72,7 +72,7 @@ def test_files_of_the_same_name_do_not_meet(tmp_path):
     assert [file.name for file in files] == ["log.txt"] * 3
 
 
-def test_files_belong_to_the_result_that_sent_them(tmp_path):
+def test_files_belong_to_the_result_that_sent_them(tmp_path: Path) -> None:
     attachments = Attachments(FileStore(tmp_path))
     sent(attachments, "a", b"1", result="one")
     sent(attachments, "b", b"2", result=None)
@@ -84,7 +84,7 @@ def test_files_belong_to_the_result_that_sent_them(tmp_path):
     attachments.close()
 
 
-def test_a_link_in_place_of_the_folder_takes_no_bytes(tmp_path):
+def test_a_link_in_place_of_the_folder_takes_no_bytes(tmp_path: Path) -> None:
     run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
     run.mkdir()
     elsewhere.mkdir()
@@ -98,7 +98,7 @@ def test_a_link_in_place_of_the_folder_takes_no_bytes(tmp_path):
     assert everything_below(elsewhere) == set()
 
 
-def test_a_folder_that_is_swapped_for_a_link_takes_no_bytes(tmp_path):
+def test_a_folder_that_is_swapped_for_a_link_takes_no_bytes(tmp_path: Path) -> None:
     run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
     run.mkdir()
     elsewhere.mkdir()
@@ -112,7 +112,7 @@ def test_a_folder_that_is_swapped_for_a_link_takes_no_bytes(tmp_path):
     assert everything_below(elsewhere) == set()
 
 
-def test_a_directory_that_vanishes_is_a_fault_and_no_exception(tmp_path):
+def test_a_directory_that_vanishes_is_a_fault_and_no_exception(tmp_path: Path) -> None:
     store = FileStore(tmp_path / "never made")
     attachments = Attachments(store)
     sent(attachments, "x", b"abc")
@@ -123,7 +123,7 @@ def test_a_directory_that_vanishes_is_a_fault_and_no_exception(tmp_path):
     assert file.size == 3
 
 
-def test_no_descriptor_stays_open(tmp_path):
+def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     before = set(os.listdir("/proc/self/fd"))
     for number in range(20):
         store = FileStore(tmp_path)
@@ -143,17 +143,19 @@ def everything_below(directory: Path) -> set[str]:
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
 
 
-def test_files_move_with_their_run_and_later_ones_follow(tmp_path):
+def test_files_move_with_their_run_and_later_ones_follow(tmp_path: Path) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     before.mkdir()
     after.mkdir()
     store = FileStore(before)
     path, file = store.create("first")
+    assert file is not None
     store.write(file, b"one")
     os.close(file)
 
     store.move_to(after)
     later, file = store.create("second")
+    assert file is not None
     os.close(file)
     store.close()
 
@@ -162,11 +164,12 @@ def test_files_move_with_their_run_and_later_ones_follow(tmp_path):
     assert store.fault is None
 
 
-def test_a_link_among_the_files_is_not_followed_when_they_move(tmp_path):
+def test_a_link_among_the_files_is_not_followed_when_they_move(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("not theirs")
     (tmp_path / "after").mkdir()
     store = FileStore(tmp_path)
     _, file = store.create("first")
+    assert file is not None
     os.close(file)
     (tmp_path / "files" / "link").symlink_to(tmp_path / "secret")
 

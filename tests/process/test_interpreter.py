@@ -28,21 +28,21 @@ ELSEWHERE = "/nowhere/proctor"  # the environment of a proctor that is not part 
 
 
 @pytest.fixture(scope="session")
-def pristine(tmp_path_factory) -> Path:
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pristine") / "env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", path], check=True)
     return path
 
 
 @pytest.fixture
-def environment(tmp_path) -> Path:
+def environment(tmp_path: Path) -> Path:
     path = tmp_path / "an environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", path], check=True)
     return path
 
 
 @pytest.fixture
-def project(tmp_path) -> Path:
+def project(tmp_path: Path) -> Path:
     path = tmp_path / "repository" / "packages" / "project"
     path.mkdir(parents=True)
     (tmp_path / "repository" / ".git").mkdir()
@@ -50,7 +50,7 @@ def project(tmp_path) -> Path:
 
 
 @pytest.fixture
-def tools(tmp_path) -> Path:
+def tools(tmp_path: Path) -> Path:
     path = tmp_path / "tools"
     path.mkdir()
     return path
@@ -110,7 +110,7 @@ def installed(version: str) -> str:
 # Rule 1: the explicit one
 
 
-def test_an_explicit_interpreter_wins_over_everything(project, tmp_path):
+def test_an_explicit_interpreter_wins_over_everything(project: Path, tmp_path: Path) -> None:
     wanted = fake_environment(tmp_path / "wanted")
     fake_environment(project / ".venv")
 
@@ -119,20 +119,20 @@ def test_an_explicit_interpreter_wins_over_everything(project, tmp_path):
     assert (candidate.path, candidate.rule) == (wanted, "explicit")
 
 
-def test_an_explicit_environment_directory_means_its_interpreter(project):
+def test_an_explicit_environment_directory_means_its_interpreter(project: Path) -> None:
     wanted = fake_environment(project / "environments" / "a")
 
     assert chosen(project, "environments/a").path == wanted
     assert chosen(project, f"{project}/environments/a/").path == wanted
 
 
-def test_an_explicit_directory_in_the_root_needs_no_slash(project):
+def test_an_explicit_directory_in_the_root_needs_no_slash(project: Path) -> None:
     wanted = fake_environment(project / "env")
 
     assert chosen(project, "env").path == wanted
 
 
-def test_an_explicit_bare_name_is_looked_up_on_path(project, tools):
+def test_an_explicit_bare_name_is_looked_up_on_path(project: Path, tools: Path) -> None:
     wanted = script(tools / "python9.9", "")
 
     assert chosen(project, "python9.9", PATH=f":/nowhere:{tools}").path == str(wanted)
@@ -149,7 +149,9 @@ def test_an_explicit_bare_name_is_looked_up_on_path(project, tools):
         ("", "has no usable bin/python"),
     ],
 )
-def test_an_explicit_interpreter_that_is_not_there_is_an_error_and_never_another_one(project, wanted, found):
+def test_an_explicit_interpreter_that_is_not_there_is_an_error_and_never_another_one(
+    project: Path, wanted: str, found: str
+) -> None:
     fake_environment(project / ".venv")
     (project / "empty").mkdir()
     (project / "plain").touch()
@@ -161,7 +163,7 @@ def test_an_explicit_interpreter_that_is_not_there_is_an_error_and_never_another
 # Rule 2: the active environment
 
 
-def test_the_active_environment_comes_before_the_projects(project, tmp_path):
+def test_the_active_environment_comes_before_the_projects(project: Path, tmp_path: Path) -> None:
     active = fake_environment(tmp_path / "active")
     fake_environment(project / ".venv")
 
@@ -170,7 +172,7 @@ def test_the_active_environment_comes_before_the_projects(project, tmp_path):
     )
 
 
-def test_the_environment_of_proctor_itself_does_not_count_as_active(project, tmp_path):
+def test_the_environment_of_proctor_itself_does_not_count_as_active(project: Path, tmp_path: Path) -> None:
     fake_environment(tmp_path / "own")
     (tmp_path / "link").symlink_to("own")
     expected = fake_environment(project / ".venv")
@@ -182,7 +184,7 @@ def test_the_environment_of_proctor_itself_does_not_count_as_active(project, tmp
     assert (second.usable, second.path) == (True, expected)
 
 
-def test_an_active_environment_that_is_gone_is_passed_over_with_a_reason(project):
+def test_an_active_environment_that_is_gone_is_passed_over_with_a_reason(project: Path) -> None:
     expected = fake_environment(project / "venv")
     gone = str(project / "gone")
 
@@ -195,7 +197,7 @@ def test_an_active_environment_that_is_gone_is_passed_over_with_a_reason(project
 # Rule 3: the project's environment
 
 
-def test_project_environments_are_tried_by_name_then_upwards_to_the_repository(project):
+def test_project_environments_are_tried_by_name_then_upwards_to_the_repository(project: Path) -> None:
     repository = project.parent.parent
     names = (".venv", "venv", ".virtualenv")
     places = [*(project / name for name in names), project.parent / ".venv", repository / "venv"]
@@ -210,7 +212,7 @@ def test_project_environments_are_tried_by_name_then_upwards_to_the_repository(p
     assert found[-1].why == f"`venv` in {repository}"
 
 
-def test_without_a_repository_only_the_root_is_searched(tmp_path):
+def test_without_a_repository_only_the_root_is_searched(tmp_path: Path) -> None:
     project = tmp_path / "a" / "b"
     project.mkdir(parents=True)
     fake_environment(tmp_path / "a" / ".venv")
@@ -219,7 +221,7 @@ def test_without_a_repository_only_the_root_is_searched(tmp_path):
         chosen(project)
 
 
-def test_a_broken_environment_gives_way_to_the_next_and_says_why(project, pristine):
+def test_a_broken_environment_gives_way_to_the_next_and_says_why(project: Path, pristine: Path) -> None:
     (project / ".venv" / "bin").mkdir(parents=True)
     (project / ".venv" / "bin" / "python").symlink_to("/nowhere/python3")
     (project / "venv").symlink_to(pristine)
@@ -247,7 +249,9 @@ def lock(project: Path, tool: str) -> None:
         ("hatch", "env find", ""),
     ],
 )
-def test_a_tool_is_asked_in_the_directory_of_its_lock_file(project, tools, tmp_path, tool, question, answer):
+def test_a_tool_is_asked_in_the_directory_of_its_lock_file(
+    project: Path, tools: Path, tmp_path: Path, tool: str, question: str, answer: str
+) -> None:
     expected = fake_environment(tmp_path / "kept")
     lock(project.parent, tool)
     script(
@@ -262,7 +266,7 @@ def test_a_tool_is_asked_in_the_directory_of_its_lock_file(project, tools, tmp_p
     assert f"{tool} {question}" in candidate.why
 
 
-def test_hatch_is_also_known_by_its_table_in_pyproject(project, tools, tmp_path):
+def test_hatch_is_also_known_by_its_table_in_pyproject(project: Path, tools: Path, tmp_path: Path) -> None:
     expected = fake_environment(tmp_path / "kept")
     script(tools / "hatch", f'echo "{tmp_path}/kept"')
 
@@ -274,7 +278,9 @@ def test_hatch_is_also_known_by_its_table_in_pyproject(project, tools, tmp_path)
     assert chosen(project, PATH=str(tools)).path == expected
 
 
-def test_uv_is_not_asked_when_the_project_environment_is_set(project, tools, tmp_path):
+def test_uv_is_not_asked_when_the_project_environment_is_set(
+    project: Path, tools: Path, tmp_path: Path
+) -> None:
     expected = fake_environment(project / "environments" / "uv")
     lock(project, "uv")
     script(tools / "uv", f"touch {tmp_path}/asked")
@@ -283,7 +289,9 @@ def test_uv_is_not_asked_when_the_project_environment_is_set(project, tools, tmp
     assert not (tmp_path / "asked").exists()
 
 
-def test_an_interpreter_that_uv_names_for_want_of_an_environment_is_not_taken(project, tools, tmp_path):
+def test_an_interpreter_that_uv_names_for_want_of_an_environment_is_not_taken(
+    project: Path, tools: Path, tmp_path: Path
+) -> None:
     lock(project, "uv")
     script(tmp_path / "system" / "bin" / "python3", "")
     script(tools / "uv", f'echo "{tmp_path}/system/bin/python3"')
@@ -292,7 +300,7 @@ def test_an_interpreter_that_uv_names_for_want_of_an_environment_is_not_taken(pr
         chosen(project, PATH=str(tools))
 
 
-def test_the_environment_in_which_uv_is_installed_is_not_the_projects(project, tmp_path):
+def test_the_environment_in_which_uv_is_installed_is_not_the_projects(project: Path, tmp_path: Path) -> None:
     home = fake_environment(tmp_path / "home of uv")
     script(tmp_path / "home of uv" / "bin" / "uv", f'echo "{home}"')
     lock(project, "uv")
@@ -303,7 +311,9 @@ def test_the_environment_in_which_uv_is_installed_is_not_the_projects(project, t
     assert refused.why == "uv has no environment for `uv.lock` yet (`uv sync` makes one)"
 
 
-def test_pdm_is_read_and_not_run_because_asking_it_would_make_an_environment(project, tools, tmp_path):
+def test_pdm_is_read_and_not_run_because_asking_it_would_make_an_environment(
+    project: Path, tools: Path, tmp_path: Path
+) -> None:
     expected = fake_environment(tmp_path / "kept")
     lock(project, "pdm")
     script(tools / "pdm", f"touch {tmp_path}/asked")
@@ -316,7 +326,7 @@ def test_pdm_is_read_and_not_run_because_asking_it_would_make_an_environment(pro
     assert not (tmp_path / "asked").exists()
 
 
-def test_conda_means_the_active_environment_unless_it_is_base(project, tmp_path):
+def test_conda_means_the_active_environment_unless_it_is_base(project: Path, tmp_path: Path) -> None:
     expected = fake_environment(tmp_path / "science")
     lock(project, "conda")
     active = {"CONDA_PREFIX": str(tmp_path / "science")}
@@ -335,7 +345,9 @@ def test_conda_means_the_active_environment_unless_it_is_base(project, tmp_path)
         ("", "poetry has no environment for `poetry.lock` yet"),
     ],
 )
-def test_a_tool_that_fails_is_a_reason_and_the_next_rule_goes_on(project, tools, text, reason):
+def test_a_tool_that_fails_is_a_reason_and_the_next_rule_goes_on(
+    project: Path, tools: Path, text: str, reason: str
+) -> None:
     lock(project, "poetry")
     script(tools / "poetry", text)
     python = script(tools / "python3", "")
@@ -347,7 +359,9 @@ def test_a_tool_that_fails_is_a_reason_and_the_next_rule_goes_on(project, tools,
     assert (accepted.path, accepted.rule, accepted.usable) == (str(python), "PATH", True)
 
 
-def test_a_tool_that_hangs_is_given_up_with_all_it_started(project, tools, monkeypatch, tmp_path):
+def test_a_tool_that_hangs_is_given_up_with_all_it_started(
+    project: Path, tools: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("proctor.process.managed.PATIENCE", 0.2)
     lock(project, "poetry")
     os.mkfifo(tmp_path / "never")
@@ -365,14 +379,16 @@ def test_a_tool_that_hangs_is_given_up_with_all_it_started(project, tools, monke
     os.close(alive)
 
 
-def test_a_lock_file_without_its_tool_says_so(project):
+def test_a_lock_file_without_its_tool_says_so(project: Path) -> None:
     lock(project, "poetry")
 
     with pytest.raises(InterpreterError, match=r"`poetry\.lock` is there, but poetry is not on PATH"):
         chosen(project)
 
 
-def test_no_tool_is_run_when_an_earlier_rule_or_tool_was_enough(project, tools, tmp_path):
+def test_no_tool_is_run_when_an_earlier_rule_or_tool_was_enough(
+    project: Path, tools: Path, tmp_path: Path
+) -> None:
     for tool in ("uv", "poetry", "pipenv", "hatch"):
         lock(project, tool)
         script(tools / tool, f"touch {tmp_path}/asked-{tool}; echo {tmp_path}/kept/bin/python")
@@ -390,7 +406,7 @@ def test_no_tool_is_run_when_an_earlier_rule_or_tool_was_enough(project, tools, 
 # Rule 5: PATH
 
 
-def test_python3_on_path_comes_before_python(project, tools):
+def test_python3_on_path_comes_before_python(project: Path, tools: Path) -> None:
     python = script(tools / "python", "")
     assert chosen(project, PATH=str(tools)).path == str(python)
 
@@ -399,7 +415,7 @@ def test_python3_on_path_comes_before_python(project, tools):
     assert chosen(project, PATH=str(tools)).path == str(python3)
 
 
-def test_every_rule_appears_in_order_when_all_are_wanted(project, tools, tmp_path):
+def test_every_rule_appears_in_order_when_all_are_wanted(project: Path, tools: Path, tmp_path: Path) -> None:
     fake_environment(tmp_path / "active")
     fake_environment(project / ".venv")
     lock(project, "poetry")
@@ -412,7 +428,7 @@ def test_every_rule_appears_in_order_when_all_are_wanted(project, tools, tmp_pat
     assert rules == ["explicit", "VIRTUAL_ENV", "project environment", "managed environment", "PATH", "PATH"]
 
 
-def test_no_interpreter_at_all_lists_what_was_looked_for(project):
+def test_no_interpreter_at_all_lists_what_was_looked_for(project: Path) -> None:
     with pytest.raises(InterpreterError) as caught:
         chosen(project, VIRTUAL_ENV="/nowhere/env")
 
@@ -425,7 +441,7 @@ def test_no_interpreter_at_all_lists_what_was_looked_for(project):
 # Probing
 
 
-def test_a_probe_reports_the_interpreter_and_its_pytest_packages(environment, tmp_path):
+def test_a_probe_reports_the_interpreter_and_its_pytest_packages(environment: Path, tmp_path: Path) -> None:
     install(environment, "pytest", "8.0.1")
     install(environment, "Pytest_XDist", "3.5")
     install(environment, "some.plugin", "1.0", "[console_scripts]\na=b\n\n[pytest11]\nsome = some.plugin\n")
@@ -447,7 +463,7 @@ def test_a_probe_reports_the_interpreter_and_its_pytest_packages(environment, tm
     )
 
 
-def test_packages_agree_with_what_the_interpreter_itself_would_load(tmp_path):
+def test_packages_agree_with_what_the_interpreter_itself_would_load(tmp_path: Path) -> None:
     from importlib.metadata import distributions
 
     plugins = {d.name for d in distributions() if any(e.group == "pytest11" for e in d.entry_points)}
@@ -457,7 +473,7 @@ def test_packages_agree_with_what_the_interpreter_itself_would_load(tmp_path):
     assert interpreter.packages["pytest"] == pytest.__version__
 
 
-def test_packages_on_pythonpath_count_and_a_change_of_it_is_noticed(pristine, tmp_path):
+def test_packages_on_pythonpath_count_and_a_change_of_it_is_noticed(pristine: Path, tmp_path: Path) -> None:
     extra = tmp_path / "extra" / "lib" / "python3" / "site-packages"
     extra.mkdir(parents=True)
     install(tmp_path / "extra", "pytest", "7.7")
@@ -471,7 +487,9 @@ def test_packages_on_pythonpath_count_and_a_change_of_it_is_noticed(pristine, tm
     assert probe(python, tmp_path, relative, cache).packages == {}
 
 
-def test_modules_of_a_project_named_like_the_standard_librarys_do_not_confuse_the_probe(pristine, tmp_path):
+def test_modules_of_a_project_named_like_the_standard_librarys_do_not_confuse_the_probe(
+    pristine: Path, tmp_path: Path
+) -> None:
     for name in ("json", "io", "re", "site"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('hostile')\n")
     python = exact(pristine / "bin" / "python")
@@ -482,7 +500,7 @@ def test_modules_of_a_project_named_like_the_standard_librarys_do_not_confuse_th
     assert probe(python, tmp_path, {"PYTHONPATH": str(tmp_path)}, None).version == sys.version_info[:3]
 
 
-def test_an_environment_that_prints_at_startup_is_understood(environment, tmp_path):
+def test_an_environment_that_prints_at_startup_is_understood(environment: Path, tmp_path: Path) -> None:
     [site_packages] = environment.glob("lib/python*/site-packages")
     (site_packages / "loud.pth").write_text("import sys; sys.stdout.write('good morning')\n")
 
@@ -497,12 +515,14 @@ def test_an_environment_that_prints_at_startup_is_understood(environment, tmp_pa
         ('echo "$@"', "is not a Python interpreter"),
     ],
 )
-def test_what_is_no_python_is_an_error_in_its_own_words(tmp_path, text, words):
+def test_what_is_no_python_is_an_error_in_its_own_words(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(InterpreterError, match=words):
         probe(exact(script(tmp_path / "python", text)), tmp_path, {}, None)
 
 
-def test_a_path_that_is_not_utf_8_can_be_probed_and_is_just_not_cached(pristine, tmp_path):
+def test_a_path_that_is_not_utf_8_can_be_probed_and_is_just_not_cached(
+    pristine: Path, tmp_path: Path
+) -> None:
     place = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
     os.symlink(pristine, place)
 
@@ -512,7 +532,7 @@ def test_a_path_that_is_not_utf_8_can_be_probed_and_is_just_not_cached(pristine,
     assert not (tmp_path / "cache" / CACHE_NAME).exists()
 
 
-def test_an_interpreter_that_cannot_be_started_is_an_error(tmp_path):
+def test_an_interpreter_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "python").write_bytes(b"\x7fELF but not really")
     (tmp_path / "python").chmod(0o755)
 
@@ -521,7 +541,9 @@ def test_an_interpreter_that_cannot_be_started_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("version", ["2.7", *(f"3.{minor}" for minor in range(6, 15))])
-def test_old_and_new_interpreters_can_be_probed_with_a_hostile_project_around(version, tmp_path):
+def test_old_and_new_interpreters_can_be_probed_with_a_hostile_project_around(
+    version: str, tmp_path: Path
+) -> None:
     python = installed(version)
     (tmp_path / "json.py").write_text("raise SystemExit('hostile')\n")
     egg = tmp_path / "path" / "old_plugin.egg-info"
@@ -542,7 +564,7 @@ def test_old_and_new_interpreters_can_be_probed_with_a_hostile_project_around(ve
 # The cache
 
 
-def test_a_second_probe_starts_no_process(environment, tmp_path):
+def test_a_second_probe_starts_no_process(environment: Path, tmp_path: Path) -> None:
     starts = count_starts(environment, tmp_path)
     install(environment, "pytest", "8.0.1")
     python, cache = exact(environment / "bin" / "python"), tmp_path / "deep" / "cache"
@@ -555,7 +577,7 @@ def test_a_second_probe_starts_no_process(environment, tmp_path):
     assert [path.name for path in cache.iterdir()] == [CACHE_NAME]
 
 
-def test_a_recalled_answer_has_the_reason_of_this_choice(pristine, tmp_path):
+def test_a_recalled_answer_has_the_reason_of_this_choice(pristine: Path, tmp_path: Path) -> None:
     python = exact(pristine / "bin" / "python")
     probe(python, tmp_path, {}, tmp_path)
 
@@ -564,7 +586,7 @@ def test_a_recalled_answer_has_the_reason_of_this_choice(pristine, tmp_path):
     assert probe(again, tmp_path, {}, tmp_path).why == "another reason"
 
 
-def test_installing_a_package_is_noticed(environment, tmp_path):
+def test_installing_a_package_is_noticed(environment: Path, tmp_path: Path) -> None:
     python, cache = exact(environment / "bin" / "python"), tmp_path / "cache"
     before = probe(python, tmp_path, {}, cache)
     install(environment, "pytest", "8.0.1")
@@ -573,7 +595,7 @@ def test_installing_a_package_is_noticed(environment, tmp_path):
     assert probe(python, tmp_path, {}, cache).packages["pytest"] == "8.0.1"
 
 
-def test_a_first_package_of_the_user_is_noticed(tmp_path):
+def test_a_first_package_of_the_user_is_noticed(tmp_path: Path) -> None:
     python = exact(os.path.realpath(sys.executable))  # an environment has no packages of the user
     environ, cache = {"HOME": str(tmp_path), "PYTHONUSERBASE": str(tmp_path / "user")}, tmp_path / "cache"
     before = probe(python, tmp_path, environ, cache)
@@ -585,7 +607,9 @@ def test_a_first_package_of_the_user_is_noticed(tmp_path):
     assert probe(python, tmp_path, environ, cache).packages["some-plugin"] == "1.0"
 
 
-def test_what_was_installed_while_the_probe_ran_is_not_taken_for_known(environment, tmp_path):
+def test_what_was_installed_while_the_probe_ran_is_not_taken_for_known(
+    environment: Path, tmp_path: Path
+) -> None:
     starts = count_starts(environment, tmp_path)
     [site_packages] = environment.glob("lib/python*/site-packages")
     future = 1 << 62
@@ -598,7 +622,7 @@ def test_what_was_installed_while_the_probe_ran_is_not_taken_for_known(environme
     assert starts.read_text() == "xx"
 
 
-def test_a_newer_executable_is_probed_again(environment, tmp_path):
+def test_a_newer_executable_is_probed_again(environment: Path, tmp_path: Path) -> None:
     starts = count_starts(environment, tmp_path)
     python, cache = environment / "bin" / "python", tmp_path / "cache"
     real = os.path.realpath(python)
@@ -611,7 +635,9 @@ def test_a_newer_executable_is_probed_again(environment, tmp_path):
     assert starts.read_text() == "xx"
 
 
-def test_a_script_is_never_cached_and_the_interpreter_behind_it_is_named(environment, tmp_path):
+def test_a_script_is_never_cached_and_the_interpreter_behind_it_is_named(
+    environment: Path, tmp_path: Path
+) -> None:
     starts = count_starts(environment, tmp_path)
     shim = script(tmp_path / "shims" / "python3", f'exec "{environment}/bin/python" "$@"')
 
@@ -623,7 +649,7 @@ def test_a_script_is_never_cached_and_the_interpreter_behind_it_is_named(environ
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b'{"PYTHON": {"interpreter": 1}}'])
-def test_a_corrupt_cache_is_no_cache_and_is_replaced(pristine, tmp_path, content):
+def test_a_corrupt_cache_is_no_cache_and_is_replaced(pristine: Path, tmp_path: Path, content: bytes) -> None:
     python = exact(pristine / "bin" / "python")
     file = tmp_path / CACHE_NAME
     file.write_bytes(content.replace(b"PYTHON", python.path.encode()))
@@ -632,7 +658,7 @@ def test_a_corrupt_cache_is_no_cache_and_is_replaced(pristine, tmp_path, content
     assert python.path in json.loads(file.read_bytes())
 
 
-def test_a_cache_that_cannot_be_written_is_no_cache(pristine, tmp_path):
+def test_a_cache_that_cannot_be_written_is_no_cache(pristine: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     found = probe(exact(pristine / "bin" / "python"), tmp_path, {}, tmp_path / "file" / "cache")
@@ -640,7 +666,9 @@ def test_a_cache_that_cannot_be_written_is_no_cache(pristine, tmp_path):
     assert found.prefix == str(pristine)
 
 
-def test_interpreters_that_are_gone_leave_the_cache(pristine, environment, tmp_path):
+def test_interpreters_that_are_gone_leave_the_cache(
+    pristine: Path, environment: Path, tmp_path: Path
+) -> None:
     gone, stays = exact(environment / "bin" / "python"), exact(pristine / "bin" / "python")
     probe(gone, tmp_path, {}, tmp_path)
     assert list(json.loads((tmp_path / CACHE_NAME).read_bytes())) == [gone.path]
@@ -658,11 +686,11 @@ def having(**packages: str) -> Interpreter:
     return Interpreter("/a b/bin/python", why, (3, 12, 1), "cpython", "/a b", packages)
 
 
-def test_the_version_of_pytest_is_what_is_installed():
+def test_the_version_of_pytest_is_what_is_installed() -> None:
     assert require_pytest(having(pytest="8.0.1")) == "8.0.1"
 
 
-def test_without_pytest_the_error_names_the_interpreter_and_the_command_to_install_it():
+def test_without_pytest_the_error_names_the_interpreter_and_the_command_to_install_it() -> None:
     with pytest.raises(InterpreterError) as caught:
         require_pytest(having(pip="24.0"))
 
@@ -672,6 +700,6 @@ def test_without_pytest_the_error_names_the_interpreter_and_the_command_to_insta
     )
 
 
-def test_without_pip_uv_is_the_one_to_install_pytest():
+def test_without_pip_uv_is_the_one_to_install_pytest() -> None:
     with pytest.raises(InterpreterError, match=r"uv pip install --python '/a b/bin/python' pytest$"):
         require_pytest(having())

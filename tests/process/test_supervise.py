@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from signal import Signals
 from uuid import uuid4
 
 import pytest
@@ -75,7 +76,7 @@ def run(launch: Launch, tag: str, stop: Stop) -> tuple[int | None, dict[str, byt
 # What a program gets, and what comes back
 
 
-def test_each_stream_arrives_whole_and_apart(tag, stop):
+def test_each_stream_arrives_whole_and_apart(tag: str, stop: Stop) -> None:
     code = "import os; [os.write(fd, bytes([65 + fd]) * 300_000) for fd in (1, 2, 3)]; raise SystemExit(7)"
     status, streams = run(python(code), tag, stop)
 
@@ -83,7 +84,7 @@ def test_each_stream_arrives_whole_and_apart(tag, stop):
     assert streams == {"stdout": b"B" * 300_000, "stderr": b"C" * 300_000, "control": b"D" * 300_000}
 
 
-def test_a_program_finds_the_channel_in_its_environment_and_no_other_descriptor(tag, stop):
+def test_a_program_finds_the_channel_in_its_environment_and_no_other_descriptor(tag: str, stop: Stop) -> None:
     code = (
         "import os; os.write(int(os.environ['PROCTOR_CONTROL_FD']), b'hello');"
         "print(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:-1])"
@@ -94,7 +95,7 @@ def test_a_program_finds_the_channel_in_its_environment_and_no_other_descriptor(
     assert streams["stdout"] == b"[0, 1, 2, 3]\n"
 
 
-def test_arguments_directory_and_environment_arrive_as_they_are(tag, stop, tmp_path):
+def test_arguments_directory_and_environment_arrive_as_they_are(tag: str, stop: Stop, tmp_path: Path) -> None:
     directory = tmp_path / "with space ü\n and more"
     directory.mkdir()
     code = "import os, sys; print(ascii([sys.argv[1:], os.getcwd(), os.environ['ODD']]))"
@@ -107,7 +108,7 @@ def test_arguments_directory_and_environment_arrive_as_they_are(tag, stop, tmp_p
     assert eval(streams["stdout"]) == [["", "x y", "*", "\udcfe"], str(directory), odd]
 
 
-def test_signals_are_as_a_fresh_program_expects_them(tag, stop):
+def test_signals_are_as_a_fresh_program_expects_them(tag: str, stop: Stop) -> None:
     code = (
         "import signal as s;"
         "odd = [n for n in s.valid_signals() if s.getsignal(n) not in (s.SIG_DFL, s.default_int_handler)];"
@@ -127,20 +128,20 @@ def test_signals_are_as_a_fresh_program_expects_them(tag, stop):
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
-def test_a_death_by_signal_is_minus_its_number(tag, stop, number):
+def test_a_death_by_signal_is_minus_its_number(tag: str, stop: Stop, number: Signals) -> None:
     status, _ = run(python(f"import os; os.kill(os.getpid(), {int(number)})"), tag, stop)
 
     assert status == -number
     assert signal_name(status) == number.name
 
 
-def test_a_signal_without_a_name_is_called_by_its_number():
+def test_a_signal_without_a_name_is_called_by_its_number() -> None:
     assert signal_name(0) is None
     assert signal_name(3) is None
     assert signal_name(-200) == "signal 200"
 
 
-def test_a_memory_limit_binds_every_process_below(tag, stop):
+def test_a_memory_limit_binds_every_process_below(tag: str, stop: Stop) -> None:
     code = (
         "import subprocess, sys\n"
         "grab = 'try: bytearray(600 << 20)\\nexcept MemoryError: print(\"no\")'\n"
@@ -155,7 +156,7 @@ def test_a_memory_limit_binds_every_process_below(tag, stop):
 # Pushes
 
 
-def test_pushes_go_from_an_interrupt_to_an_end(tag, stop):
+def test_pushes_go_from_an_interrupt_to_an_end(tag: str, stop: Stop) -> None:
     code = (
         "import os, signal, time, faulthandler; faulthandler.enable(); signal.signal(signal.SIGINT,"
         " lambda *_: os.write(1, b'interrupted\\n')); os.write(1, b'ready\\n')\n"
@@ -171,7 +172,7 @@ def test_pushes_go_from_an_interrupt_to_an_end(tag, stop):
     assert b"Fatal Python error: Aborted" in streams["stderr"]
 
 
-def test_a_kill_ends_what_is_stopped_and_what_ignores_everything(tag, stop):
+def test_a_kill_ends_what_is_stopped_and_what_ignores_everything(tag: str, stop: Stop) -> None:
     code = (
         "import os, signal\n"
         "for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): signal.signal(n, signal.SIG_IGN)\n"
@@ -186,13 +187,13 @@ def test_a_kill_ends_what_is_stopped_and_what_ignores_everything(tag, stop):
     assert tagged(tag) == []
 
 
-def test_leaving_early_ends_everything(tag, stop):
+def test_leaving_early_ends_everything(tag: str, stop: Stop) -> None:
     with Supervised(python("print('ready', flush=True)\n" + FOREVER), tag, os.environ) as process:
         heard(process, stop, until=b"ready")
     assert tagged(tag) == []
 
 
-def test_a_wish_to_stop_wakes_the_reader_at_once(tag, stop):
+def test_a_wish_to_stop_wakes_the_reader_at_once(tag: str, stop: Stop) -> None:
     from proctor.outcome import RunOutcome
 
     with Supervised(python(FOREVER), tag, os.environ) as process:
@@ -205,7 +206,9 @@ def test_a_wish_to_stop_wakes_the_reader_at_once(tag, stop):
 # What a program may do to its supervisor
 
 
-def test_a_supervisor_that_is_killed_takes_the_program_with_it_and_its_orphans_are_found(tag, stop):
+def test_a_supervisor_that_is_killed_takes_the_program_with_it_and_its_orphans_are_found(
+    tag: str, stop: Stop
+) -> None:
     code = (
         "import os, signal, subprocess, sys\n"
         "subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
@@ -216,7 +219,7 @@ def test_a_supervisor_that_is_killed_takes_the_program_with_it_and_its_orphans_a
     assert status is None
 
 
-def test_a_supervisor_is_deaf_to_all_signals_that_can_be_refused(tag, stop):
+def test_a_supervisor_is_deaf_to_all_signals_that_can_be_refused(tag: str, stop: Stop) -> None:
     code = (
         "import os, signal\n"
         "for n in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}: os.kill(os.getppid(), n)\n"
@@ -227,13 +230,15 @@ def test_a_supervisor_is_deaf_to_all_signals_that_can_be_refused(tag, stop):
     assert status == 3
 
 
-def test_a_supervisor_that_is_stopped_is_woken(tag, stop):
+def test_a_supervisor_that_is_stopped_is_woken(tag: str, stop: Stop) -> None:
     status, _ = run(python("import os, signal; os.kill(os.getppid(), signal.SIGSTOP)"), tag, stop)
 
     assert status == 0
 
 
-def test_a_supervisor_that_cannot_be_woken_is_given_up(tag, stop, monkeypatch):
+def test_a_supervisor_that_cannot_be_woken_is_given_up(
+    tag: str, stop: Stop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(supervise, "GONE_SECONDS", 0.5)
     monkeypatch.setattr(Supervised, "wake", lambda self: None)
     code = "import os, signal; os.kill(os.getppid(), signal.SIGSTOP); print('ready', flush=True)\n"
@@ -245,7 +250,7 @@ def test_a_supervisor_that_cannot_be_woken_is_given_up(tag, stop, monkeypatch):
     assert tagged(tag) == []
 
 
-def test_a_closed_channel_is_told_apart_from_the_end_of_the_program(tag, stop):
+def test_a_closed_channel_is_told_apart_from_the_end_of_the_program(tag: str, stop: Stop) -> None:
     for code, cut_off in (
         ("import os; os.close(3)\n" + FOREVER, True),
         ("import os; os._exit(0)", False),
@@ -265,7 +270,7 @@ def test_a_closed_channel_is_told_apart_from_the_end_of_the_program(tag, stop):
 # What is left: nothing
 
 
-def test_twenty_runs_leave_no_descriptor_and_no_zombie(tag):
+def test_twenty_runs_leave_no_descriptor_and_no_zombie(tag: str) -> None:
     code = "import os, subprocess\nif os.fork() == 0: os.setsid(); os.execlp('sleep', 'sleep', '1000')"
     before = set(os.listdir("/proc/self/fd"))
     with stopper() as stop:
@@ -283,7 +288,7 @@ def children() -> list[str]:
     return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
 
 
-def test_orphans_are_buried_while_the_program_goes_on(tag, stop):
+def test_orphans_are_buried_while_the_program_goes_on(tag: str, stop: Stop) -> None:
     """A zombie of a test's is a process that the test can still see."""
     code = (
         "import os, sys, time\n"
@@ -302,7 +307,7 @@ def test_orphans_are_buried_while_the_program_goes_on(tag, stop):
     assert streams["stdout"] == b"False\n"
 
 
-def test_a_tag_finds_only_its_own(tag):
+def test_a_tag_finds_only_its_own(tag: str) -> None:
     mine, other = (
         subprocess.Popen(["sleep", "1000"], env={TAG_VARIABLE: name}) for name in (tag, tag + "-other")
     )
@@ -320,30 +325,30 @@ def test_a_tag_finds_only_its_own(tag):
 # Launches that fail
 
 
-def test_a_program_that_is_not_there_is_named(tag):
+def test_a_program_that_is_not_there_is_named(tag: str) -> None:
     with pytest.raises(LaunchError, match="cannot start /nowhere/python: No such file"):
         Supervised(Launch(("/nowhere/python",), "/"), tag, os.environ)
 
 
-def test_a_program_that_is_none_is_named(tag, tmp_path):
+def test_a_program_that_is_none_is_named(tag: str, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a program")
     (tmp_path / "text").chmod(0o755)
     with pytest.raises(LaunchError, match=r"cannot start .*/text: Exec format error"):
         Supervised(Launch((str(tmp_path / "text"),), "/"), tag, os.environ)
 
 
-def test_a_directory_that_is_not_there_is_named(tag):
+def test_a_directory_that_is_not_there_is_named(tag: str) -> None:
     with pytest.raises(LaunchError, match="cannot start /nowhere: No such file"):
         Supervised(Launch((sys.executable,), "/nowhere"), tag, os.environ)
 
 
-def test_an_impossible_memory_limit_is_named(tag):
+def test_an_impossible_memory_limit_is_named(tag: str) -> None:
     with pytest.raises(LaunchError, match=f"a limit of {1 << 80} bytes: Invalid argument"):
         Supervised(Launch((sys.executable,), "/", memory=1 << 80), tag, os.environ)
 
 
 @pytest.mark.parametrize("argument", ["a\0b", "\ud800"])
-def test_what_no_program_can_be_given_is_refused_before_anything_starts(tag, argument):
+def test_what_no_program_can_be_given_is_refused_before_anything_starts(tag: str, argument: str) -> None:
     before = set(os.listdir("/proc/self/fd"))
     with pytest.raises(LaunchError, match="cannot start a program"):
         Supervised(Launch((sys.executable, argument), "/"), tag, os.environ)
@@ -351,7 +356,9 @@ def test_what_no_program_can_be_given_is_refused_before_anything_starts(tag, arg
     assert set(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_supervisor_that_cannot_be_started_leaves_nothing_open(tag, monkeypatch):
+def test_a_supervisor_that_cannot_be_started_leaves_nothing_open(
+    tag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = set(os.listdir("/proc/self/fd"))
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(LaunchError, match="cannot start a supervisor: No such file"):
@@ -363,7 +370,7 @@ def test_a_supervisor_that_cannot_be_started_leaves_nothing_open(tag, monkeypatc
 # The protocol, spoken by hand
 
 
-def test_a_launch_is_its_length_and_fields_that_end_with_nul():
+def test_a_launch_is_its_length_and_fields_that_end_with_nul() -> None:
     launch = Launch(("/bin/x", "", "ü"), "/dir", memory=5)
 
     assert encode_launch(launch, {"A": "1=2"}) == b"0000000026" + b"5\0/dir\x003\0/bin/x\0\0\xc3\xbc\0A=1=2\0"
@@ -397,7 +404,7 @@ def said(sock: socket.socket) -> list[str]:
     return words.decode().splitlines()
 
 
-def test_the_supervisor_tells_pid_exit_and_gone_in_this_order(tag):
+def test_the_supervisor_tells_pid_exit_and_gone_in_this_order(tag: str) -> None:
     with supervisor_by_hand(tag) as (sock, _):
         sock.sendall(encode_launch(python("raise SystemExit(4)"), {}))
         lines = said(sock)
@@ -406,7 +413,7 @@ def test_the_supervisor_tells_pid_exit_and_gone_in_this_order(tag):
     assert os.waitstatus_to_exitcode(int(lines[1].split()[1])) == 4
 
 
-def test_the_supervisor_tells_the_exit_of_what_it_was_told_to_kill(tag):
+def test_the_supervisor_tells_the_exit_of_what_it_was_told_to_kill(tag: str) -> None:
     with supervisor_by_hand(tag) as (sock, process):
         sock.sendall(encode_launch(python(FOREVER), {}) + b"k")
         lines = said(sock)
@@ -444,7 +451,7 @@ def test_a_supervisor_adopts_orphans(tag):
 
 
 @pytest.mark.parametrize("size", [0, 5, 10, 20])
-def test_a_supervisor_whose_launch_is_cut_short_ends(tag, size):
+def test_a_supervisor_whose_launch_is_cut_short_ends(tag: str, size: int) -> None:
     with supervisor_by_hand(tag) as (sock, process):
         sock.sendall(encode_launch(python(FOREVER), {})[:size])
         sock.close()
@@ -452,7 +459,7 @@ def test_a_supervisor_whose_launch_is_cut_short_ends(tag, size):
     assert process.returncode == 1
 
 
-def test_the_tree_dies_though_proctor_died_with_words_unread(tag):
+def test_the_tree_dies_though_proctor_died_with_words_unread(tag: str) -> None:
     """Then the supervisor's next read is an error instead of an end of input."""
     code = "import subprocess; subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
     with supervisor_by_hand(tag) as (sock, process):

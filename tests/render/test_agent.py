@@ -160,13 +160,13 @@ def agree(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_of_failure_reads_well(kind, tmp_path):
+def test_a_kind_of_failure_reads_well(kind: str, tmp_path: Path) -> None:
     root = write_project(tmp_path, {"lib.py": LIBRARY, f"test_{kind}.py": KINDS[kind]})
 
     agree(kind, masked_run(run_suite(root, "--format", "agent", PYTHONPATH=str(root)).out))
 
 
-def test_a_broken_import_is_one_cause_for_all_files(tmp_path):
+def test_a_broken_import_is_one_cause_for_all_files(tmp_path: Path) -> None:
     files = {f"test_{n}.py": "import nothing_like_it\n" for n in range(3)}
 
     ran = run_suite(write_project(tmp_path, files), "--format", "agent")
@@ -174,7 +174,7 @@ def test_a_broken_import_is_one_cause_for_all_files(tmp_path):
     agree("imports", ran.out)
 
 
-def test_differences_and_fixtures_survive_workers(tmp_path):
+def test_differences_and_fixtures_survive_workers(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"lib.py": LIBRARY, "test_values.py": KINDS["values"]})
 
     plain = run_suite(root, "--format", "agent", PYTHONPATH=str(root)).out
@@ -183,7 +183,7 @@ def test_differences_and_fixtures_survive_workers(tmp_path):
     assert spread == plain
 
 
-def test_what_pytest_prints_is_not_changed_by_looking_on(tmp_path):
+def test_what_pytest_prints_is_not_changed_by_looking_on(tmp_path: Path) -> None:
     import subprocess
 
     root = write_project(tmp_path, {"lib.py": LIBRARY, "test_values.py": KINDS["values"]})
@@ -200,14 +200,14 @@ def test_what_pytest_prints_is_not_changed_by_looking_on(tmp_path):
 
 
 @pytest.mark.parametrize("count", [1, 500, 20_000])
-def test_a_green_run_is_one_short_line(count):
+def test_a_green_run_is_one_short_line(count: int) -> None:
     text = agent_text(run_of(*passed(*(f"t.py::test_{n}" for n in range(count))), outcome=RunOutcome.PASSED))
 
     assert text == f"{count} passed\n"
     assert estimate(text) <= 12
 
 
-def test_nothing_can_move_a_cursor_or_break_a_line():
+def test_nothing_can_move_a_cursor_or_break_a_line() -> None:
     evil = "ValueError: \x1b[2Jgone\x1b]0;title\x07 \r over \u202e"
     text = agent_text(run_of(failed("t.py::test_\x1b[31m[a\nb]", evil, ("a\x1b.py", 1))))
 
@@ -216,7 +216,7 @@ def test_nothing_can_move_a_cursor_or_break_a_line():
     assert len(text.splitlines()) == 2
 
 
-def test_what_a_crash_says_comes_before_what_failed():
+def test_what_a_crash_says_comes_before_what_failed() -> None:
     crash = e.TestFinished(
         "t.py::test_z", Outcome.CRASH, failure=e.Failure("", "SIGSEGV", e.Place("n.py", 5))
     )
@@ -225,7 +225,7 @@ def test_what_a_crash_says_comes_before_what_failed():
     assert text == "CRASH 1 failed\nt.py\n::test_z > n.py:5 SIGSEGV\n::test_a E: x\n"
 
 
-def test_messages_that_differ_only_at_their_end_are_not_merged():
+def test_messages_that_differ_only_at_their_end_are_not_merged() -> None:
     long = "ValueError: " + "x" * 2500
     facts = [failed(f"t.py::test_{n}", f"{long}{n}", ("a.py", 1)) for n in range(2)]
 
@@ -235,7 +235,7 @@ def test_messages_that_differ_only_at_their_end_are_not_merged():
     assert "::test_1 " in text
 
 
-def test_equal_words_with_other_values_behind_them_are_not_merged():
+def test_equal_words_with_other_values_behind_them_are_not_merged() -> None:
     facts = [
         failed(
             f"t.py::test_x[{n}]", "assert {...} == {...}", ("t.py", 3), difference=(f"at ['a']: {n} != 9",)
@@ -249,7 +249,7 @@ def test_equal_words_with_other_values_behind_them_are_not_merged():
     assert "[1] assert == fails at ['a']: 1 != 9" in text
 
 
-def test_an_explanation_that_names_twice_what_its_next_line_explains_does_not_double():
+def test_an_explanation_that_names_twice_what_its_next_line_explains_does_not_double() -> None:
     lines = [f"  + where <{n}> = <{n + 1}><{n + 1}>" for n in range(60)]
     message = "\n".join(["AssertionError: assert False", "  + where False = <0>", *lines])
 

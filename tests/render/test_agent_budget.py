@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +36,7 @@ def test_two_hundred_different_failures_keep_to_the_budget(budget):
     assert f"proctor show {RUN_ID}" in text.splitlines()[-1]
 
 
-def test_all_ids_are_there_when_there_is_room_for_them():
+def test_all_ids_are_there_when_there_is_room_for_them() -> None:
     failing = different(200)
     text = agent_text_within(run_of(*failing), 4000, Detail())
 
@@ -45,13 +47,13 @@ def test_all_ids_are_there_when_there_is_room_for_them():
     assert len(told) > 60
 
 
-def test_what_fits_is_not_cut():
+def test_what_fits_is_not_cut() -> None:
     result = run_of(*different(3))
 
     assert agent_text_within(result, 1000, Detail()) == agent_text(result)
 
 
-def test_cuts_come_in_a_fixed_order():
+def test_cuts_come_in_a_fixed_order() -> None:
     skip = e.TestFinished("t.py::test_skip", Outcome.SKIPPED, message="no network " * 5)
     failure = e.Failure("E", "E: one\ntwo " + "and more " * 20, e.Place("a.py", 1))
     phase = e.Phase("call", "failed", failure=failure, stdout="warning: " + "low on disk " * 20)
@@ -67,7 +69,7 @@ def test_cuts_come_in_a_fixed_order():
     assert gone[-1][:2] == [True, True]
 
 
-def test_five_thousand_failures_of_one_cause_cost_less_than_three_thousand_tokens():
+def test_five_thousand_failures_of_one_cause_cost_less_than_three_thousand_tokens() -> None:
     same = [failed(f"t.py::test_x[{n}]", "ValueError: boom", ("a.py", 1)) for n in range(5000)]
     other = [failed(f"t.py::test_x[{n}]", f"assert {n} == -1", ("t.py", 1)) for n in range(5000)]
 
@@ -84,7 +86,7 @@ tests = st.tuples(st.integers(0, 3), words, st.sampled_from([None, ("a.py", 1), 
 
 
 @given(st.lists(tests, min_size=1, max_size=15), st.integers(LEAST, 400))
-def test_the_budget_is_never_exceeded(failures, budget):
+def test_the_budget_is_never_exceeded(failures: list[Any], budget: int) -> None:
     facts = [failed(f"test_{f}.py::test_{n}", m, place) for n, (f, m, place) in enumerate(failures)]
 
     text = agent_text_within(run_of(*facts), budget, Detail())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from support.streams import case, final, read, suite, written
 
@@ -16,9 +17,10 @@ from proctor.render.github import (
     write_github_log,
 )
 from proctor.render.writer import StringWriter
+from proctor.result import RunResult
 
 
-def result_of(*tests, **counts):
+def result_of(*tests: dict[str, Any], **counts: int) -> RunResult:
     (result,) = read(written(suite(len(tests)), *tests, final(**counts)))
     return result
 
@@ -28,7 +30,7 @@ def failing(number: int, **more):
     return case(f"t{number}", "fail", reason="no" + "o" * number, **more)
 
 
-def test_properties_and_messages_are_escaped_as_github_wants_it():
+def test_properties_and_messages_are_escaped_as_github_wants_it() -> None:
     annotation = Annotation("error", "a: 1,2", "50%\r\nof it: x", e.Place("d,ir/a:b.py", 7))
 
     assert annotation.command("sub/") == (
@@ -36,11 +38,11 @@ def test_properties_and_messages_are_escaped_as_github_wants_it():
     )
 
 
-def test_a_place_outside_the_project_is_not_given():
+def test_a_place_outside_the_project_is_not_given() -> None:
     assert Annotation("error", "t", "m", e.Place("/usr/lib/x.py", 7)).command() == "::error title=t::m"
 
 
-def test_of_too_many_failures_the_last_annotation_names_the_rest():
+def test_of_too_many_failures_the_last_annotation_names_the_rest() -> None:
     found = annotations_of(result_of(*map(failing, range(25)), fail=25))
 
     assert len(found) == ANNOTATIONS
@@ -49,14 +51,14 @@ def test_of_too_many_failures_the_last_annotation_names_the_rest():
     assert found[-1].message.splitlines()[-1] == "FAILED t24"
 
 
-def test_errors_and_warnings_have_a_limit_each():
+def test_errors_and_warnings_have_a_limit_each() -> None:
     passing = [case(f"x{number}", extra={"outcome": "xpass"}) for number in range(12)]
     found = annotations_of(result_of(*map(failing, range(12)), *passing, fail=12, ok=12))
 
     assert [annotation.kind for annotation in found] == ["error"] * 10 + ["warning"] * 10
 
 
-def test_failures_that_are_the_same_are_one_annotation():
+def test_failures_that_are_the_same_are_one_annotation() -> None:
     place = {"failure": {"file": "a.py", "line": 3, "message": "same"}}
     (found,) = annotations_of(
         result_of(*(case(name, "fail", reason="same", extra=place) for name in "abc"), fail=3)
@@ -66,14 +68,14 @@ def test_failures_that_are_the_same_are_one_annotation():
     assert found.message == "same\n- a\n- b\n- c"
 
 
-def test_a_message_is_cut_to_what_github_takes():
+def test_a_message_is_cut_to_what_github_takes() -> None:
     message = Annotation("error", "t", "ä" * MESSAGE).command()
 
     assert len(message.encode()) < MESSAGE
     assert message.endswith("... cut: an annotation holds 64 KiB")
 
 
-def test_a_run_that_failed_without_a_failing_test_is_an_annotation_too():
+def test_a_run_that_failed_without_a_failing_test_is_an_annotation_too() -> None:
     (result,) = read(written(suite(1), case("a")))
 
     assert annotations_of(result)[0].title == "tests: incomplete"
@@ -90,7 +92,7 @@ def test_the_report_stands_where_nothing_in_it_is_a_command():
     assert all(line.startswith("::error ") for line in before.splitlines())
 
 
-def test_the_summary_has_each_failure_and_cannot_be_broken_by_its_text():
+def test_the_summary_has_each_failure_and_cannot_be_broken_by_its_text() -> None:
     text = step_summary(
         result_of(
             case("<b>", "fail", reason="no", stdout="```\n# not a heading\n"),
@@ -105,7 +107,7 @@ def test_the_summary_has_each_failure_and_cannot_be_broken_by_its_text():
     assert "- `` n`r ``\n" in text
 
 
-def test_the_summary_stays_within_its_room_and_says_what_it_left_out():
+def test_the_summary_stays_within_its_room_and_says_what_it_left_out() -> None:
     result = result_of(*(failing(number, stdout="x" * 1000) for number in range(100)), fail=100)
 
     text = step_summary(result, 20_000)

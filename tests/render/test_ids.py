@@ -23,7 +23,7 @@ ids = st.builds(
 
 
 @given(st.lists(ids, unique=True, max_size=12), st.lists(ids, max_size=6))
-def test_every_id_can_be_read_back(failing, others):
+def test_every_id_can_be_read_back(failing: list[str], others: list[str]) -> None:
     known = list(dict.fromkeys([*failing, *others]))
 
     lines = factored(failing, Known(known))
@@ -31,13 +31,13 @@ def test_every_id_can_be_read_back(failing, others):
     assert sorted(expand(lines, list(map(neutral, known)))) == sorted(map(neutral, failing))
 
 
-def test_the_name_of_a_test_does_not_stand_for_others():
+def test_the_name_of_a_test_does_not_stand_for_others() -> None:
     failing = ["t.py::test_x", "t.py::test_x[1]", "t.py::test_x[2]"]
 
     assert factored(failing, Known([*failing, "t.py::test_a"])) == ["t.py::test_x", "t.py::test_x{[1],[2]}"]
 
 
-def test_what_ids_have_in_common_is_written_once():
+def test_what_ids_have_in_common_is_written_once() -> None:
     failing = [f"t.py::TestA::test_users_{verb}" for verb in ("add", "drop")] + [
         "t.py::test_x[1]",
         "t.py::test_x[2]",
@@ -49,21 +49,21 @@ def test_what_ids_have_in_common_is_written_once():
     ]
 
 
-def test_a_file_is_named_for_its_tests_only_if_all_of_them_are_meant():
+def test_a_file_is_named_for_its_tests_only_if_all_of_them_are_meant() -> None:
     tests = ["t.py::test_a", "t.py::test_b"]
 
     assert factored(tests, Known(tests)) == ["all of t.py"]
     assert factored(tests, Known([*tests, "t.py::test_c"])) == ["t.py::test_{a,b}"]
 
 
-def test_all_parameters_of_a_function_are_named_by_it():
+def test_all_parameters_of_a_function_are_named_by_it() -> None:
     tests = ["t.py::test_a[1]", "t.py::test_a[2]"]
 
     assert factored(tests, Known([*tests, "t.py::test_b"])) == ["all of t.py::test_a"]
 
 
 @given(st.lists(ids, unique=True, max_size=12), st.integers(0, 60))
-def test_as_many_are_named_as_there_is_room_for(failing, room):
+def test_as_many_are_named_as_there_is_room_for(failing: list[str], room: int) -> None:
     known = Known([*failing, "t.py::test_other"])
 
     lines, count = fitted(failing, known, room)

@@ -78,7 +78,7 @@ def _cargo_works() -> bool:
 
 @pytest.mark.skipif(not _cargo_works(), reason="needs cargo")
 @pytest.mark.parametrize("chosen", [(), ("adds",), ("nothing",), ("panics",)], ids=" ".join)
-def test_it_is_what_cargo_prints(tmp_path_factory, chosen):
+def test_it_is_what_cargo_prints(tmp_path_factory: pytest.TempPathFactory, chosen: tuple[str, ...]) -> None:
     root = tmp_path_factory.getbasetemp() / "crate"
     if not root.exists():
         shutil.copytree(CRATE, root)
@@ -87,7 +87,7 @@ def test_it_is_what_cargo_prints(tmp_path_factory, chosen):
     assert masked(rendered(stream, Libtest)) == masked(cargo(root, *chosen, "--format=pretty"))
 
 
-def test_it_is_what_cargo_printed_when_this_was_written():
+def test_it_is_what_cargo_printed_when_this_was_written() -> None:
     golden = DATA / "libtest"
 
     text = rendered((golden / "stream.jsonl").read_bytes(), Libtest)
@@ -95,7 +95,7 @@ def test_it_is_what_cargo_printed_when_this_was_written():
     assert masked(text) == masked((golden / "cargo.txt").read_text())
 
 
-def test_a_benchmark_is_printed_as_cargo_bench_prints_it():
+def test_a_benchmark_is_printed_as_cargo_bench_prints_it() -> None:
     stream = written(
         suite(3),
         case("fast", subtype="bench", duration=1, extra={"properties": {"median": 1.19, "deviation": 0.82}}),
@@ -114,7 +114,7 @@ def test_a_benchmark_is_printed_as_cargo_bench_prints_it():
     )
 
 
-def test_several_suites_are_printed_one_after_another():
+def test_several_suites_are_printed_one_after_another() -> None:
     stream = written(suite(1), case("a"), final(1), suite(0), final())
 
     assert rendered(stream, Libtest) == (
@@ -125,7 +125,7 @@ def test_several_suites_are_printed_one_after_another():
     )
 
 
-def test_a_failure_that_nothing_was_printed_about_still_says_why():
+def test_a_failure_that_nothing_was_printed_about_still_says_why() -> None:
     stream = written(suite(1), case("a", "fail", reason="exit status 3", stderr="oh\n"), final(0, 1))
 
     assert "---- a stdout ----\nexit status 3\n---- a stderr ----\noh\n\n\nfailures:\n    a\n" in rendered(
@@ -133,14 +133,14 @@ def test_a_failure_that_nothing_was_printed_about_still_says_why():
     )
 
 
-def test_an_incomplete_stream_does_not_look_like_a_success():
+def test_an_incomplete_stream_does_not_look_like_a_success() -> None:
     text = rendered(written(suite(2), case("a")), Libtest)
 
     assert "test result: FAILED. 1 passed; 0 failed;" in text
     assert "error: incomplete: the stream ends without its final line; 1 of 2 tests have no result\n" in text
 
 
-def test_what_a_test_printed_cannot_move_the_cursor():
+def test_what_a_test_printed_cannot_move_the_cursor() -> None:
     stream = written(suite(1), case("a\x1b[2J", "fail", stdout="\x1b[31mred\x1b[0m\x07\n"), final(0, 1))
 
     text = rendered(stream, Libtest)

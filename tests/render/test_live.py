@@ -45,12 +45,13 @@ def under_way() -> Relay:
 
 
 def drawn(relay: Relay, now: float, width: int) -> list[str]:
-    console = Console(width=width, file=io.StringIO(), color_system=None)
+    file = io.StringIO()
+    console = Console(width=width, file=file, color_system=None)
     console.print(picture(relay.result, now, width))
-    return console.file.getvalue().splitlines()
+    return file.getvalue().splitlines()
 
 
-def test_the_picture_has_counts_times_and_what_runs_longest_first():
+def test_the_picture_has_counts_times_and_what_runs_longest_first() -> None:
     lines = drawn(under_way(), 62.0, 80)
 
     assert lines[0].endswith(" 12/40 2 failed 1m02s ~2m24s left 10 passed")
@@ -60,29 +61,29 @@ def test_the_picture_has_counts_times_and_what_runs_longest_first():
 
 
 @pytest.mark.parametrize("width", [1, 5, 10, 20, 33, 40, 60, 100])
-def test_no_line_is_wider_than_the_terminal(width):
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     lines = drawn(under_way(), 62.0, width)
 
     assert max(cell_len(line) for line in lines) <= width
     assert len(lines) == 6
 
 
-def test_a_narrow_terminal_shows_how_many_failed_and_the_end_of_long_names():
+def test_a_narrow_terminal_shows_how_many_failed_and_the_end_of_long_names() -> None:
     first, second, *_ = drawn(under_way(), 62.0, 20)
 
     assert first == "12/40 2 failed 1m02s"
     assert second == "  1m00s …t_is_long_0"
 
 
-def test_a_run_that_is_still_collecting_says_so():
+def test_a_run_that_is_still_collecting_says_so() -> None:
     assert drawn(Relay(STARTED, []), 3.0, 60)[0].endswith(" collecting 3s")
 
 
-def test_it_is_drawn_at_most_ten_times_a_second():
+def test_it_is_drawn_at_most_ten_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     pictures = []
     console = Console(width=40, file=io.StringIO(), force_terminal=True)
     live = LiveTerminal(console)
-    live._live.update = lambda shown, refresh: pictures.append(shown)  # type: ignore[method-assign]
+    monkeypatch.setattr(live._live, "update", lambda shown, refresh: pictures.append(shown))
     relay = Relay(STARTED, [live])
     for tick in range(200):
         relay.tick(tick / 100)
@@ -122,7 +123,9 @@ def seen(ours: int, until: str) -> str:
 
 
 @pytest.mark.parametrize("columns", [20, 60])
-def test_the_bar_moves_while_the_stream_arrives_and_leaves_only_the_report(tmp_path, columns):
+def test_the_bar_moves_while_the_stream_arrives_and_leaves_only_the_report(
+    tmp_path: Path, columns: int
+) -> None:
     with terminal(tmp_path, columns) as (shown, ours):
         shown.stdin.write(written(suite(3), case("a")))
         shown.stdin.flush()
@@ -142,7 +145,7 @@ def test_the_bar_moves_while_the_stream_arrives_and_leaves_only_the_report(tmp_p
     assert shown.returncode == 1
 
 
-def test_no_color_means_no_colour_on_a_terminal_too(tmp_path):
+def test_no_color_means_no_colour_on_a_terminal_too(tmp_path: Path) -> None:
     with terminal(tmp_path, 60, NO_COLOR="1") as (shown, ours):
         shown.stdin.write(written(suite(1), case("b", "fail"), final(0, 1)))
         shown.stdin.close()
@@ -151,7 +154,7 @@ def test_no_color_means_no_colour_on_a_terminal_too(tmp_path):
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]", text)
 
 
-def test_the_terminal_is_left_in_order_when_we_are_stopped(tmp_path):
+def test_the_terminal_is_left_in_order_when_we_are_stopped(tmp_path: Path) -> None:
     with terminal(tmp_path, 60) as (shown, ours):
         shown.stdin.write(written(suite(3), case("a")))
         shown.stdin.flush()

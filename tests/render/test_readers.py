@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from support.streams import EVENTS, STARTED, case, final, read, rendered, suite, written
 
+from proctor import events as e
 from proctor.relay import Relay
 from proctor.render.dots import Dots
 from proctor.render.github import write_github_log
@@ -15,6 +19,7 @@ from proctor.render.line_per_test import LinePerTest
 from proctor.render.outcome_tree import write_outcome_tree
 from proctor.render.summary import write_summary
 from proctor.render.writer import StringWriter, coloured_writer
+from proctor.result import RunResult
 
 MIXED = written(
     suite(7, extra={"runner": "pytest"}),
@@ -29,7 +34,7 @@ MIXED = written(
 )
 
 
-def result_of(data: bytes):
+def result_of(data: bytes) -> RunResult:
     (result,) = read(data)
     return result
 
@@ -40,7 +45,7 @@ def said(reader, data: bytes) -> str:
     return heard.text()
 
 
-def test_the_report_has_crashes_and_collection_errors_first_and_the_verdict_last():
+def test_the_report_has_crashes_and_collection_errors_first_and_the_verdict_last() -> None:
     lines = report_text(result_of(MIXED)).splitlines()
 
     assert [line for line in lines if line.startswith("---")] == [
@@ -51,7 +56,7 @@ def test_the_report_has_crashes_and_collection_errors_first_and_the_verdict_last
     assert lines[-1] == "CRASH 2 failed 1 error 1 passed 1 skipped 1 not run in 2.50s"
 
 
-def test_failures_that_are_the_same_are_told_once_and_each_of_them_named():
+def test_failures_that_are_the_same_are_told_once_and_each_of_them_named() -> None:
     text = report_text(result_of(MIXED))
 
     assert text.count("ValueError: no") == 1
@@ -59,7 +64,7 @@ def test_failures_that_are_the_same_are_told_once_and_each_of_them_named():
     assert "  rerun: proctor run 'a.py::C::bad[x]' 'a.py::C::bad[y]'\n" in text
 
 
-def test_failures_with_different_messages_stay_apart():
+def test_failures_with_different_messages_stay_apart() -> None:
     place = {"failure": {"file": "a.py", "line": 3}}
     tests = [case(name, "fail", reason=f"no {name}", extra=place) for name in "ab"]
 
@@ -69,7 +74,7 @@ def test_failures_with_different_messages_stay_apart():
     assert "--- FAILED b at a.py:3\nno b\n" in text
 
 
-def test_a_failure_has_its_place_values_trace_output_and_the_command_that_runs_it_again():
+def test_a_failure_has_its_place_values_trace_output_and_the_command_that_runs_it_again() -> None:
     failure = {"file": "lib.py", "line": 9, "trace": "the trace", "expected": "1\n2", "actual": "3"}
     test = case(
         "a b", "fail", reason="differs", stdout="out\x1b[2J\n", stderr="err\n", extra={"failure": failure}
@@ -94,7 +99,7 @@ def test_a_failure_has_its_place_values_trace_output_and_the_command_that_runs_i
     )
 
 
-def test_a_long_trace_keeps_its_beginning_and_its_end_and_long_output_its_end():
+def test_a_long_trace_keeps_its_beginning_and_its_end_and_long_output_its_end() -> None:
     trace = "\n".join(f"frame {number}" for number in range(100))
     stdout = "".join(f"line {number}\n" for number in range(100))
     test = case("a", "fail", stdout=stdout, extra={"failure": {"trace": trace}})
@@ -105,7 +110,7 @@ def test_a_long_trace_keeps_its_beginning_and_its_end_and_long_output_its_end():
     assert "  stdout of call: (last 30 of 100 lines)\n    line 70\n" in text
 
 
-def test_the_last_words_of_an_interpreter_are_about_the_test():
+def test_the_last_words_of_an_interpreter_are_about_the_test() -> None:
     frames = "".join(f'  File "/lib/_pytest/x{number}.py", line {number} in call\n' for number in range(9))
     trace = f'Fatal Python error: Aborted\n  File "/p/test_a.py", line 25 in test_dies\n{frames}'
     failure = {"message": "SIGABRT", "file": "test_a.py", "line": 25, "trace": trace}
@@ -122,11 +127,11 @@ def test_the_last_words_of_an_interpreter_are_about_the_test():
     )
 
 
-def test_a_stream_that_does_not_say_who_ran_it_gets_no_command():
+def test_a_stream_that_does_not_say_who_ran_it_gets_no_command() -> None:
     assert "rerun" not in report_text(result_of(written(suite(1), case("a", "fail"), final(0, 1))))
 
 
-def test_the_plain_log_tells_failures_at_once_and_again_at_the_end():
+def test_the_plain_log_tells_failures_at_once_and_again_at_the_end() -> None:
     text = rendered(MIXED, PlainLog)
 
     assert text.index("FAILED a.py::C::bad[x] at a.py:3: ValueError: no\n") < text.index("--- ")
@@ -145,7 +150,7 @@ def test_a_plain_log_gives_a_sign_of_life_in_long_silence_and_only_then():
     assert heard.text().count("\n") == 1
 
 
-def test_dots_are_one_character_a_test_and_name_what_fails():
+def test_dots_are_one_character_a_test_and_name_what_fails() -> None:
     tests = [case(str(number)) for number in range(70)]
     text = rendered(written(suite(71), *tests, case("bad", "fail"), final(70, 1)), Dots)
 
@@ -198,7 +203,7 @@ def test_the_summary_fits_on_a_screen():
     assert "  ... and 30 more\n" in said(write_summary, written(suite(50), *many, final(0, 50)))
 
 
-def test_colours_are_by_line_and_take_nothing_away():
+def test_colours_are_by_line_and_take_nothing_away() -> None:
     heard: list[str] = []
     say = coloured_writer(heard.append)
     say("one\ntwo\n", "bad")
@@ -224,7 +229,9 @@ def test_no_reader_fails_or_lets_a_control_character_through(reader, events):
 @pytest.mark.parametrize("reader", [write_outcome_tree, write_summary, write_github_log])
 @given(EVENTS)
 @settings(max_examples=30)
-def test_no_report_fails_or_lets_a_control_character_through(reader, events):
+def test_no_report_fails_or_lets_a_control_character_through(
+    reader: Callable[..., Any], events: list[e.Event]
+) -> None:
     relay = Relay(STARTED, [])
     for event in events:
         relay.publish(event, 0.5)

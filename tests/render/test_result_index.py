@@ -29,11 +29,11 @@ def rows(result: RunResult, most: int = 5000) -> list[str]:
     return failure_index(result, most).splitlines()[1:-1]
 
 
-def test_nothing_failed_nothing_is_said():
+def test_nothing_failed_nothing_is_said() -> None:
     assert failure_index(result_of(e.TestFinished("a", Outcome.PASSED))) == ""
 
 
-def test_collection_errors_come_first_and_once_then_tests_as_they_were_collected():
+def test_collection_errors_come_first_and_once_then_tests_as_they_were_collected() -> None:
     error = e.CollectionFailed("test_c.py", e.Failure("E", "E: no", e.Place("test_c.py", 3)))
     result = result_of(
         e.TestsSelected(("a", "b", "c")),
@@ -50,14 +50,14 @@ def test_collection_errors_come_first_and_once_then_tests_as_they_were_collected
     ]
 
 
-def test_each_phase_that_failed_has_a_row_and_a_passed_one_has_none():
+def test_each_phase_that_failed_has_a_row_and_a_passed_one_has_none() -> None:
     call, teardown = phase("call", "x", "t.py"), phase("teardown", "y", "u.py")
     result = result_of(failed("a", e.Phase("setup", "passed"), call, teardown))
 
     assert rows(result) == ["a | x | t.py:7", "a | [teardown] y | u.py:7"]
 
 
-def test_subtests_stand_for_their_test_unless_it_failed_by_itself():
+def test_subtests_stand_for_their_test_unless_it_failed_by_itself() -> None:
     parts = phase("call", "one", "t.py", "[x] (i=1)"), phase("call", "two", "t.py", "[x] (i=2)")
     for_them, by_itself = phase("call", "contains 2 failed subtests", kind=""), phase("call", "own", "t.py")
 
@@ -68,7 +68,7 @@ def test_subtests_stand_for_their_test_unless_it_failed_by_itself():
     assert rows(result_of(failed("a", parts[0], by_itself)))[1] == "a | own | t.py:7"
 
 
-def test_a_crash_a_program_and_a_part_of_it_have_their_rows():
+def test_a_crash_a_program_and_a_part_of_it_have_their_rows() -> None:
     where = e.Place("test_a.py", 12)
     result = result_of(
         failed("/programs/a", outcome=Outcome.CRASH, message="SIGSEGV", failure=e.Failure("", "SIGSEGV")),
@@ -83,7 +83,7 @@ def test_a_crash_a_program_and_a_part_of_it_have_their_rows():
     ]
 
 
-def test_a_part_stands_where_its_test_does():
+def test_a_part_stands_where_its_test_does() -> None:
     result = result_of(
         e.TestsSelected(("a", "b")),
         failed("b", phase("call", "x")),
@@ -93,7 +93,7 @@ def test_a_part_stands_where_its_test_does():
     assert [row.partition(" ")[0] for row in rows(result)] == ["a/part", "b"]
 
 
-def test_names_start_where_the_run_was_started():
+def test_names_start_where_the_run_was_started() -> None:
     result = result_of(
         e.SuiteDescribed("/p"),
         failed("tests/test_a.py::a[x/../y]", phase("call", "x"), place=e.Place("tests/test_a.py", 3)),
@@ -103,7 +103,7 @@ def test_names_start_where_the_run_was_started():
     assert rows(result) == ["test_a.py::a[x/../y] | x | test_a.py:3"]
 
 
-def test_what_is_beyond_the_limit_is_counted():
+def test_what_is_beyond_the_limit_is_counted() -> None:
     result = result_of(*(failed(f"t{number}", phase("call", "x")) for number in range(12)))
 
     assert rows(result, 2) == ["t0 | x | ", "t1 | x | ", "## ...truncated, 10 more failures..."]

@@ -38,17 +38,17 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("text", "secret"), SECRETS)
-def test_a_secret_is_masked(text, secret):
+def test_a_secret_is_masked(text: str, secret: str) -> None:
     assert secret not in masked(text)
     assert "***" in masked(text)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_words_about_secrets_stay(text):
+def test_words_about_secrets_stay(text: str) -> None:
     assert masked(text) == text
 
 
-def test_masking_never_touches_an_id():
+def test_masking_never_touches_an_id() -> None:
     test = "t.py::test_login[password='hunter2']"
     text = agent_text(run_of(failed(test, "ValueError: password='hunter2'", ("a.py", 1))))
 
@@ -56,7 +56,7 @@ def test_masking_never_touches_an_id():
     assert text.count("hunter2") == 1
 
 
-def test_masking_can_be_switched_off():
+def test_masking_can_be_switched_off() -> None:
     result = run_of(failed("t.py::test_login", "ValueError: password='hunter2'"))
 
     assert "hunter2" in agent_text(result, Detail(mask=False))
@@ -65,6 +65,6 @@ def test_masking_can_be_switched_off():
 @pytest.mark.parametrize(
     "piece", ["a.", "a-", "eyJ-", "secret", "password='", "token=", "a://", "x", "key: "]
 )
-def test_a_long_text_of_any_shape_is_looked_at_in_no_time(piece):
+def test_a_long_text_of_any_shape_is_looked_at_in_no_time(piece: str) -> None:
     """It took minutes for the first of them."""
     assert masked(piece * 20_000).count("\n") == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,15 +14,15 @@ COUNTED = json.loads((Path(__file__).parent.parent / "data" / "token_counts.json
 
 
 @pytest.mark.parametrize("report", COUNTED, ids=lambda report: report["name"])
-def test_the_estimate_is_never_more_than_five_percent_under_the_count(report):
+def test_the_estimate_is_never_more_than_five_percent_under_the_count(report: dict[str, Any]) -> None:
     assert estimate(report["text"]) >= 0.95 * report["tokens"]
 
 
-def test_the_estimate_does_not_waste_the_budget():
+def test_the_estimate_does_not_waste_the_budget() -> None:
     assert sum(estimate(report["text"]) for report in COUNTED) <= 1.15 * sum(r["tokens"] for r in COUNTED)
 
 
-def test_nothing_costs_nothing():
+def test_nothing_costs_nothing() -> None:
     assert estimate("") == 0
 
 

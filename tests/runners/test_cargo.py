@@ -349,7 +349,7 @@ def shop() -> Path:
 
 
 @pytest.fixture(scope="module")
-def shopping(shop) -> dict[str, Any]:
+def shopping(shop: Path) -> dict[str, Any]:
     return run(shop)
 
 
@@ -361,7 +361,7 @@ def wild() -> Path:
 # What is told
 
 
-def test_every_binary_of_a_workspace_and_its_documentation_are_told_truly(shopping):
+def test_every_binary_of_a_workspace_and_its_documentation_are_told_truly(shopping: dict[str, Any]) -> None:
     assert outcomes(shopping) == SHOP_OUTCOMES
     assert shopping["outcome"] == "failed"
     assert [suite["name"] for suite in shopping["suites"]] == [
@@ -377,11 +377,12 @@ def test_every_binary_of_a_workspace_and_its_documentation_are_told_truly(shoppi
     ]
 
 
-def test_tests_and_failures_have_their_places_and_both_values(shopping):
+def test_tests_and_failures_have_their_places_and_both_values(shopping: dict[str, Any]) -> None:
     failed = found(shopping, "shop_core::tests::adds_wrongly")
-    place = {"file": "core/src/lib.rs", "line": line_of("fn adds_wrongly")}
+    line = line_of("fn adds_wrongly")
+    place = {"file": "core/src/lib.rs", "line": line}
     assert failed["place"] == place
-    assert failed["failure"]["place"] == {**place, "line": place["line"] + 2}
+    assert failed["failure"]["place"] == {**place, "line": line + 2}
     assert (failed["failure"]["expected"], failed["failure"]["actual"]) == ("4", "3")
     assert failed["message"].startswith("assertion `left == right` failed: sum of 1")
     assert printed(shopping, "shop_core::tests::adds_wrongly") == "before\n\n"
@@ -400,7 +401,7 @@ def test_tests_and_failures_have_their_places_and_both_values(shopping):
     assert documented["place"] == documented["failure"]["place"] == {"file": "core/src/lib.rs", "line": 17}
 
 
-def test_a_member_of_a_workspace_sees_its_files_from_where_it_is(shop):
+def test_a_member_of_a_workspace_sees_its_files_from_where_it_is(shop: Path) -> None:
     document = run(shop / "core", "shop_core::tests::adds_wrongly")
 
     (failed,) = document["tests"]
@@ -408,7 +409,7 @@ def test_a_member_of_a_workspace_sees_its_files_from_where_it_is(shop):
     assert failed["failure"]["place"] == {"file": "src/lib.rs", "line": line_of("fn adds_wrongly", 2)}
 
 
-def test_the_stream_keeps_every_rule_and_names_the_compiler(shop, tmp_path):
+def test_the_stream_keeps_every_rule_and_names_the_compiler(shop: Path, tmp_path: Path) -> None:
     data = stream_of(shop, tmp_path / "s.jsonl")
     lines = objects(data.splitlines(keepends=True))
     rustc = subprocess.run(["rustc", "-V"], capture_output=True, text=True, check=True).stdout.strip()
@@ -427,7 +428,7 @@ def test_the_stream_keeps_every_rule_and_names_the_compiler(shop, tmp_path):
 
 
 @pytest.mark.parametrize("passing", [False, True], ids=["failing", "passing"])
-def test_the_old_text_is_what_cargo_prints(shop, tmp_path, passing):
+def test_the_old_text_is_what_cargo_prints(shop: Path, tmp_path: Path, passing: bool) -> None:
     root = shop / "till" if passing else shop
     data = stream_of(root, tmp_path / "s.jsonl", "-n", "1")
     shown = proctor("show", str(tmp_path / "s.jsonl"), "--format", "libtest", cwd=tmp_path)
@@ -437,7 +438,7 @@ def test_the_old_text_is_what_cargo_prints(shop, tmp_path, passing):
     assert violations(data) == []
 
 
-def test_a_run_that_was_kept_is_told_in_the_same_text(tmp_path):
+def test_a_run_that_was_kept_is_told_in_the_same_text(tmp_path: Path) -> None:
     root = project("kept", {"Cargo.toml": MANIFEST.replace("NAME", "kept"), **_two_binaries()})
     run(root, "-n", "1", archive=True)
     shown = proctor("show", "last", "--format", "libtest", cwd=root, environ=environ())
@@ -459,7 +460,9 @@ def _two_binaries() -> dict[str, str]:
     "target, broken, reason",
     [("aborts", "b_aborts", "SIGABRT"), ("exits", "b_exits", "the process exited with 0 during the test")],
 )
-def test_a_test_that_takes_its_process_along_is_a_crash_and_the_rest_is_named(wild, target, broken, reason):
+def test_a_test_that_takes_its_process_along_is_a_crash_and_the_rest_is_named(
+    wild: Path, target: str, broken: str, reason: str
+) -> None:
     document = run(wild, f"wild::test/{target}", "-n", "1")
 
     prefix = f"wild::test/{target}::"
@@ -469,7 +472,7 @@ def test_a_test_that_takes_its_process_along_is_a_crash_and_the_rest_is_named(wi
     assert document["not_run"] == [f"{prefix}c_never"]
 
 
-def test_of_several_tests_that_were_running_all_are_named(wild):
+def test_of_several_tests_that_were_running_all_are_named(wild: Path) -> None:
     document = run(wild, "wild::test/aborts", "-n", "3")
 
     crashed = [test for test in document["tests"] if test["outcome"] == "crash"]
@@ -478,7 +481,7 @@ def test_of_several_tests_that_were_running_all_are_named(wild):
     assert all(test["failure"]["message"] == (several if crashed[1:] else "SIGABRT") for test in crashed)
 
 
-def test_an_endless_test_is_a_timeout(wild):
+def test_an_endless_test_is_a_timeout(wild: Path) -> None:
     run(wild, "wild::test/loops::a_first")  # so that the build takes none of the time
     document = run(wild, "wild::test/loops", "-n", "1", "--timeout", "10")
 
@@ -490,14 +493,14 @@ def test_an_endless_test_is_a_timeout(wild):
     assert document["not_run"] == ["wild::test/loops::c_never"]
 
 
-def test_time_that_runs_out_before_any_test_is_told_to_be_the_builds(wild):
+def test_time_that_runs_out_before_any_test_is_told_to_be_the_builds(wild: Path) -> None:
     document = run(wild, "--timeout", "0.01")
 
     assert (document["outcome"], document["reason"]) == ("timeout", "during cargo test --no-run")
     assert document["tests"] == []
 
 
-def test_a_flood_of_output_hides_nothing(wild):
+def test_a_flood_of_output_hides_nothing(wild: Path) -> None:
     document = run(wild, "wild::test/floods")
 
     assert outcomes(document) == {
@@ -512,7 +515,7 @@ def test_a_flood_of_output_hides_nothing(wild):
     assert "bytes left out ...]\n" in text
 
 
-def test_what_does_not_compile_is_a_collection_error_and_the_rest_runs():
+def test_what_does_not_compile_is_a_collection_error_and_the_rest_runs() -> None:
     document = run(project("broken", BROKEN))
 
     assert document["outcome"] == "collection_error"
@@ -527,7 +530,7 @@ def test_what_does_not_compile_is_a_collection_error_and_the_rest_runs():
     assert (warning["category"], warning["file"], warning["line"]) == ("unused_variables", "tests/good.rs", 2)
 
 
-def test_a_stream_of_a_build_that_failed_keeps_every_rule(tmp_path):
+def test_a_stream_of_a_build_that_failed_keeps_every_rule(tmp_path: Path) -> None:
     data = stream_of(project("broken", BROKEN), tmp_path / "s.jsonl")
 
     assert violations(data) == []
@@ -535,7 +538,7 @@ def test_a_stream_of_a_build_that_failed_keeps_every_rule(tmp_path):
     assert (broken["label"], broken["file"]) == ("tests/wrong.rs", "tests/wrong.rs")
 
 
-def test_a_manifest_that_cargo_cannot_read_is_a_collection_error():
+def test_a_manifest_that_cargo_cannot_read_is_a_collection_error() -> None:
     document = run(project("unreadable", {"Cargo.toml": '[package\nname = "x"\n'}))
 
     assert document["outcome"] == "collection_error"
@@ -547,7 +550,7 @@ def test_a_manifest_that_cargo_cannot_read_is_a_collection_error():
 # What is chosen
 
 
-def test_each_printed_id_runs_that_test_alone(shop, shopping):
+def test_each_printed_id_runs_that_test_alone(shop: Path, shopping: dict[str, Any]) -> None:
     for test, outcome in outcomes(shopping).items():
         assert outcomes(run(shop, test)) == {test: outcome}
 
@@ -563,25 +566,27 @@ def test_each_printed_id_runs_that_test_alone(shop, shopping):
         ("till::doc-tests", ["till::doc-tests::till/src/lib.rs - (line 1)"]),
     ],
 )
-def test_modules_targets_files_and_directories_choose_tests(shop, target, chosen):
+def test_modules_targets_files_and_directories_choose_tests(
+    shop: Path, target: str, chosen: list[str]
+) -> None:
     assert list(outcomes(run(shop, target))) == chosen
 
 
-def test_words_choose_tests_and_the_others_are_counted(shop):
+def test_words_choose_tests_and_the_others_are_counted(shop: Path) -> None:
     document = run(shop, "-k", "ADDS and not wrongly")
 
     assert list(outcomes(document)) == ["shop_core::tests::adds", "shop_core::bin/shop-core::adds"]
     assert document["summary"]["deselected"] == len(SHOP_OUTCOMES) - 2
 
 
-def test_the_last_failures_are_run_again():
+def test_the_last_failures_are_run_again() -> None:
     root = project("again", {"Cargo.toml": MANIFEST.replace("NAME", "again"), **_two_binaries()})
     run(root, archive=True)
 
     assert outcomes(run(root, "--last-failed", archive=True)) == {"again::fails": "failed"}
 
 
-def test_the_first_failure_ends_the_run_if_that_is_asked_for(wild):
+def test_the_first_failure_ends_the_run_if_that_is_asked_for(wild: Path) -> None:
     document = run(wild, "wild::test/fails", "wild::test/late", "-x", "-n", "1")
 
     assert document["outcome"] == "failed"
@@ -590,7 +595,7 @@ def test_the_first_failure_ends_the_run_if_that_is_asked_for(wild):
     assert document["notices"] == ["suites that were not run: wild tests/late.rs"]
 
 
-def test_tests_are_found_without_running_them(shop):
+def test_tests_are_found_without_running_them(shop: Path) -> None:
     ran = proctor("discover", "--format", "json", cwd=shop, environ=environ())
 
     page = json.loads(ran.out)
@@ -608,19 +613,21 @@ def test_tests_are_found_without_running_them(shop):
         (("--", "--doc"), "`crate::doc-tests` as a target would do"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_anything_runs(shop, arguments, said):
+def test_what_cannot_be_done_is_refused_before_anything_runs(
+    shop: Path, arguments: tuple[str, ...], said: str
+) -> None:
     ran = proctor("run", "--runner", "cargo", *arguments, cwd=shop, environ=environ())
 
     assert (ran.code, said in ran.err) == (4, True), ran.err
 
 
-def test_without_cargo_the_run_says_what_would_do(shop):
+def test_without_cargo_the_run_says_what_would_do(shop: Path) -> None:
     ran = proctor("run", "--runner", "cargo", cwd=shop, environ={**environ(), "PATH": "/nonexistent"})
 
     assert (ran.code, "no cargo on PATH" in ran.err) == (4, True)
 
 
-def test_an_id_that_is_no_test_is_told_with_those_that_are_like_it(shop):
+def test_an_id_that_is_no_test_is_told_with_those_that_are_like_it(shop: Path) -> None:
     document = run(shop, "shop_core::adds")
 
     assert document["outcome"] == "incomplete"
@@ -630,9 +637,9 @@ def test_an_id_that_is_no_test_is_told_with_those_that_are_like_it(shop):
 # What is passed on
 
 
-def test_tests_find_the_environment_that_cargo_gives_them():
+def test_tests_find_the_environment_that_cargo_gives_them() -> None:
     root = project("around", AROUND)
-    set_before = {"SET_BY_ALL": "before", "SET_BY_FORCE": "before"}
+    set_before: dict[str, Any] = {"SET_BY_ALL": "before", "SET_BY_FORCE": "before"}
     document = run(root, "around::test/looks", **set_before)
 
     seen = _variables(printed(document, "around::test/looks::looks"))
@@ -655,14 +662,14 @@ def _variables(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines() if re.match(r"\w+=", line))
 
 
-def test_a_target_without_a_harness_is_one_test():
+def test_a_target_without_a_harness_is_one_test() -> None:
     root = project("around", AROUND)
 
     assert outcomes(run(root, "around::test/alone")) == {"around::test/alone": "passed"}
     assert outcomes(run(root, "around::test/alone", SPOIL="1")) == {"around::test/alone": "failed"}
 
 
-def test_a_compiler_that_a_test_starts_is_as_stable_as_before():
+def test_a_compiler_that_a_test_starts_is_as_stable_as_before() -> None:
     source = """
         use std::io::Write;
         use std::process::{Command, Stdio};
@@ -686,14 +693,14 @@ def test_a_compiler_that_a_test_starts_is_as_stable_as_before():
     assert outcomes(run(root, "stable::stays_stable")) == {"stable::stays_stable": "passed"}
 
 
-def test_arguments_reach_cargo_and_those_behind_another_mark_the_tests(shop):
+def test_arguments_reach_cargo_and_those_behind_another_mark_the_tests(shop: Path) -> None:
     document = run(shop, "shop_core::tests::later", "--", "--release", "--", "--include-ignored")
 
     assert outcomes(document) == {"shop_core::tests::later": "passed"}
     assert "/release/" in document["suites"][-1]["command"][0]
 
 
-def test_a_benchmark_has_its_time_and_throughput(tmp_path):
+def test_a_benchmark_has_its_time_and_throughput(tmp_path: Path) -> None:
     root = project("speed", BENCH)
     passed_on = ("--", "--bench=sums", "--", "--bench")
     data = stream_of(root, tmp_path / "s.jsonl", *passed_on, RUSTC_BOOTSTRAP="1")

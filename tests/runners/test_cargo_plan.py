@@ -21,7 +21,7 @@ TESTS = {
 }
 
 
-def test_a_package_takes_from_its_workspace_what_it_does_not_say_itself(tmp_path):
+def test_a_package_takes_from_its_workspace_what_it_does_not_say_itself(tmp_path: Path) -> None:
     write_project(
         tmp_path,
         {
@@ -58,7 +58,7 @@ def test_a_package_takes_from_its_workspace_what_it_does_not_say_itself(tmp_path
 
 
 @pytest.mark.parametrize("pattern", ["crates/*", "{root}/crates/*", "./crates/a"])
-def test_members_are_named_from_the_workspace_or_from_the_top(tmp_path, pattern):
+def test_members_are_named_from_the_workspace_or_from_the_top(tmp_path: Path, pattern: str) -> None:
     workspace = f'[workspace]\nmembers = ["", "**x", "{pattern.format(root=tmp_path)}"]\n'
     member = '[package]\nname = "a"\n'
     write_project(tmp_path, {"Cargo.toml": workspace, "crates/a/Cargo.toml": member})
@@ -66,7 +66,7 @@ def test_members_are_named_from_the_workspace_or_from_the_top(tmp_path, pattern)
     assert cargo_package.crates(tmp_path) == {"a"}
 
 
-def test_a_package_found_by_its_path_belongs_to_the_project(tmp_path):
+def test_a_package_found_by_its_path_belongs_to_the_project(tmp_path: Path) -> None:
     manifest = '[package]\nname = "{}"\n[dependencies]\n{} = {{ path = "{}" }}\n'
     write_project(
         tmp_path,
@@ -92,13 +92,13 @@ def test_a_package_found_by_its_path_belongs_to_the_project(tmp_path):
         ("/programs/x", False),
     ],
 )
-def test_targets_are_owned_by_what_they_look_like(tmp_path, target, owned):
+def test_targets_are_owned_by_what_they_look_like(tmp_path: Path, target: str, owned: bool) -> None:
     write_project(tmp_path, {"Cargo.toml": '[package]\nname = "a-b"\n', "src/lib.rs": ""})
 
     assert cargo.owns(target, tmp_path) is owned
 
 
-def test_a_build_makes_no_more_than_the_ids_need():
+def test_a_build_makes_no_more_than_the_ids_need() -> None:
     def narrowed(*ids: str) -> tuple[str, ...]:
         return Wanted(ids).narrowed()
 
@@ -117,28 +117,28 @@ def test_a_build_makes_no_more_than_the_ids_need():
         ("a::test/sales", {"a::test/sales::sells"}),
     ],
 )
-def test_an_id_is_a_test_or_all_tests_below_it(target, chosen):
+def test_an_id_is_a_test_or_all_tests_below_it(target: str, chosen: set[str]) -> None:
     assert Wanted((target,)).among(TESTS, "", strict=True) == chosen
 
 
 @pytest.mark.parametrize("path", ["/p/tests", "/p/tests/sales.rs", "/p/tests/common/mod.rs"])
-def test_a_path_means_the_tests_that_are_written_there_and_the_target_that_begins_there(path):
+def test_a_path_means_the_tests_that_are_written_there_and_the_target_that_begins_there(path: str) -> None:
     assert Wanted(paths=(Path(path),)).among(TESTS, "", strict=True) == {"a::test/sales::sells"}
 
 
-def test_a_target_that_means_nothing_is_an_error_unless_something_is_missing():
+def test_a_target_that_means_nothing_is_an_error_unless_something_is_missing() -> None:
     with pytest.raises(UsageError, match=r"no test 'a::adds'; did you mean a::tests::adds\?"):
         Wanted(("a::adds",)).among(TESTS, "", strict=True)
     assert Wanted(("a::adds",)).among(TESTS, "", strict=False) == set()
 
 
 @pytest.mark.parametrize("target", ["", "-x", "--lib", "no-where.rs", "a\0b", "1::x"])
-def test_what_is_no_target_is_refused(tmp_path, target):
+def test_what_is_no_target_is_refused(tmp_path: Path, target: str) -> None:
     with pytest.raises(UsageError, match="not a target"):
         wanted((target,), tmp_path)
 
 
-def test_packages_are_taken_out_of_the_arguments():
+def test_packages_are_taken_out_of_the_arguments() -> None:
     arguments = ("--release", "-p", "a", "--package=b", "--workspace", "--exclude", "c", "--features=d")
 
     assert list(package_free(arguments)) == ["--release", "--features=d"]
@@ -153,7 +153,9 @@ NAMES = st.builds(
 
 
 @given(st.lists(NAMES, min_size=1, max_size=12, unique=True), st.data())
-def test_tests_in_documentation_are_chosen_by_words_that_have_no_spaces(every, data):
+def test_tests_in_documentation_are_chosen_by_words_that_have_no_spaces(
+    every: list[str], data: st.DataObject
+) -> None:
     asked = data.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
     options, running = doc_filters(asked, every)
 
@@ -168,7 +170,7 @@ def test_tests_in_documentation_are_chosen_by_words_that_have_no_spaces(every, d
     }
 
 
-def test_arguments_of_the_run_cannot_be_taken_for_targets(tmp_path):
+def test_arguments_of_the_run_cannot_be_taken_for_targets(tmp_path: Path) -> None:
     write_project(tmp_path, {"Cargo.toml": '[package]\nname = "a"\n', "bin/cargo": "", "bin/rustc": ""})
     for tool in ("cargo", "rustc"):
         (tmp_path / "bin" / tool).chmod(0o755)

@@ -133,7 +133,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(shop, document) -> dict[str, Any]:
+def told(shop: Path, document: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     return document(shop)
 
 
@@ -141,13 +141,13 @@ def failures(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {test["node_id"]: test["failure"] for test in found["tests"] if test.get("failure")}
 
 
-def test_every_kind_of_test_has_its_outcome(told):
+def test_every_kind_of_test_has_its_outcome(told: dict[str, Any]) -> None:
     assert outcomes(told) == OUTCOMES
     assert told["outcome"] == "failed"
     assert told["not_run"] == []
 
 
-def test_tests_and_failures_have_their_places(told):
+def test_tests_and_failures_have_their_places(told: dict[str, Any]) -> None:
     places = {test["node_id"]: test["place"]["line"] for test in told["tests"]}
     assert places[f"{MODULE}::TestPrice"] == places[f"{MODULE}::TestPrice/a/b"] == 8
     assert places[f"{MODULE}/stock::TestStock"] == 9
@@ -169,7 +169,7 @@ def test_tests_and_failures_have_their_places(told):
         "FuzzPrice/seed#0",
     ],
 )
-def test_what_is_printed_runs_that_test_alone(shop, document, test):
+def test_what_is_printed_runs_that_test_alone(shop: Path, document: Any, test: str) -> None:
     again = outcomes(document(shop, f"{MODULE}::{test}"))
 
     top = test.partition("/")[0]
@@ -186,11 +186,13 @@ def test_what_is_printed_runs_that_test_alone(shop, document, test):
         ("stock::TestStock", {"stock::TestStock"}),
     ],
 )
-def test_targets_are_directories_files_packages_and_tests(shop, document, target, expected):
+def test_targets_are_directories_files_packages_and_tests(
+    shop: Path, document: Any, target: str, expected: set[str]
+) -> None:
     assert set(outcomes(document(shop, target))) == {f"{MODULE}/{name}" for name in expected}
 
 
-def test_keywords_choose_tests_by_their_names_in_the_sources(shop, document):
+def test_keywords_choose_tests_by_their_names_in_the_sources(shop: Path, document: Any) -> None:
     found = document(shop, "-k", "test and stock and not price")
 
     assert outcomes(found) == {f"{MODULE}/stock::TestStock": "passed"}
@@ -198,7 +200,7 @@ def test_keywords_choose_tests_by_their_names_in_the_sources(shop, document):
     assert f"{MODULE}/stock::TestPrice" not in outcomes(found)
 
 
-def test_last_failed_runs_what_failed_last(shop, document, environ):
+def test_last_failed_runs_what_failed_last(shop: Path, document: Any, environ: dict[str, str]) -> None:
     proctor("run", "--runner", "go", cwd=shop, environ=environ)
     again = outcomes(document(shop, "--last-failed"))
 
@@ -208,7 +210,7 @@ def test_last_failed_runs_what_failed_last(shop, document, environ):
     assert f"{MODULE}::Test日本" not in again
 
 
-def test_a_run_stops_after_as_many_failures_as_are_allowed(tmp_path, document):
+def test_a_run_stops_after_as_many_failures_as_are_allowed(tmp_path: Path, document: Any) -> None:
     tests = "\n".join(f'func Test{n}(t *testing.T) {{ t.Fatal("no") }}' for n in range(5))
     write_project(
         tmp_path, {"go.mod": SHOP["go.mod"], "a_test.go": f'package a\n\nimport "testing"\n\n{tests}\n'}
@@ -220,7 +222,7 @@ def test_a_run_stops_after_as_many_failures_as_are_allowed(tmp_path, document):
     assert Counter(outcomes(found).values())["failed"] == 1
 
 
-def test_discover_lists_tests_with_their_lines_and_runs_none(shop, environ):
+def test_discover_lists_tests_with_their_lines_and_runs_none(shop: Path, environ: dict[str, str]) -> None:
     ran = proctor("discover", "--runner", "go", "--format", "json", cwd=shop, environ=environ)
     found = json.loads(ran.out)
 
@@ -230,7 +232,9 @@ def test_discover_lists_tests_with_their_lines_and_runs_none(shop, environ):
     assert found["outcome"] == "passed"
 
 
-def test_benchmarks_are_told_with_their_figures_and_run_again_by_their_names(shop, environ):
+def test_benchmarks_are_told_with_their_figures_and_run_again_by_their_names(
+    shop: Path, environ: dict[str, str]
+) -> None:
     ran = proctor(
         "run", "--runner", "go", "--format", "stream", f"{MODULE}::BenchmarkPrice", cwd=shop, environ=environ
     )
@@ -282,8 +286,8 @@ def alone(body: str, more: str = "") -> dict[str, str]:
     ],
 )
 def test_a_test_that_takes_the_process_with_it_is_named_and_so_is_what_did_not_run(
-    tmp_path, document, body, outcome
-):
+    tmp_path: Path, document: Any, body: str, outcome: str
+) -> None:
     found = document(write_project(tmp_path, alone(body)))
 
     assert outcomes(found) == {f"{MODULE}::Test1": "passed", f"{MODULE}::Test2": outcome}
@@ -292,7 +296,7 @@ def test_a_test_that_takes_the_process_with_it_is_named_and_so_is_what_did_not_r
     assert failures(found)[f"{MODULE}::Test2"]["message"]
 
 
-def test_a_test_that_never_ends_is_ended_and_named(tmp_path, document):
+def test_a_test_that_never_ends_is_ended_and_named(tmp_path: Path, document: Any) -> None:
     write_project(tmp_path, alone("for {}"))
     document(tmp_path, f"{MODULE}::Test1")  # compiles it: the time limit is for the test
     found = document(tmp_path, "--timeout", "20")
@@ -302,7 +306,7 @@ def test_a_test_that_never_ends_is_ended_and_named(tmp_path, document):
     assert found["not_run"] == [f"{MODULE}::Test3"]
 
 
-def test_what_does_not_compile_is_told_with_its_line_and_the_rest_runs(tmp_path, document):
+def test_what_does_not_compile_is_told_with_its_line_and_the_rest_runs(tmp_path: Path, document: Any) -> None:
     write_project(tmp_path, SHOP | {"broken/broken_test.go": "package broken\n\nvar x = missing\n"})
     write_project(
         tmp_path, {"vetted/v_test.go": 'package vetted\n\nimport "fmt"\n\nvar _ = fmt.Sprintf("%d", "x")\n'}
@@ -318,7 +322,7 @@ def test_what_does_not_compile_is_told_with_its_line_and_the_rest_runs(tmp_path,
     assert len(outcomes(found)) == 2
 
 
-def test_a_flood_of_output_does_no_harm(tmp_path, document):
+def test_a_flood_of_output_does_no_harm(tmp_path: Path, document: Any) -> None:
     flood = 'for i := 0; i < 200; i++ { fmt.Println(strings.Repeat("x", 100000)) }; t.Fatal("flooded")'
     found = document(write_project(tmp_path, alone(flood)))
 
@@ -326,7 +330,7 @@ def test_a_flood_of_output_does_no_harm(tmp_path, document):
     assert failures(found)[f"{MODULE}::Test2"]["place"]["file"] == "one_test.go"
 
 
-def test_a_line_that_looks_like_one_of_gos_own_changes_nothing(tmp_path, document):
+def test_a_line_that_looks_like_one_of_gos_own_changes_nothing(tmp_path: Path, document: Any) -> None:
     lies = 'fmt.Println("--- PASS: Test9 (0.00s)"); fmt.Println("ok"); fmt.Println("PASS"); t.Fail()'
     found = document(write_project(tmp_path, alone(lies)))
 
@@ -334,13 +338,13 @@ def test_a_line_that_looks_like_one_of_gos_own_changes_nothing(tmp_path, documen
     assert found["outcome"] == "failed"
 
 
-def test_a_project_without_tests_is_no_pass(tmp_path, document):
+def test_a_project_without_tests_is_no_pass(tmp_path: Path, document: Any) -> None:
     write_project(tmp_path, {"go.mod": SHOP["go.mod"], "a.go": "package a\n"})
 
     assert document(tmp_path)["outcome"] == "no_tests"
 
 
-def test_every_module_of_a_workspace_is_run(tmp_path, document):
+def test_every_module_of_a_workspace_is_run(tmp_path: Path, document: Any) -> None:
     one = {"a_test.go": 'package a\n\nimport "testing"\n\nfunc TestOne(t *testing.T) {}\n'}
     for name in ("first", "second"):
         module = {"go.mod": f"module example.com/{name}\n\ngo 1.21\n"}
@@ -362,7 +366,9 @@ def test_every_module_of_a_workspace_is_run(tmp_path, document):
         (("-C", "stock"), "no go.mod"),
     ],
 )
-def test_what_cannot_be_done_is_a_usage_error_that_says_so(shop, environ, arguments, words):
+def test_what_cannot_be_done_is_a_usage_error_that_says_so(
+    shop: Path, environ: dict[str, str], arguments: tuple[str, ...], words: str
+) -> None:
     ran = proctor("run", "--runner", "go", *arguments, cwd=shop, environ=environ)
 
     assert ran.code == 4
@@ -382,7 +388,7 @@ def planned(root: Path, *targets: str, **more: Any) -> list[tuple[str, ...]]:
 USUAL = ("-count=1", "-fullpath", "-timeout=0")
 
 
-def test_a_wish_becomes_options_of_go(tmp_path):
+def test_a_wish_becomes_options_of_go(tmp_path: Path) -> None:
     write_project(tmp_path, SHOP)
 
     assert planned(tmp_path) == [(*USUAL, "./...")]
@@ -393,7 +399,7 @@ def test_a_wish_becomes_options_of_go(tmp_path):
     assert planned(tmp_path, f"{MODULE}::TestPrice/a b") == [(*USUAL, r"-run=^TestPrice$/^a\ b$", MODULE)]
 
 
-def test_tests_of_several_packages_share_a_run_unless_that_would_run_more(tmp_path):
+def test_tests_of_several_packages_share_a_run_unless_that_would_run_more(tmp_path: Path) -> None:
     write_project(tmp_path, SHOP)
     printed, stock = f"{MODULE}::TestPrinted", f"{MODULE}/stock::TestStock"
 
@@ -403,14 +409,14 @@ def test_tests_of_several_packages_share_a_run_unless_that_would_run_more(tmp_pa
     assert len(planned(tmp_path, f"{MODULE}::TestPrice", stock)) == 2
 
 
-def test_without_go_it_says_so(tmp_path):
+def test_without_go_it_says_so(tmp_path: Path) -> None:
     write_project(tmp_path, SHOP)
 
     with pytest.raises(UsageError, match="no go on PATH"):
         go.plan(RunSpec(str(tmp_path), "go"), {"PATH": ""})
 
 
-def test_a_project_is_gos_by_its_module_and_its_tests(tmp_path):
+def test_a_project_is_gos_by_its_module_and_its_tests(tmp_path: Path) -> None:
     write_project(tmp_path, {"go.mod": SHOP["go.mod"], "testdata/a_test.go": "package a\n"})
     assert not go.detect(tmp_path)
     write_project(tmp_path, SHOP)
@@ -422,7 +428,7 @@ def test_a_project_is_gos_by_its_module_and_its_tests(tmp_path):
     assert not go.owns("example.com/shopping::TestA", tmp_path)
 
 
-def test_sources_tell_of_tests_and_of_nothing_else(tmp_path):
+def test_sources_tell_of_tests_and_of_nothing_else(tmp_path: Path) -> None:
     text = """
         package a
 

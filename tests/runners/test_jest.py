@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.javascript import found, project, run, run_raw
@@ -13,7 +14,7 @@ from proctor.runners import jest
 from proctor.spec import RunSpec
 
 
-def of(tmp_path: Path, text: str, *arguments: str) -> dict:
+def of(tmp_path: Path, text: str, *arguments: str) -> dict[str, Any]:
     return run(project(tmp_path, "jest", {"a.test.js": text}), "jest", *arguments)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.javascript import found, node_binary, project, run, run_raw
@@ -15,7 +16,7 @@ from proctor.spec import RunSpec, Selection
 ASSERT = "const assert = require('node:assert');\n"
 
 
-def of(tmp_path: Path, text: str, *arguments: str) -> dict:
+def of(tmp_path: Path, text: str, *arguments: str) -> dict[str, Any]:
     return run(project(tmp_path, "node", {"a.test.js": text}), "node", *arguments)
 
 

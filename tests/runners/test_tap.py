@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import projects
@@ -65,7 +66,7 @@ def bats() -> Path:
 
 
 @pytest.fixture
-def shop(tmp_path, bats):
+def shop(tmp_path: Path, bats: Path) -> Path:
     return write_project(tmp_path, {"test/shop.bats": SHOP})
 
 
@@ -74,23 +75,23 @@ def environ(bats: Path) -> dict[str, str]:
     return found | {"PATH": f"{bats}:{found['PATH']}"}
 
 
-def run(root: Path, bats: Path | None, *arguments: str):
+def run(root: Path, bats: Path | None, *arguments: str) -> dict[str, Any]:
     around = environ(bats) if bats else clean_environment()
     ran = proctor("run", "--runner", "tap", "--format", "json", *arguments, cwd=root, environ=around)
     assert ran.out, ran.err
     return ran.document
 
 
-def found(document, test):
+def found(document: dict[str, Any], test: str) -> dict[str, Any]:
     return next(one for one in document["tests"] if one["node_id"] == test)
 
 
-def needs_perl():
+def needs_perl() -> None:
     if shutil.which("perl") is None:
         pytest.skip("no perl on this machine")
 
 
-def test_bats_files_are_found_and_told_truly(shop, bats):
+def test_bats_files_are_found_and_told_truly(shop: Path, bats: Path) -> None:
     document = run(shop, bats)
 
     assert outcomes(document) == {
@@ -109,25 +110,25 @@ def test_bats_files_are_found_and_told_truly(shop, bats):
     assert found(document, "test/shop.bats::not now")["message"] == "no time"
 
 
-def test_each_printed_id_runs_that_test_alone(shop, bats):
+def test_each_printed_id_runs_that_test_alone(shop: Path, bats: Path) -> None:
     for test, outcome in outcomes(run(shop, bats)).items():
         assert outcomes(run(shop, bats, test)) == {test: outcome}
 
 
-def test_words_choose_tests_and_the_others_are_counted(shop, bats):
+def test_words_choose_tests_and_the_others_are_counted(shop: Path, bats: Path) -> None:
     document = run(shop, bats, "-k", "adds or after")
 
     assert list(outcomes(document).values()) == ["passed", "passed"]
     assert document["summary"]["deselected"] == 4
 
 
-def test_the_last_failures_are_run_again(shop, bats):
+def test_the_last_failures_are_run_again(shop: Path, bats: Path) -> None:
     bad = {test for test, outcome in outcomes(run(shop, bats)).items() if outcome in ("failed", "crash")}
 
     assert set(outcomes(run(shop, bats, "--last-failed"))) == bad
 
 
-def test_tests_are_found_without_running_them(shop, bats):
+def test_tests_are_found_without_running_them(shop: Path, bats: Path) -> None:
     write_project(shop, {"t/numbers.t": NUMBERS, "test/mark.bats": '@test "x" { touch ran; }\n'})
     ran = proctor("discover", "--format", "json", cwd=shop, environ=environ(bats))
 
@@ -138,7 +139,7 @@ def test_tests_are_found_without_running_them(shop, bats):
     assert not (shop / "ran").exists()
 
 
-def test_a_bats_file_that_cannot_be_read_is_a_collection_error(tmp_path, bats):
+def test_a_bats_file_that_cannot_be_read_is_a_collection_error(tmp_path: Path, bats: Path) -> None:
     write_project(tmp_path, {"a.bats": '@test "a" {\n  if then\n}\n'})
     document = run(tmp_path, bats)
 
@@ -148,7 +149,7 @@ def test_a_bats_file_that_cannot_be_read_is_a_collection_error(tmp_path, bats):
     assert "syntax error" in error["message"]
 
 
-def test_an_endless_test_is_a_timeout_and_the_rest_was_not_run(tmp_path, bats):
+def test_an_endless_test_is_a_timeout_and_the_rest_was_not_run(tmp_path: Path, bats: Path) -> None:
     write_project(
         tmp_path, {"a.bats": '@test "ends" { true; }\n@test "never" { sleep 600; }\n@test "z" { true; }\n'}
     )
@@ -159,7 +160,7 @@ def test_an_endless_test_is_a_timeout_and_the_rest_was_not_run(tmp_path, bats):
     assert document["not_run"] == ["a.bats::z"]
 
 
-def test_bats_that_is_killed_leaves_a_crash_and_names_what_never_ran(tmp_path, bats):
+def test_bats_that_is_killed_leaves_a_crash_and_names_what_never_ran(tmp_path: Path, bats: Path) -> None:
     killer = """
         @test "a" { true; }
         @test "kills" {
@@ -176,7 +177,7 @@ def test_bats_that_is_killed_leaves_a_crash_and_names_what_never_ran(tmp_path, b
     assert document["not_run"] == ["a.bats::z"]
 
 
-def test_the_first_failure_ends_the_run_if_that_is_asked_for(tmp_path, bats):
+def test_the_first_failure_ends_the_run_if_that_is_asked_for(tmp_path: Path, bats: Path) -> None:
     first = '@test "fails" { false; }\n@test "waits" { sleep 600; }\n'
     write_project(tmp_path, {"a.bats": first, "b.bats": '@test "b" { true; }\n'})
     document = run(tmp_path, bats, "-x")
@@ -187,7 +188,7 @@ def test_the_first_failure_ends_the_run_if_that_is_asked_for(tmp_path, bats):
     assert document["notices"] == ["suites that were not run: b.bats"]
 
 
-def test_without_bats_the_run_says_what_would_do(tmp_path):
+def test_without_bats_the_run_says_what_would_do(tmp_path: Path) -> None:
     write_project(tmp_path, {"a.bats": '@test "a" { true; }\n'})
     ran = proctor("run", cwd=tmp_path, environ={**clean_environment(), "PATH": "/nonexistent"})
 
@@ -195,7 +196,7 @@ def test_without_bats_the_run_says_what_would_do(tmp_path):
     assert "npm install --save-dev bats" in ran.err
 
 
-def test_perl_tells_where_a_test_failed_and_what_it_compared(tmp_path):
+def test_perl_tells_where_a_test_failed_and_what_it_compared(tmp_path: Path) -> None:
     needs_perl()
     write_project(tmp_path, {"t/numbers.t": NUMBERS})
     document = run(tmp_path, None)
@@ -223,7 +224,7 @@ def test_perl_tells_where_a_test_failed_and_what_it_compared(tmp_path):
         ("print qq(Bail out! no database\\n); exit 255;", "incomplete", "no database"),
     ],
 )
-def test_what_does_not_add_up_is_never_green(tmp_path, text, outcome, reason):
+def test_what_does_not_add_up_is_never_green(tmp_path: Path, text: str, outcome: str, reason: str) -> None:
     needs_perl()
     write_project(tmp_path, {"t/a.t": f"$| = 1; {text}\n"})
     document = run(tmp_path, None)
@@ -231,7 +232,7 @@ def test_what_does_not_add_up_is_never_green(tmp_path, text, outcome, reason):
     assert (document["outcome"], document["reason"].startswith(reason)) == (outcome, True), document["reason"]
 
 
-def test_a_program_that_cannot_be_compiled_is_a_collection_error(tmp_path):
+def test_a_program_that_cannot_be_compiled_is_a_collection_error(tmp_path: Path) -> None:
     needs_perl()
     write_project(tmp_path, {"t/a.t": 'use Test::More;\nok(1, "fine";\n'})
     document = run(tmp_path, None)
@@ -241,7 +242,7 @@ def test_a_program_that_cannot_be_compiled_is_a_collection_error(tmp_path):
     assert (error["file"], error["failure"]["place"]) == ("t/a.t", {"file": "t/a.t", "line": 2})
 
 
-def test_any_program_that_prints_tap_can_be_named(tmp_path):
+def test_any_program_that_prints_tap_can_be_named(tmp_path: Path) -> None:
     write_project(
         tmp_path,
         {"check": "#!/bin/sh\nprintf 'TAP version 14\\n1..2\\nok 1 - a\\nnot ok 2 - b\\n'; exit 1\n"},
@@ -252,7 +253,7 @@ def test_any_program_that_prints_tap_can_be_named(tmp_path):
     assert document["outcome"] == "failed"
 
 
-def test_output_beside_the_tests_is_kept_and_never_taken_for_them(tmp_path):
+def test_output_beside_the_tests_is_kept_and_never_taken_for_them(tmp_path: Path) -> None:
     write_project(
         tmp_path, {"flood": "#!/bin/sh\necho 1..1\nyes 'some words' | head -n 300000\necho ok 1 - a\n"}
     )
@@ -273,7 +274,9 @@ def test_output_beside_the_tests_is_kept_and_never_taken_for_them(tmp_path):
         (("-k", "and"), "not understood"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_anything_runs(shop, bats, arguments, said):
+def test_what_cannot_be_done_is_refused_before_anything_runs(
+    shop: Path, bats: Path, arguments: tuple[str, ...], said: str
+) -> None:
     ran = proctor("run", "--runner", "tap", *arguments, cwd=shop, environ=environ(bats))
 
     assert (ran.code, said in ran.err) == (4, True), ran.err

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.projects import (
+    TO_REACH_A_TEST,
     Ran,
     clean_environment,
     document_of,
@@ -173,7 +174,9 @@ def told(shop: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_python_tells_the_same_of_the_same_tests(version, shop, told):
+def test_every_python_tells_the_same_of_the_same_tests(
+    version: str, shop: Path, told: dict[str, Any]
+) -> None:
     python = interpreters().get(version)
     if python is None:
         pytest.skip(f"no interpreter for Python {version}")
@@ -186,7 +189,7 @@ def test_every_python_tells_the_same_of_the_same_tests(version, shop, told):
     }
 
 
-def test_failures_have_their_place_their_words_and_what_differs(told):
+def test_failures_have_their_place_their_words_and_what_differs(told: dict[str, Any]) -> None:
     found = failures(told)
 
     differs = found[f"{FILE}::Prices::test_differs"]
@@ -198,7 +201,7 @@ def test_failures_have_their_place_their_words_and_what_differs(told):
     assert found["tests/test_module.py::Never::test_one"]["message"] == "RuntimeError: no module"
 
 
-def test_subtests_that_failed_are_told_in_their_test(told):
+def test_subtests_that_failed_are_told_in_their_test(told: dict[str, Any]) -> None:
     [test] = [test for test in told["tests"] if test["node_id"].endswith("test_parts")]
 
     assert test["subtests"] == [
@@ -207,7 +210,7 @@ def test_subtests_that_failed_are_told_in_their_test(told):
     ]
 
 
-def test_output_is_that_of_its_test_even_if_a_child_wrote_it(shop):
+def test_output_is_that_of_its_test_even_if_a_child_wrote_it(shop: Path) -> None:
     log = run(shop, "--format", "events", f"{FILE}::Prices::test_known").out
     ended = [
         json.loads(line)
@@ -230,17 +233,17 @@ def test_output_is_that_of_its_test_even_if_a_child_wrote_it(shop):
         "tests/test_module.py::Never::test_one",
     ],
 )
-def test_what_is_printed_runs_that_test_alone(shop, test):
+def test_what_is_printed_runs_that_test_alone(shop: Path, test: str) -> None:
     assert outcomes(document(shop, test)) == {test: OUTCOMES[test]}
 
 
-def test_what_failed_around_a_class_runs_that_class_again(shop):
+def test_what_failed_around_a_class_runs_that_class_again(shop: Path) -> None:
     again = outcomes(document(shop, f"{FILE}::LeftBehind::tearDownClass"))
 
     assert again == {test: how for test, how in OUTCOMES.items() if "LeftBehind" in test}
 
 
-def test_keywords_are_an_expression_over_names(shop):
+def test_keywords_are_an_expression_over_names(shop: Path) -> None:
     chosen = document(shop, "-k", "prices and not (parts or differs or raises or expected)")
 
     assert set(outcomes(chosen)) == {f"{FILE}::Prices::test_{name}" for name in ("known", "skipped", "größe")}
@@ -248,7 +251,7 @@ def test_keywords_are_an_expression_over_names(shop):
     assert chosen["summary"]["deselected"] == 12
 
 
-def test_a_run_stops_after_as_many_failures_as_are_allowed(tmp_path):
+def test_a_run_stops_after_as_many_failures_as_are_allowed(tmp_path: Path) -> None:
     fails = "\n".join(f"    def test_{n}(self):\n        self.fail('no')" for n in range(5))
     write_project(tmp_path, {"test_many.py": f"import unittest\nclass Many(unittest.TestCase):\n{fails}\n"})
     stopped = document(tmp_path, "--maxfail", "2")
@@ -258,7 +261,7 @@ def test_a_run_stops_after_as_many_failures_as_are_allowed(tmp_path):
     assert stopped["outcome"] == "failed"
 
 
-def test_last_failed_runs_what_failed_last(shop):
+def test_last_failed_runs_what_failed_last(shop: Path) -> None:
     run(shop)
     again = outcomes(document(shop, "--last-failed"))
 
@@ -266,7 +269,7 @@ def test_last_failed_runs_what_failed_last(shop):
     assert again == bad | {f"{FILE}::LeftBehind::test_one": "passed"}
 
 
-def test_discover_lists_every_test_with_its_line_and_runs_none(shop):
+def test_discover_lists_every_test_with_its_line_and_runs_none(shop: Path) -> None:
     found = discovered(shop)
 
     lines = {test["node_id"]: test["line"] for test in found["tests"]}
@@ -291,7 +294,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("package", [True, False])
-def test_what_cannot_be_imported_is_told_with_its_line_and_the_rest_runs(tmp_path, package):
+def test_what_cannot_be_imported_is_told_with_its_line_and_the_rest_runs(
+    tmp_path: Path, package: bool
+) -> None:
     write_project(tmp_path, BROKEN | ({"tests/__init__.py": ""} if package else {}))
     found = document(tmp_path)
 
@@ -311,7 +316,7 @@ def test_what_cannot_be_imported_is_told_with_its_line_and_the_rest_runs(tmp_pat
     assert [error["failure"]["place"]["line"] for error in alone["collection_errors"]] == [3]
 
 
-def test_load_tests_is_asked_and_what_it_gives_can_be_run_again(tmp_path):
+def test_load_tests_is_asked_and_what_it_gives_can_be_run_again(tmp_path: Path) -> None:
     write_project(
         tmp_path,
         {
@@ -371,7 +376,7 @@ def dying(how: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("how", ["os._exit(0)", "os._exit(1)", "os.abort()"])
-def test_a_test_that_ends_the_process_crashed_and_the_rest_did_not_run(tmp_path, how):
+def test_a_test_that_ends_the_process_crashed_and_the_rest_did_not_run(tmp_path: Path, how: str) -> None:
     found = document(write_project(tmp_path, dying(how)))
 
     assert found["outcome"] == "crashed"
@@ -381,22 +386,22 @@ def test_a_test_that_ends_the_process_crashed_and_the_rest_did_not_run(tmp_path,
         assert failures(found)["test_dies.py::Dies::test_2"]["place"]["line"] == 8
 
 
-def test_an_exit_in_a_test_is_an_error_of_that_test(tmp_path):
+def test_an_exit_in_a_test_is_an_error_of_that_test(tmp_path: Path) -> None:
     found = document(write_project(tmp_path, dying("sys.exit(0)")))
 
     assert list(outcomes(found).values()) == ["passed", "failed", "passed"]
     assert found["outcome"] == "failed"
 
 
-def test_a_test_that_never_ends_is_ended_and_named(tmp_path):
-    found = document(write_project(tmp_path, dying("time.sleep(1000)")), "--timeout", "3")
+def test_a_test_that_never_ends_is_ended_and_named(tmp_path: Path) -> None:
+    found = document(write_project(tmp_path, dying("time.sleep(1000)")), "--timeout", TO_REACH_A_TEST)
 
     assert found["outcome"] == "timeout"
     assert outcomes(found)["test_dies.py::Dies::test_2"] == "timeout"
     assert found["not_run"] == ["test_dies.py::Dies::test_3"]
 
 
-def test_a_test_that_has_run_is_let_go_as_unittest_does(tmp_path):
+def test_a_test_that_has_run_is_let_go_as_unittest_does(tmp_path: Path) -> None:
     write_project(
         tmp_path,
         {
@@ -421,7 +426,7 @@ def test_a_test_that_has_run_is_let_go_as_unittest_does(tmp_path):
     assert document(tmp_path)["outcome"] == "passed"
 
 
-def test_a_flood_of_output_keeps_its_head_and_its_tail(tmp_path):
+def test_a_flood_of_output_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
     flood = "for _ in range(400): print('head' if not _ else 'x' * 100_000)"
     found = document(write_project(tmp_path, dying(f"{flood}; print('tail'); self.fail('flooded')")))
 
@@ -430,7 +435,7 @@ def test_a_flood_of_output_keeps_its_head_and_its_tail(tmp_path):
     assert len(json.dumps(found)) < 4 << 20
 
 
-def test_no_tests_are_no_pass(tmp_path):
+def test_no_tests_are_no_pass(tmp_path: Path) -> None:
     assert document(write_project(tmp_path, {"test_none.py": "import unittest\n"}))["outcome"] == "no_tests"
 
 
@@ -445,21 +450,23 @@ def test_no_tests_are_no_pass(tmp_path):
         (("--", "--frobnicate"), "unrecognized arguments"),
     ],
 )
-def test_what_cannot_be_done_is_a_usage_error_that_says_so(shop, arguments, words):
+def test_what_cannot_be_done_is_a_usage_error_that_says_so(
+    shop: Path, arguments: tuple[str, ...], words: str
+) -> None:
     ran = run(shop, *arguments)
 
     assert ran.code == 4
     assert words in ran.out + ran.err
 
 
-def test_arguments_for_discovery_are_handed_on(tmp_path):
+def test_arguments_for_discovery_are_handed_on(tmp_path: Path) -> None:
     write_project(tmp_path, {"checks/check_one.py": BROKEN["tests/test_good.py"]})
 
     found = document(tmp_path, "--", "-s", "checks", "-p", "check_*.py")
     assert outcomes(found) == {"checks/check_one.py::Good::test_one": "passed"}
 
 
-def test_a_project_is_unittests_if_it_imports_that_and_never_pytest(tmp_path):
+def test_a_project_is_unittests_if_it_imports_that_and_never_pytest(tmp_path: Path) -> None:
     assert not unittest_suite.detect(tmp_path)
     write_project(tmp_path, SHOP)
     assert unittest_suite.detect(tmp_path)
@@ -471,7 +478,9 @@ def test_a_project_is_unittests_if_it_imports_that_and_never_pytest(tmp_path):
     assert unittest_suite.detect(tmp_path)
 
 
-def test_where_there_is_no_pytest_unittest_takes_its_place_unless_pytest_was_asked_for(tmp_path):
+def test_where_there_is_no_pytest_unittest_takes_its_place_unless_pytest_was_asked_for(
+    tmp_path: Path,
+) -> None:
     write_project(tmp_path, {"test_good.py": BROKEN["tests/test_good.py"]})
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", ".venv"], cwd=tmp_path, check=True)
 
@@ -483,7 +492,7 @@ def test_where_there_is_no_pytest_unittest_takes_its_place_unless_pytest_was_ask
     assert "no pytest in" in asked.err
 
 
-def test_targets_cannot_be_taken_for_options(tmp_path):
+def test_targets_cannot_be_taken_for_options(tmp_path: Path) -> None:
     write_project(tmp_path, {"-k.py": ""})
     python = Python("/python", (3, 12, 0), {})
     spec = RunSpec(str(tmp_path), "unittest", Selection(("-k.py",), "-x"))
@@ -494,7 +503,7 @@ def test_targets_cannot_be_taken_for_options(tmp_path):
         unittest_suite.plan(spec, {}, Python("/python", (3, 6, 1), {}))
 
 
-def test_a_real_suite_comes_to_what_unittest_itself_says(tmp_path):
+def test_a_real_suite_comes_to_what_unittest_itself_says(tmp_path: Path) -> None:
     """The standard library's own tests of json."""
     where = subprocess.run(
         [sys.executable, "-c", "import test.test_json; print(test.test_json.__path__[0])"],

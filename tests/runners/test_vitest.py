@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.javascript import found, project, run
@@ -16,7 +17,7 @@ from proctor.spec import RunSpec
 HEAD = "import {expect, beforeAll, afterAll, beforeEach} from 'vitest';\n"
 
 
-def of(tmp_path: Path, text: str, *arguments: str) -> dict:
+def of(tmp_path: Path, text: str, *arguments: str) -> dict[str, Any]:
     return run(project(tmp_path, "vitest", {"a.test.js": HEAD + text}), "vitest", *arguments)
 
 

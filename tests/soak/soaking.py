@@ -237,7 +237,7 @@ async def soaking(home: Path, parallel: int) -> AsyncIterator[Soak]:
     for folder in (root / "begun", temporary, home / "pytest"):
         folder.mkdir(parents=True)
     write_projects(root)
-    environ = {
+    environ: dict[str, Any] = {
         MARK: mark,
         BEGUN: str(root / "begun"),
         "TMPDIR": str(temporary),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from pathlib import Path
 
 from soak.levels import MIB
 from soak.soaking import soak
@@ -11,7 +12,7 @@ from soak.soaking import soak
 TOLERANCE = 16 * MIB  # one sample a quarter: the last large answer may not have been collected yet
 
 
-def test_forty_runs_leave_the_server_as_it_was_and_every_answer_is_true(tmp_path):
+def test_forty_runs_leave_the_server_as_it_was_and_every_answer_is_true(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
 
     assert asyncio.run(soak(tmp_path, 40, 8, seed, TOLERANCE, tell=print)) == []

@@ -72,6 +72,13 @@ def js(title: str, status: str = "passed", *failures: str, **more: Any) -> dict[
     return {"title": title, "status": status, "failureMessages": failures, **more}
 
 
+SUBTESTS: list[dict[str, Any]] = [
+    {"msg": "m", "kwargs": {"n": 1}},
+    {"kwargs": "odd"},
+    {"msg": None, "kwargs": {}},
+]
+
+
 def pytest_log(*lines: dict[str, Any], status: int | None = 0) -> bytes:
     end = [] if status is None else [{"$report_type": "SessionFinish", "exitstatus": status}]
     return objects({"$report_type": "SessionStart", "pytest_version": "9"}, *lines, *end)
@@ -511,11 +518,7 @@ MADE: dict[str, dict[str, bytes]] = {
             phase("setup"),
             *(
                 phase("call", "failed") | {"$report_type": "SubTestReport", "_subtest.context": context}
-                for context in (
-                    {"msg": "m", "kwargs": {"n": 1}},
-                    {"kwargs": "odd"},
-                    {"msg": None, "kwargs": {}},
-                )
+                for context in SUBTESTS
             ),
             phase("call"),
             phase("teardown"),

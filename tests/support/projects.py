@@ -17,6 +17,7 @@ from typing import IO, Any
 from proctor.agent_mode import STRONG, WEAK
 
 GUARD = 180  # seconds: only against hanging
+TO_REACH_A_TEST = "12"  # seconds for --timeout: a busy machine takes four to start pytest
 SCRUBBED = (
     *STRONG,
     *WEAK,
@@ -76,13 +77,15 @@ def proctor(
     *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None, **streams: int | IO[bytes]
 ) -> Ran:
     """Run proctor to its end. What one of its streams is given (as `stdout=FILE`) is not read here."""
+    usual = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    chosen: dict[str, Any] = usual | streams
     done = subprocess.run(
         command(*arguments),
         cwd=cwd,
         env=dict(environ) if environ is not None else clean_environment(),
         timeout=GUARD,
         check=False,
-        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams,
+        **chosen,
     )
     out, err = done.stdout or b"", done.stderr or b""
     return Ran(done.returncode, out.decode(), err.decode("utf-8", "backslashreplace"))

@@ -32,12 +32,12 @@ EXIT_CODES = {
 
 
 @pytest.fixture(scope="session")
-def base(tmp_path_factory) -> Path:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("torture")
 
 
 @pytest.fixture(scope="session")
-def shared(base) -> Iterator[Server]:
+def shared(base: Path) -> Iterator[Server]:
     """One server for nearly all: what a kind does to it, the next one would see."""
     server = Server(base, Surroundings(base / "user"))
     yield server
@@ -45,12 +45,12 @@ def shared(base) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def at_home(base) -> Surroundings:
+def at_home(base: Path) -> Surroundings:
     return Surroundings(base / "user")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
-def test_whatever_happens(kind, base, shared, at_home):
+def test_whatever_happens(kind: Kind, base: Path, shared: Server, at_home: Surroundings) -> None:
     around = Surroundings(base / "user") if kind.alone else shared.around
     places = Place(kind, base / "cli", at_home), Place(kind, base / "mcp", around)
     server = Server(places[1].root, around, kind.environ) if kind.alone else shared
@@ -81,6 +81,7 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
     (run,) = told.place.runs()
     shown = ways.shown(told.place, run) if told.way == "mcp" or kind.kept == "in part" else told.document
     document = told.document or shown
+    assert document is not None and shown is not None
     # The verdict is true.
     assert told.code in (-signal.SIGKILL if kind.kills_proctor else EXIT_CODES[kind.outcome], None)
     assert document["outcome"] == kind.outcome, document["reason"]

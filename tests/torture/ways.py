@@ -65,7 +65,8 @@ class Server:
 
     def __init__(self, root: Path, around: Surroundings, environ: Mapping[str, str] | None = None) -> None:
         self.root, self.around = root, around
-        self._talk = Talk(stdio(root, **around.environ, **(environ or {})), "auto")
+        variables: dict[str, Any] = {**around.environ, **(environ or {})}
+        self._talk = Talk(stdio(root, **variables), "auto")
         self.call = self._talk.call
         self.pid = server_pid(MARK, self.around.mark)
 

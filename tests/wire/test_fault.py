@@ -27,7 +27,7 @@ Extension modules: msgspec._core (total: 1)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_the_users_frames_of_the_current_thread_innermost_first(size):
+def test_the_users_frames_of_the_current_thread_innermost_first(size: int) -> None:
     reader = FaultReader("/project")
     for start in range(0, len(DUMP), size):
         reader.feed(DUMP[start : start + size])
@@ -39,7 +39,7 @@ def test_the_users_frames_of_the_current_thread_innermost_first(size):
     assert "Extension modules" not in dump.text
 
 
-def test_a_dump_is_kept_as_it_was_from_its_current_thread_on():
+def test_a_dump_is_kept_as_it_was_from_its_current_thread_on() -> None:
     reader = FaultReader("/project/")
     reader.feed(DUMP)
 
@@ -48,7 +48,7 @@ def test_a_dump_is_kept_as_it_was_from_its_current_thread_on():
     assert dump.text == "\n".join([lines[1], *lines[7:12]])
 
 
-def test_a_dump_without_a_current_thread_is_read_from_its_first_frame():
+def test_a_dump_without_a_current_thread_is_read_from_its_first_frame() -> None:
     text = 'Fatal Python error: Aborted\n  File "<frozen x>", line 1 in y\n  File "/other/a.py", line 2 in z'
     reader = FaultReader("/project")
     reader.feed(f"{text}\n")
@@ -56,21 +56,21 @@ def test_a_dump_without_a_current_thread_is_read_from_its_first_frame():
     assert reader.dumps() == [e.FaultTraced("Aborted", (e.Place("/other/a.py", 2),), text)]
 
 
-def test_a_number_without_end_is_no_line():
+def test_a_number_without_end_is_no_line() -> None:
     reader = FaultReader("/project")
     reader.feed(f'Fatal Python error: Aborted\n  File "/project/a.py", line {"9" * 5000} in x\n')
 
     assert [dump.places for dump in reader.dumps()] == [()]
 
 
-def test_without_a_dump_there_is_none():
+def test_without_a_dump_there_is_none() -> None:
     reader = FaultReader("/project")
     reader.feed("all is well\n")
 
     assert reader.dumps() == []
 
 
-def test_a_dead_workers_words_explain_the_test_they_are_about():
+def test_a_dead_workers_words_explain_the_test_they_are_about() -> None:
     reader = FaultReader("/project")
     reader.feed(DUMP + DUMP.replace("test_b", "test_c").replace("line 5 in", "line 6 in"))
     crash = e.TestFinished("tests/test_b.py::test_peek_null", Outcome.CRASH, message="worker died")
@@ -82,7 +82,7 @@ def test_a_dead_workers_words_explain_the_test_they_are_about():
     assert told.traceback == reader.dumps()[0].text
 
 
-def test_other_outcomes_need_no_explanation():
+def test_other_outcomes_need_no_explanation() -> None:
     event = e.TestFinished("tests/test_b.py::t", Outcome.FAILED)
 
     assert explain(event, [e.FaultTraced("x", (e.Place("tests/test_b.py", 1),))]) is event

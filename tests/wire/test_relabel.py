@@ -36,7 +36,7 @@ FILE = e.File("f", "files/f", 1)
         (e.Noticed("a"), e.Noticed("a")),
     ],
 )
-def test_every_event_that_names_a_test_names_it_anew(event, expected):
+def test_every_event_that_names_a_test_names_it_anew(event: e.Event, expected: e.Event) -> None:
     assert relabelled(event, lambda name: f"x/{name}") == expected
 
 

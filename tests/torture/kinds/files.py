@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torture.kind import CULPRIT, FIRST, HEAD, SIZE, Kind, culprit, ini
@@ -88,7 +89,7 @@ def with_odd_names(root: Path) -> Iterator[None]:
     yield
 
 
-def named(name: str, file: str, shown: str | None = None, **more: object) -> Kind:
+def named(name: str, file: str, shown: str | None = None, **more: Any) -> Kind:
     """One test in a file of that name; `shown` is how its id has it."""
     test = f"{shown or file}::test_it"
     source = HEAD + f"def test_it():\n    finished({test!r})\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torture.kind import SIZE, UNCAPTURED, Kind, crowd, culprit, plain
 
 PIPES = """
@@ -27,7 +29,7 @@ assert 0
 """
 
 
-def cut_off(name: str, body: str, **more: object) -> Kind:
+def cut_off(name: str, body: str, **more: Any) -> Kind:
     """The channel is lost in the middle of a test."""
     return culprit(name, body, "incomplete", "error", None, PIPES, reason="control channel", **more)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torture.kind import FIRST, Kind, culprit, plain
 
 
-def early(name: str, outcome: str, conftest: str, **more: object) -> Kind:
+def early(name: str, outcome: str, conftest: str, **more: Any) -> Kind:
     """No test comes to its turn."""
     return plain(name, outcome, conftest, tests={}, **more)
 
 
-def hidden(name: str, conftest: str, outcome: str = "failed", **more: object) -> Kind:
+def hidden(name: str, conftest: str, outcome: str = "failed", **more: Any) -> Kind:
     """A test fails, and the conftest does what it can that nobody hears of it."""
     return culprit(name, "assert 0", outcome, "failed", files={"conftest.py": conftest}, **more)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from typing import Any
 
 from torture.kind import REFUSED, UNCAPTURED, Kind, crowd, culprit, ini
 
@@ -41,7 +42,7 @@ def endless():
 """
 
 
-def fails(name: str, body: str, files: dict[str, str] | None = None, **more: object) -> Kind:
+def fails(name: str, body: str, files: dict[str, str] | None = None, **more: Any) -> Kind:
     return culprit(name, body, "failed", "failed", head=OBJECTS, files=files, **more)
 
 
@@ -49,7 +50,7 @@ def limited(name: str, limit: int, body: str) -> str:
     return f"import resource\nresource.setrlimit(resource.RLIMIT_{name}, ({limit}, {limit}))\n{body}"
 
 
-def replaced(name: str, with_: str, *what: str, **more: object) -> Kind:
+def replaced(name: str, with_: str, *what: str, **more: Any) -> Kind:
     """For all, and never put back."""
     lines = [f"import {each.rpartition('.')[0]}\n{each} = {with_}" for each in what]
     return culprit(name, "\n".join(lines), **more)

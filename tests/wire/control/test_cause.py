@@ -26,7 +26,7 @@ def error_of(*pieces: bytes) -> ControlError:
     return decoder.error
 
 
-def test_the_seeds_own_example_is_a_byte_short_and_is_told_so():
+def test_the_seeds_own_example_is_a_byte_short_and_is_told_so() -> None:
     error = error_of(stream_of(named("seed-full-stream-literal-109")))
 
     assert (error.kind, error.rule, error.offset) == ("bad_json", "R3", 119)
@@ -95,7 +95,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize("stream, offset, rule, cause", MISTAKES)
-def test_a_mistake_that_people_make_is_named_at_its_byte(stream, offset, rule, cause):
+def test_a_mistake_that_people_make_is_named_at_its_byte(
+    stream: bytes, offset: int, rule: str, cause: str
+) -> None:
     error = error_of(stream)
 
     assert cause in error.cause
@@ -105,7 +107,7 @@ def test_a_mistake_that_people_make_is_named_at_its_byte(stream, offset, rule, c
     assert f"likely cause: {error.cause}" in str(error)
 
 
-def test_errors_are_told_in_these_words():
+def test_errors_are_told_in_these_words() -> None:
     """All of a message is there for the one who has to find the mistake."""
     vectors = {v["name"]: stream_of(v) for v in VECTORS if v["expected"]["error"]}
     mistakes = {repr(stream)[:60]: stream for stream, *_ in MISTAKES}
@@ -130,35 +132,35 @@ def test_errors_are_told_in_these_words():
     agree(GOLDEN / "control-errors.txt", told)
 
 
-def test_characters_counted_as_bytes_are_guessed_even_where_the_rest_has_not_come():
+def test_characters_counted_as_bytes_are_guessed_even_where_the_rest_has_not_come() -> None:
     error = error_of('result 18\n{"note": "grüßen"}'.encode()[:28])
 
     assert "counts bytes, not characters" in error.cause
     assert error.after == b""
 
 
-def test_what_went_by_long_ago_is_still_shown():
+def test_what_went_by_long_ago_is_still_shown() -> None:
     error = error_of(b'result 41\n{"status": "pass", ', b'"name": "in a"       }', b"bo", b"gus\n")
 
     assert error.before == b'"status": "pass", "name": "in a"       }'
     assert error.after == b"bogus\n"
 
 
-def test_nesting_without_end_is_an_error_with_no_guess():
+def test_nesting_without_end_is_an_error_with_no_guess() -> None:
     error = error_of(b"result 200000\n" + b"[" * 200_000)
 
     assert "nested too deeply" in str(error)
     assert error.cause == ""
 
 
-def test_every_rule_that_a_vector_breaks_has_its_sentence():
+def test_every_rule_that_a_vector_breaks_has_its_sentence() -> None:
     broken = [stream_of(vector) for vector in VECTORS if vector["expected"]["error"]]
 
     assert {error_of(stream).rule for stream in broken} <= RULES.keys()
     assert len(broken) > 60
 
 
-def test_the_manual_has_every_rule_in_the_same_words():
+def test_the_manual_has_every_rule_in_the_same_words() -> None:
     manual = (Path(__file__).parents[3] / "docs" / "reference" / "control.md").read_text()
 
     assert [

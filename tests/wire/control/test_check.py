@@ -30,12 +30,12 @@ def told(stream: bytes, size: int = 0) -> str:
     return re.sub('"not JSON: [^"]*"', '"not JSON: …"', text)  # in the words of a library
 
 
-def test_every_vector_is_told_in_these_words():
+def test_every_vector_is_told_in_these_words() -> None:
     agree(GOLDEN, "".join(f"{vector['name']}\n    {told(stream_of(vector))}\n" for vector in VECTORS))
 
 
 @pytest.mark.parametrize("size", [1, 7])
-def test_a_check_does_not_depend_on_how_the_bytes_arrive(size):
+def test_a_check_does_not_depend_on_how_the_bytes_arrive(size: int) -> None:
     streams = [stream_of(vector) for vector in VECTORS if not vector["expected"]["error"]]
 
     for stream in streams:
@@ -43,7 +43,7 @@ def test_a_check_does_not_depend_on_how_the_bytes_arrive(size):
             assert checked(stream, size).document() == checked(stream).document()
 
 
-def test_files_count_when_their_result_is_whole():
+def test_files_count_when_their_result_is_whole() -> None:
     files = [{"name": name, "length": length} for name, length in (("f", 2), ("g", 3))]
     whole = encode({"name": "a", "status": "pass", "files": files}) + b"ffggg"
     partial = encode({"name": "b", "partial": True, "files": files}) + b"ffggg"
@@ -54,14 +54,14 @@ def test_files_count_when_their_result_is_whole():
     assert found.error is not None
 
 
-def test_what_comes_after_a_disconnect_is_counted_and_not_read():
+def test_what_comes_after_a_disconnect_is_counted_and_not_read() -> None:
     found = checked(encode({}) + b"noop\nnoop\ndisconnect\nbogus")
 
     assert (found.unread, found.size, found.error) == (5, len(encode({})) + 21, None)
     assert (found.words, found.results, found.own) == ({"noop": 2, "disconnect": 1}, {"none": 1}, True)
 
 
-def test_a_limit_is_that_of_the_run():
+def test_a_limit_is_that_of_the_run() -> None:
     check = ControlCheck(Limits(results=1))
     assert not check.broken
     check.feed(encode({}) + encode({}))
@@ -70,7 +70,7 @@ def test_a_limit_is_that_of_the_run():
     assert check.close().document()["error"]["rule"] == "limits"
 
 
-def test_a_partial_whose_output_is_also_a_file_is_found_at_the_end():
+def test_a_partial_whose_output_is_also_a_file_is_found_at_the_end() -> None:
     body = {"name": "a", "partial": True, "testout": "o"}
     stream = encode(body) + encode({"name": "a", "partial": True, "files": [{"name": "o", "length": 0}]})
     found = checked(stream)
@@ -81,5 +81,5 @@ def test_a_partial_whose_output_is_also_a_file_is_found_at_the_end():
     assert checked(encode({**body, "status": "error"})).error is None
 
 
-def test_bytes_are_shown_in_one_line_of_ascii():
+def test_bytes_are_shown_in_one_line_of_ascii() -> None:
     assert readable(b"a\n\xff\\\0") == r"a\n\xff\\\x00"

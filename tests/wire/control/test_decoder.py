@@ -16,6 +16,7 @@ from proctor.wire.control.decoder import (
     ControlDecoder,
     Disconnected,
     Duration,
+    DurationAction,
     ExitCode,
     FileChunk,
     FileOpened,
@@ -44,7 +45,7 @@ def results_of(
 
 def files_of(frames: list[Frame]) -> dict[tuple[str | None, str], bytes]:
     files: dict[tuple[str | None, str], bytes] = {}
-    current = (None, "")
+    current: tuple[str | None, str] = (None, "")
     for frame in frames:
         if isinstance(frame, FileOpened):
             current = (frame.result, frame.name)
@@ -75,7 +76,7 @@ def operations(frames: list[Frame]) -> list[list[Any]]:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector["name"] for vector in VECTORS])
-def test_a_vector_gives_the_same_results_however_its_bytes_arrive(vector, size):
+def test_a_vector_gives_the_same_results_however_its_bytes_arrive(vector: dict[str, Any], size: int) -> None:
     stream = stream_of(vector)
     if size and len(stream) > 100_000:
         size *= 1000  # byte by byte, these would take minutes
@@ -94,11 +95,11 @@ def test_a_vector_gives_the_same_results_however_its_bytes_arrive(vector, size):
                 assert matches(received[result or None, name], content)
 
 
-def test_every_vector_is_there():
+def test_every_vector_is_there() -> None:
     assert len(VECTORS) == 143
 
 
-def test_an_error_says_where_what_and_the_likely_cause():
+def test_an_error_says_where_what_and_the_likely_cause() -> None:
     body = b'{"status": "pass"}'
     _, decoder = decode(b"noop\nresult 19\n" + body + b"x")
 
@@ -107,13 +108,13 @@ def test_an_error_says_where_what_and_the_likely_cause():
     assert "rule R3" in str(decoder.error)
 
 
-def test_a_carriage_return_is_explained():
+def test_a_carriage_return_is_explained() -> None:
     _, decoder = decode(b"noop\r\n")
 
     assert "binary mode" in str(decoder.error)
 
 
-def test_after_an_error_it_stays_broken():
+def test_after_an_error_it_stays_broken() -> None:
     decoder = ControlDecoder(Ledger())
 
     assert isinstance(decoder.feed(b"bogus\n")[-1], Broken)
@@ -121,7 +122,7 @@ def test_after_an_error_it_stays_broken():
     assert decoder.close() == []
 
 
-def test_a_claimed_length_allocates_nothing():
+def test_a_claimed_length_allocates_nothing() -> None:
     frames, decoder = decode(b'result 60\n{"status":"pass","files":[{"name":"f","length":4000000000}]}x')
 
     assert files_of(frames) == {(None, "f"): b"x"}
@@ -129,7 +130,7 @@ def test_a_claimed_length_allocates_nothing():
     assert decoder.error.kind == "truncated"
 
 
-def test_bytes_that_went_to_a_file_directly_count_and_end_it():
+def test_bytes_that_went_to_a_file_directly_count_and_end_it() -> None:
     head = encode({"name": "x", "files": [{"name": "f", "length": 5}, {"name": "g", "length": 2}]})
     decoder = ControlDecoder(Ledger())
 
@@ -148,7 +149,7 @@ def test_bytes_that_went_to_a_file_directly_count_and_end_it():
     assert (decoder.error.offset, decoder.error.before) == (len(head) + 12, b"noop\n")  # what was seen
 
 
-def test_it_is_open_until_the_end_a_disconnect_or_an_error():
+def test_it_is_open_until_the_end_a_disconnect_or_an_error() -> None:
     for stream in (b"", b"disconnect\n", b"bogus\n"):
         decoder = ControlDecoder(Ledger())
         assert decoder.open is True
@@ -158,7 +159,7 @@ def test_it_is_open_until_the_end_a_disconnect_or_an_error():
         assert decoder.feed(b"noop\n") == decoder.close() == []
 
 
-def test_as_many_durations_are_restored_as_were_saved():
+def test_as_many_durations_are_restored_as_were_saved() -> None:
     save, restore = b"duration save\n", b"duration restore\n"
     for saved, restored in ((1, 1), (1, 2), (3, 2), (3, 3), (3, 4)):
         _, decoder = decode(save * saved + restore * restored)
@@ -168,21 +169,21 @@ def test_as_many_durations_are_restored_as_were_saved():
 
 
 @pytest.mark.parametrize("length, whole", [(16, True), (15, True), (17, False)])
-def test_a_result_may_be_as_long_as_the_limit(length, whole):
+def test_a_result_may_be_as_long_as_the_limit(length: int, whole: bool) -> None:
     body = b"{" + b" " * (length - 2) + b"}"
     for size in (1, 0):
         _, decoder = decode(b"result %d\n" % length + body, size, Limits(json=16))
         assert (decoder.error is None) == whole
 
 
-def test_a_duration_that_no_clock_can_count_is_as_good_as_endless():
+def test_a_duration_that_no_clock_can_count_is_as_good_as_endless() -> None:
     (duration,), _ = decode(b"duration +" + b"9" * 4000 + b"d\n")
 
-    assert duration == Duration("add", 10**11)
+    assert duration == Duration(DurationAction.ADD, 10**11)
 
 
 @pytest.mark.parametrize("length", [4094, 4095, 4096])
-def test_a_line_is_at_most_4096_bytes_with_its_end(length):
+def test_a_line_is_at_most_4096_bytes_with_its_end(length: int) -> None:
     line = b"exitcode " + b"0" * (length - len(b"exitcode "))
     for pieces in ([line + b"\n"], [line, b"\n"]):
         decoder = ControlDecoder(Ledger())
@@ -205,14 +206,14 @@ def test_a_line_is_at_most_4096_bytes_with_its_end(length):
         (Limits(json=10), b"result 11\n", "at most 10"),
     ],
 )
-def test_a_quota_is_refused_by_name(limits, stream, word):
+def test_a_quota_is_refused_by_name(limits: Limits, stream: bytes, word: str) -> None:
     _, decoder = decode(stream, limits=limits)
 
     assert decoder.error is not None
     assert word in str(decoder.error)
 
 
-def test_the_closing_message_is_told_apart_from_what_it_closes():
+def test_the_closing_message_is_told_apart_from_what_it_closes() -> None:
     first = {"name": "x", "partial": True, "a": [1]}
     frames, _ = decode(encode(first) + encode({"name": "x", "status": "pass", "a": [2]}))
 
@@ -232,7 +233,7 @@ OBJECTS = st.dictionaries(st.text(min_size=1, max_size=4), JSON, max_size=4)
 
 
 @given(st.binary(max_size=300), st.integers(min_value=1, max_value=9))
-def test_any_bytes_end_in_frames_or_one_clear_error(data, size):
+def test_any_bytes_end_in_frames_or_one_clear_error(data: bytes, size: int) -> None:
     frames, decoder = decode(data, size)
 
     assert sum(isinstance(frame, Broken) for frame in frames) == (decoder.error is not None)
@@ -242,7 +243,7 @@ def test_any_bytes_end_in_frames_or_one_clear_error(data, size):
 
 
 @given(st.lists(OBJECTS.map(lambda o: {f"x-{key}": value for key, value in o.items()}), max_size=5))
-def test_what_is_encoded_is_decoded(bodies):
+def test_what_is_encoded_is_decoded(bodies: list[Any]) -> None:
     frames, decoder = decode(b"".join(encode(body) for body in bodies))
 
     assert decoder.error is None
@@ -250,7 +251,9 @@ def test_what_is_encoded_is_decoded(bodies):
 
 
 @given(OBJECTS, OBJECTS)
-def test_a_union_has_no_null_at_its_top_and_forgets_nothing_else(old, new):
+def test_a_union_has_no_null_at_its_top_and_forgets_nothing_else(
+    old: dict[str, Any], new: dict[str, Any]
+) -> None:
     start: dict[str, Any] = {}
     union(start, json.loads(json.dumps(old)))
     merged = json.loads(json.dumps(start))
@@ -261,7 +264,9 @@ def test_a_union_has_no_null_at_its_top_and_forgets_nothing_else(old, new):
 
 
 @given(OBJECTS, OBJECTS, OBJECTS)
-def test_a_union_does_not_depend_on_how_messages_are_grouped_when_nothing_is_deleted(a, b, c):
+def test_a_union_does_not_depend_on_how_messages_are_grouped_when_nothing_is_deleted(
+    a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]
+) -> None:
     def without_null(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: without_null(item) for key, item in value.items() if item is not None}

@@ -74,11 +74,13 @@ def refused(ledger: Ledger, **body: Any) -> tuple[str, str]:
         ),
     ],
 )
-def test_a_result_that_breaks_a_rule_is_told_which_and_what_would_do(body, rule, message):
+def test_a_result_that_breaks_a_rule_is_told_which_and_what_would_do(
+    body: dict[str, Any], rule: str, message: str
+) -> None:
     assert refused(Ledger(), **body) == (rule, message)
 
 
-def test_a_name_of_255_bytes_and_a_file_of_another_result_are_fine():
+def test_a_name_of_255_bytes_and_a_file_of_another_result_are_fine() -> None:
     ledger = Ledger()
     said(ledger, name="x", files=files("x" * 255, "é" * 127, "shared"))
     said(ledger, name="y", files=files("shared"), testout="mine")
@@ -118,7 +120,9 @@ def test_a_name_of_255_bytes_and_a_file_of_another_result_are_fine():
         ),
     ],
 )
-def test_a_limit_is_reached_and_not_passed(limits, good, bad, message):
+def test_a_limit_is_reached_and_not_passed(
+    limits: dict[str, int], good: list[dict[str, Any]], bad: dict[str, Any], message: str
+) -> None:
     ledger = Ledger(Limits(**limits))
     for body in good:
         said(ledger, **body)
@@ -126,7 +130,7 @@ def test_a_limit_is_reached_and_not_passed(limits, good, bad, message):
     assert refused(ledger, **bad) == ("limits", message)
 
 
-def test_results_in_bulk_count_like_others():
+def test_results_in_bulk_count_like_others() -> None:
     ledger = Ledger(Limits(results=5))
 
     assert ledger.admit_plain(Plain("a", "pass"))
@@ -137,7 +141,7 @@ def test_results_in_bulk_count_like_others():
     assert refused(ledger)[0] == "limits"
 
 
-def test_what_has_more_to_look_at_than_its_words_is_not_admitted_in_bulk():
+def test_what_has_more_to_look_at_than_its_words_is_not_admitted_in_bulk() -> None:
     ledger = Ledger()
     said(ledger, name="open", partial=True)
 
@@ -160,22 +164,22 @@ OWN = {"testout": "output.txt", "by": "proctor"}
     ],
 )
 def test_a_test_that_said_nothing_about_itself_is_what_its_process_did(
-    observed, exit_code, note, status, told
-):
+    observed: int, exit_code: int | None, note: str, status: str, told: str
+) -> None:
     ledger = Ledger()
     ledger.exit_code = exit_code
 
     assert list(ledger.close(observed, note)) == [Finished(None, {"status": status, "note": told, **OWN})]
 
 
-def test_a_test_that_reported_on_itself_gets_nothing_added():
+def test_a_test_that_reported_on_itself_gets_nothing_added() -> None:
     ledger = Ledger()
     said(ledger, status="pass")
 
     assert list(ledger.close(0)) == []
 
 
-def test_its_own_partial_is_closed_with_what_it_said():
+def test_its_own_partial_is_closed_with_what_it_said() -> None:
     ledger = Ledger()
     said(ledger, partial=True, x=1, note="mine", testout="o")
 
@@ -184,7 +188,7 @@ def test_its_own_partial_is_closed_with_what_it_said():
     ]
 
 
-def test_an_error_closes_everything_and_is_told_at_the_end():
+def test_an_error_closes_everything_and_is_told_at_the_end() -> None:
     ledger = Ledger()
     said(ledger, name="a", partial=True, status="pass")
     said(ledger, partial=True, x=1)
@@ -196,7 +200,7 @@ def test_an_error_closes_everything_and_is_told_at_the_end():
     ]
 
 
-def test_a_partial_whose_output_is_a_file_is_an_error_of_the_test_and_its_own_partial_stays():
+def test_a_partial_whose_output_is_a_file_is_an_error_of_the_test_and_its_own_partial_stays() -> None:
     ledger = Ledger()
     said(ledger, partial=True, x=1)
     said(ledger, name="a", partial=True, testout="o")
@@ -210,7 +214,7 @@ def test_a_partial_whose_output_is_a_file_is_an_error_of_the_test_and_its_own_pa
     ]
 
 
-def test_the_name_of_our_output_is_one_that_no_file_has():
+def test_the_name_of_our_output_is_one_that_no_file_has() -> None:
     ledger = Ledger()
     said(ledger, name="other", files=files("output.txt"))
     said(ledger, files=files("output.txt", "output-2.txt", "output-3.txt"))
@@ -234,7 +238,9 @@ def test_the_name_of_our_output_is_one_that_no_file_has():
     ],
 )
 @pytest.mark.parametrize("name", [{"name": "x"}, {}])
-def test_partials_add_up_whether_or_not_others_come_between(parts, merged, name):
+def test_partials_add_up_whether_or_not_others_come_between(
+    parts: list[dict[str, Any]], merged: dict[str, Any], name: dict[str, str]
+) -> None:
     for between in (False, True):
         ledger = Ledger()
         for part in parts[:-1]:
@@ -246,5 +252,5 @@ def test_partials_add_up_whether_or_not_others_come_between(parts, merged, name)
         assert closed.body == name | merged
 
 
-def test_a_result_that_closes_nothing_is_as_it_was_but_for_files_that_it_takes_back():
+def test_a_result_that_closes_nothing_is_as_it_was_but_for_files_that_it_takes_back() -> None:
     assert said(Ledger(), name="x", files=None, a=None).body == {"name": "x", "a": None}

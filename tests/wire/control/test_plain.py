@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from proctor.wire.control.ledger import Finished, Ledger, Limits, Plain
 
 
 @pytest.fixture(autouse=True, scope="module")
-def always_in_bulk():
+def always_in_bulk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(control, "_BULK", 0)
         yield
@@ -85,20 +86,20 @@ STREAMS = st.lists(
     message(b'{"name":"x}') + message(b'{y","status":"pass"}') + message(plain("a") + b"," + plain("b")), 0
 )
 @example(message(plain("a") + b',{"name":"b"') + message(b'"status":"pass"}'), 0)
-def test_any_stream_is_told_alike(stream, size):
+def test_any_stream_is_told_alike(stream: bytes, size: int) -> None:
     assert told(stream, size, plain=True) == told(stream, size, plain=False)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
 @pytest.mark.parametrize("size", [0, 7])
-def test_every_vector_is_told_alike(vector, size):
+def test_every_vector_is_told_alike(vector: dict[str, Any], size: int) -> None:
     stream = stream_of(vector)
 
     assert told(stream, size, plain=True) == told(stream, size, plain=False)
 
 
 @pytest.mark.parametrize("limits", [Limits(results=2), Limits(json=30)])
-def test_a_limit_holds_in_bulk_too(limits):
+def test_a_limit_holds_in_bulk_too(limits: Limits) -> None:
     stream = b"".join(message(plain(f"{'long' * number}{number}")) for number in range(4))
 
     assert told(stream, 0, True, limits) == told(stream, 0, False, limits)
@@ -121,7 +122,7 @@ class Counting(Ledger):
         return super().admit_many(plain)
 
 
-def test_a_long_stream_is_taken_in_bulk():
+def test_a_long_stream_is_taken_in_bulk() -> None:
     stream = b"".join(message(plain(str(number))) for number in range(1000))
     decoder = ControlDecoder(ledger := Counting(), plain=True)
     frames = [frame for piece in pieces(stream, 10_000) for frame in decoder.feed(piece)]
@@ -132,7 +133,7 @@ def test_a_long_stream_is_taken_in_bulk():
     assert decoder.offset == len(stream)
 
 
-def test_a_stream_that_is_not_asked_for_in_short_form_has_none():
+def test_a_stream_that_is_not_asked_for_in_short_form_has_none() -> None:
     decoder = ControlDecoder(ledger := Counting())
     frames = decoder.feed(message(plain("a")) * 3)
 
@@ -140,7 +141,7 @@ def test_a_stream_that_is_not_asked_for_in_short_form_has_none():
     assert ledger.steps == []
 
 
-def test_bulk_is_tried_again_after_what_is_not_plain():
+def test_bulk_is_tried_again_after_what_is_not_plain() -> None:
     other = message(b'{"name":"x","status":"pass","note":"long"}')
     decoder = ControlDecoder(ledger := Counting(), plain=True)
     for piece in (message(plain("a")) * 5, other, message(plain("b")) * 6):

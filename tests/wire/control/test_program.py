@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from proctor import events as e
@@ -59,14 +61,14 @@ def ended(end: ProgramEnd, *said: Finished) -> e.TestFinished:
         ),
     ],
 )
-def test_a_result_is_told_in_the_words_of_its_reporter(body, event):
+def test_a_result_is_told_in_the_words_of_its_reporter(body: dict[str, Any], event: e.TestFinished) -> None:
     found = reported("l", "whole", body, (FILE,), "path")
 
     assert (found.part_of, found.files) == ("whole", (FILE,))
     assert reported("l", "", body, (), "path") == event
 
 
-def test_parts_are_told_at_once_and_the_program_itself_when_it_has_ended():
+def test_parts_are_told_at_once_and_the_program_itself_when_it_has_ended() -> None:
     reader = program()
 
     assert reader.start() == [e.TestStarted("t.sh")]
@@ -93,7 +95,7 @@ def test_parts_are_told_at_once_and_the_program_itself_when_it_has_ended():
     ]
 
 
-def test_plain_results_are_told_like_others():
+def test_plain_results_are_told_like_others() -> None:
     plain = [Plain("a", "pass"), Plain("b", "fail"), Plain("a", "warn")]
 
     assert program().read_plain(["t.sh/a", "t.sh/b", "t.sh/a"], plain) == [
@@ -145,16 +147,18 @@ def test_plain_results_are_told_like_others():
         (ProgramEnd(1.5, 3, output="oh\nno\n"), [own(status="fail", note="own")], Outcome.FAILED, "own"),
     ],
 )
-def test_what_the_process_did_goes_before_what_it_said(end, said, outcome, message):
+def test_what_the_process_did_goes_before_what_it_said(
+    end: ProgramEnd, said: list[Finished], outcome: Outcome, message: str | None
+) -> None:
     event = ended(end, *said)
 
     assert (event.outcome, event.message, event.seconds) == (outcome, message, 1.5)
     bad = outcome in (Outcome.FAILED, Outcome.ERROR, Outcome.CRASH, Outcome.TIMEOUT)
-    assert event.failure == (e.Failure("", message) if bad else None)
+    assert event.failure == (e.Failure("", message or "") if bad else None)
     assert event.traceback == (end.output or None)
 
 
-def test_what_proctor_added_is_no_property():
+def test_what_proctor_added_is_no_property() -> None:
     event = ended(FINE, own(status="pass", mine=1), made(status="pass", note="exit code 0", testout="o"))
 
     assert event.properties == {"mine": 1}

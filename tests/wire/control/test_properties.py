@@ -73,14 +73,14 @@ def by_the_seed(old: Body, new: Body) -> Body:
 
 
 @given(OBJECTS, OBJECTS)
-def test_a_union_is_what_the_seed_says(old, new):
+def test_a_union_is_what_the_seed_says(old: dict[str, Any], new: dict[str, Any]) -> None:
     old = joined(old)
 
     assert exactly(joined(old, new), by_the_seed(old, new))
 
 
 @given(OBJECTS, KEYS)
-def test_null_deletes_and_deletes_once(old, key):
+def test_null_deletes_and_deletes_once(old: dict[str, Any], key: str) -> None:
     gone = joined(old, {key: None})
 
     assert gone == {other: value for other, value in joined(old).items() if other != key}
@@ -88,28 +88,30 @@ def test_null_deletes_and_deletes_once(old, key):
 
 
 @given(OBJECTS)
-def test_nothing_changes_nothing(old):
+def test_nothing_changes_nothing(old: dict[str, Any]) -> None:
     assert joined(old, {}) == joined(old)
 
 
 @given(st.lists(VALUES, max_size=3), st.lists(VALUES, max_size=3))
-def test_arrays_are_appended_as_they_are_with_their_nulls(old, new):
+def test_arrays_are_appended_as_they_are_with_their_nulls(old: list[Any], new: list[Any]) -> None:
     assert joined({"a": old}, {"a": new}) == {"a": [*old, *new]}
 
 
 @given(OBJECTS, OBJECTS)
-def test_objects_are_united_in_depth(old, new):
+def test_objects_are_united_in_depth(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert joined({"a": old}, {"a": new}) == {"a": joined(old, new)}
 
 
 @given(WITHOUT_NULL, WITHOUT_NULL)
-def test_another_type_replaces(old, new):
+def test_another_type_replaces(old: Any, new: Any) -> None:
     if type(old) is not type(new):
         assert exactly(joined({"a": old}, {"a": new}), {"a": new})
 
 
 @given(OBJECTS_WITHOUT_NULL, OBJECTS_WITHOUT_NULL, OBJECTS_WITHOUT_NULL)
-def test_the_order_of_uniting_does_not_matter_where_types_agree(a, b, c):
+def test_the_order_of_uniting_does_not_matter_where_types_agree(
+    a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]
+) -> None:
     """Where a type changes it does: the middle message would replace what the last then adds to."""
     shaped = [{**shape(part)} for part in (a, b, c)]
 
@@ -128,7 +130,9 @@ def shape(body: Body) -> Body:
 
 
 @given(st.lists(OBJECTS, min_size=1, max_size=4), st.sampled_from(["", "x"]), st.booleans())
-def test_partials_and_their_close_add_up_to_the_union_of_all(parts, name, closed):
+def test_partials_and_their_close_add_up_to_the_union_of_all(
+    parts: list[dict[str, Any]], name: str, closed: bool
+) -> None:
     named: Body = {"name": name} if name else {}
     messages = [{**named, **part} for part in parts]
     stream = b"".join(encode({**message, "partial": True}) for message in messages[: len(messages) - closed])
@@ -145,7 +149,9 @@ def test_partials_and_their_close_add_up_to_the_union_of_all(parts, name, closed
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=12))
-def test_open_partials_are_flushed_in_the_order_of_their_first_appearance(messages):
+def test_open_partials_are_flushed_in_the_order_of_their_first_appearance(
+    messages: list[tuple[str, bool]],
+) -> None:
     stream = b"".join(encode({"name": name, "partial": partial}) for name, partial in messages)
 
     _, decoder = decode(stream)
@@ -240,7 +246,9 @@ def comparable(frames: list[Frame]) -> list[Any]:
 
 
 @given(CONVERSATIONS, st.lists(st.integers(0, 10**6), max_size=8), st.booleans())
-def test_every_frame_comes_back_however_its_bytes_arrive(conversation, at, disconnects):
+def test_every_frame_comes_back_however_its_bytes_arrive(
+    conversation: list[Any], at: list[int], disconnects: bool
+) -> None:
     stream = b"".join(sent for sent, _ in conversation) + (b"disconnect\nignored" if disconnects else b"")
     expected = [frame for _, frames in conversation for frame in frames]
 
@@ -270,12 +278,16 @@ LIKELY = st.lists(
 
 
 @given(LIKELY | st.binary(max_size=200), st.lists(st.integers(0, 10**6), max_size=8))
-def test_any_bytes_give_the_same_frames_and_the_same_error_whatever_the_pieces(data, at):
+def test_any_bytes_give_the_same_frames_and_the_same_error_whatever_the_pieces(
+    data: bytes, at: list[int]
+) -> None:
     assert comparable(heard(cut(data, at))) == comparable(heard([data]))
 
 
 @given(st.sampled_from([stream_of(v) for v in VECTORS]).filter(lambda s: len(s) < 5000), st.data())
-def test_a_vector_with_one_byte_changed_does_not_crash_and_tells_its_place(stream, data):
+def test_a_vector_with_one_byte_changed_does_not_crash_and_tells_its_place(
+    stream: bytes, data: st.DataObject
+) -> None:
     place = data.draw(st.integers(0, max(0, len(stream) - 1)))
     changed = stream[:place] + bytes([data.draw(st.integers(0, 255))]) + stream[place + 1 :]
 
@@ -289,7 +301,7 @@ def test_a_vector_with_one_byte_changed_does_not_crash_and_tells_its_place(strea
 
 
 @given(st.binary(max_size=60), st.lists(st.binary(max_size=20), max_size=4))
-def test_what_is_broken_stays_broken(first, later):
+def test_what_is_broken_stays_broken(first: bytes, later: list[bytes]) -> None:
     decoder = ControlDecoder(Ledger())
     decoder.feed(b"bogus\n" + first)
     error = decoder.error
@@ -300,7 +312,7 @@ def test_what_is_broken_stays_broken(first, later):
 
 
 @given(CONVERSATIONS, st.binary(min_size=1, max_size=20).filter(lambda junk: junk[0] != ord("\n")))
-def test_what_was_complete_before_an_error_stays(conversation, junk):
+def test_what_was_complete_before_an_error_stays(conversation: list[Any], junk: bytes) -> None:
     stream = b"".join(sent for sent, _ in conversation)
     expected = [frame for _, frames in conversation for frame in frames]
 
@@ -310,7 +322,7 @@ def test_what_was_complete_before_an_error_stays(conversation, junk):
 # --- memory
 
 
-def test_a_claimed_length_of_16_mib_takes_memory_only_as_its_bytes_come():
+def test_a_claimed_length_of_16_mib_takes_memory_only_as_its_bytes_come() -> None:
     decoder = ControlDecoder(Ledger())
     tracemalloc.start()
     try:
@@ -326,7 +338,7 @@ def test_a_claimed_length_of_16_mib_takes_memory_only_as_its_bytes_come():
     assert 64_000 < peak < 256_000
 
 
-def test_the_bytes_of_a_file_are_passed_on_and_not_kept():
+def test_the_bytes_of_a_file_are_passed_on_and_not_kept() -> None:
     decoder = ControlDecoder(Ledger())
     decoder.feed(encode({"files": [{"name": "f", "length": 1 << 30}]}))
     piece = b"x" * (1 << 16)
@@ -342,7 +354,7 @@ def test_the_bytes_of_a_file_are_passed_on_and_not_kept():
     assert peak < 8 * len(piece)
 
 
-def test_a_line_without_end_is_refused_before_it_is_long():
+def test_a_line_without_end_is_refused_before_it_is_long() -> None:
     decoder = ControlDecoder(Ledger())
     fed = 0
     while decoder.open:

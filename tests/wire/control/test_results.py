@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from support.reports import events_of
@@ -44,11 +45,11 @@ def line(**body: object) -> bytes:
         ),
     ],
 )
-def test_a_line_is_a_test_or_a_part_of_one(body, event):
+def test_a_line_is_a_test_or_a_part_of_one(body: dict[str, Any], event: e.TestFinished) -> None:
     assert events_of(line(**body), "results") == [event, END]
 
 
-def test_a_name_that_comes_again_gets_a_number_and_an_empty_line_is_none():
+def test_a_name_that_comes_again_gets_a_number_and_an_empty_line_is_none() -> None:
     found = events_of(line(test="t") + b"\n \n" + line(test="t"), "results")
 
     assert [event.test for event in found[:-1]] == ["t", "t#2"]
@@ -69,7 +70,7 @@ def test_a_name_that_comes_again_gets_a_number_and_an_empty_line_is_none():
         (b'{"test":"t","x":' + b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_a_line_that_is_no_result_is_named(data, cause):
+def test_a_line_that_is_no_result_is_named(data: bytes, cause: str) -> None:
     with pytest.raises(StreamError) as raised:
         events_of(b"\n" + data + b"\n", "results")
 

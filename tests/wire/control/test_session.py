@@ -71,16 +71,16 @@ COLLECTOR = {
         ({"finished": {"exit_status": 1, "collected": 3}}, [e.SessionFinished(1, 3)]),
     ],
 )
-def test_each_fact_of_a_session_is_an_event(facts, events):
+def test_each_fact_of_a_session_is_an_event(facts: dict[str, Any], events: list[e.Event]) -> None:
     assert reader().read(session(**facts)) == events
 
 
-def test_a_result_of_the_session_that_says_nothing_to_us_is_no_event():
+def test_a_result_of_the_session_that_says_nothing_to_us_is_no_event() -> None:
     assert reader().read(Partial(None, {"status": "error"}, b'{"status":"error"}')) == []
     assert reader().read(Finished(None, {"status": "error"})) == []
 
 
-def test_versions_that_came_before_are_told_with_the_suite():
+def test_versions_that_came_before_are_told_with_the_suite() -> None:
     reading = reader()
 
     assert reading.read(session(python="3.12", pytest="9.0")) == []
@@ -89,7 +89,7 @@ def test_versions_that_came_before_are_told_with_the_suite():
     ]
 
 
-def test_a_suite_begins_once_when_all_is_collected_and_its_errors_follow():
+def test_a_suite_begins_once_when_all_is_collected_and_its_errors_follow() -> None:
     error = {"id": "u.py", "failure": WHY_SAID, "longrepr": "long"}
     failed = e.CollectionFailed("u.py", WHY, "long")
     later = {"id": "v.py", "failure": WHY_SAID}
@@ -106,7 +106,7 @@ def test_a_suite_begins_once_when_all_is_collected_and_its_errors_follow():
     assert reading.close() == []
 
 
-def test_errors_of_a_suite_that_never_began_are_told_at_the_end_once():
+def test_errors_of_a_suite_that_never_began_are_told_at_the_end_once() -> None:
     reading = reader()
     reading.read(session(collection_errors=[{"id": "u.py", "failure": WHY_SAID}]))
 
@@ -114,7 +114,7 @@ def test_errors_of_a_suite_that_never_began_are_told_at_the_end_once():
     assert reading.close() == []
 
 
-def test_a_test_starts_where_it_says_and_what_it_says_later_is_about_it():
+def test_a_test_starts_where_it_says_and_what_it_says_later_is_about_it() -> None:
     reading = reader()
     reading.read(session(collectors=[COLLECTOR]))
 
@@ -129,11 +129,15 @@ def test_a_test_starts_where_it_says_and_what_it_says_later_is_about_it():
     ]
 
 
-def test_a_test_that_passed_is_told_in_its_short_form():
+def test_a_test_that_passed_is_told_in_its_short_form() -> None:
     reading = reader()
     reading.read(started("a"))
     file = e.File("f", "files/f", 1)
-    body = {"proctor": {"passed_in": [1.0, 2.0, 4.0], "keywords": ["k"]}, "file": "t.py", "line": 3}
+    body: dict[str, Any] = {
+        "proctor": {"passed_in": [1.0, 2.0, 4.0], "keywords": ["k"]},
+        "file": "t.py",
+        "line": 3,
+    }
 
     assert reading.read(finished("a", **body), (file,)) == [
         e.TestFinished(
@@ -154,7 +158,7 @@ PHASES = [{"when": "call", "outcome": "failed", "duration": 0.5, "failure": WHY_
 
 
 @pytest.mark.parametrize("raw", [None, b'{"name":"a"}', b'{"proctor":{"keywords":["k"]}}'])
-def test_a_test_is_concluded_from_its_phases_whether_they_came_at_once_or_before(raw):
+def test_a_test_is_concluded_from_its_phases_whether_they_came_at_once_or_before(raw: bytes | None) -> None:
     reading = reader()
     reading.read(started("a"))
     (event,) = reading.read(finished("a", raw, proctor={"phases": PHASES, "keywords": ["k"]}, mine=1))
@@ -165,7 +169,7 @@ def test_a_test_is_concluded_from_its_phases_whether_they_came_at_once_or_before
     assert event.phases == (e.Phase("call", "failed", 0.5, failure=WHY, longrepr="long"),)
 
 
-def test_a_result_that_a_test_reports_is_a_part_of_it():
+def test_a_result_that_a_test_reports_is_a_part_of_it() -> None:
     reading = reader()
     reading.read(started("t.py::a"))
     file = e.File("f", "files/f", 1)
@@ -185,7 +189,7 @@ def test_a_result_that_a_test_reports_is_a_part_of_it():
     assert other.part_of == "t.py::b/x"
 
 
-def test_a_test_that_the_end_cut_short_is_left_to_those_who_know_how_it_ended():
+def test_a_test_that_the_end_cut_short_is_left_to_those_who_know_how_it_ended() -> None:
     reading = reader()
     reading.read(started("a"))
 
@@ -248,7 +252,9 @@ SKIPPED = e.Phase("call", "skipped", reason="Skipped: not today")
         ),
     ],
 )
-def test_a_test_says_what_those_of_its_phases_say_that_decided(phases, message, traceback, failure):
+def test_a_test_says_what_those_of_its_phases_say_that_decided(
+    phases: list[e.Phase], message: str | None, traceback: str | None, failure: e.Failure | None
+) -> None:
     event = concluded("a", tuple(phases))
 
     assert (event.message, event.traceback, event.failure) == (message, traceback, failure)

@@ -18,7 +18,7 @@ ALL = [Discovered("a", 3, ("slow",)), Discovered("b", None, ()), Discovered("c",
 
 
 @pytest.mark.parametrize("offset, limit", [(0, 9), (0, 3), (1, 1), (2, 5), (3, 1), (0, 0)])
-def test_a_page_has_its_tests_and_the_figures_of_the_whole(offset, limit):
+def test_a_page_has_its_tests_and_the_figures_of_the_whole(offset: int, limit: int) -> None:
     assert discovery(result_of(FACTS), offset, limit) == Discovery(
         "proctor.discovery/1",
         "incomplete",

@@ -552,14 +552,16 @@ RUNS: list[tuple[tuple[str, ...], list[str]]] = [
 
 
 @pytest.mark.parametrize(("names", "arguments"), RUNS, ids=lambda value: " ".join(value) or "no options")
-def test_every_field_is_what_the_real_plugin_writes(tmp_path, names, arguments):
+def test_every_field_is_what_the_real_plugin_writes(
+    tmp_path: Path, names: tuple[str, ...], arguments: list[str]
+) -> None:
     ours, theirs = both(project(tmp_path, *names), *arguments)
 
     assert differences(ours, theirs) == []
 
 
 @pytest.mark.parametrize("version", ["6.2.5", "7.4.4", "8.4.2"])
-def test_older_versions_of_pytest_are_told_alike(tmp_path, version):
+def test_older_versions_of_pytest_are_told_alike(tmp_path: Path, version: str) -> None:
     try:
         python = environment(sys.executable, [f"pytest=={version}", "pytest-json-report==1.5.0"])
     except subprocess.CalledProcessError:
@@ -571,7 +573,7 @@ def test_older_versions_of_pytest_are_told_alike(tmp_path, version):
     assert differences(ours, theirs) == []
 
 
-def test_without_tracebacks_there_are_none_even_where_pytest_has_them(tmp_path):
+def test_without_tracebacks_there_are_none_even_where_pytest_has_them(tmp_path: Path) -> None:
     text = "def test_a(): assert 0"
     ours, theirs = both(write_project(tmp_path / "project", {"test_a.py": text}), "--tb=no", "--full-trace")
 
@@ -590,7 +592,9 @@ CRASHING = """
 
 # Left out: what the real plugin, or xdist itself, cannot carry from a worker, and then ends with status 3.
 @pytest.mark.parametrize("more", [["-k", "not surrogate and not extra"], ["-k", "setup", "--tb=short"]])
-def test_under_xdist_all_but_the_order_is_what_the_real_plugin_writes(tmp_path, more):
+def test_under_xdist_all_but_the_order_is_what_the_real_plugin_writes(
+    tmp_path: Path, more: list[str]
+) -> None:
     pytest.importorskip("xdist")
     root = project(tmp_path, *OUTCOMES, *TEXTS, *KINDS, "collection errors")
     ours, theirs = both(root, "-n", "2", "--dist=loadfile", *more)  # fixtures of a module run once
@@ -598,7 +602,7 @@ def test_under_xdist_all_but_the_order_is_what_the_real_plugin_writes(tmp_path, 
     assert differences(in_order(ours), in_order(theirs)) == []
 
 
-def test_a_worker_of_xdist_that_died_is_told_as_the_real_plugin_tells_it(tmp_path):
+def test_a_worker_of_xdist_that_died_is_told_as_the_real_plugin_tells_it(tmp_path: Path) -> None:
     pytest.importorskip("xdist")
     ours, theirs = both(write_project(tmp_path / "project", {"test_a.py": CRASHING}), "-n", "2")
 
@@ -626,7 +630,7 @@ LONG = """
 """
 
 
-def test_long_texts_travel_as_files_and_come_back_whole(tmp_path):
+def test_long_texts_travel_as_files_and_come_back_whole(tmp_path: Path) -> None:
     ours, theirs = both(write_project(tmp_path / "project", {"test_a.py": LONG}), "-k", "not late")
 
     assert differences(ours, theirs) == []
@@ -634,7 +638,7 @@ def test_long_texts_travel_as_files_and_come_back_whole(tmp_path):
     assert len(ours["tests"][1]["call"]["log"]) == 1000
 
 
-def test_a_long_message_loses_its_middle_and_says_so(tmp_path):
+def test_a_long_message_loses_its_middle_and_says_so(tmp_path: Path) -> None:
     ours, theirs = both(write_project(tmp_path / "project", {"test_a.py": LONG}), "-k", "late", "-vv")
 
     crash = ours["tests"][0]["call"]["crash"]
@@ -653,7 +657,7 @@ VERY_LONG = """
 """
 
 
-def test_a_text_of_megabytes_keeps_head_and_tail_and_names_the_file_of_the_whole(tmp_path):
+def test_a_text_of_megabytes_keeps_head_and_tail_and_names_the_file_of_the_whole(tmp_path: Path) -> None:
     document = document_of(write_project(tmp_path, {"test_a.py": VERY_LONG}))
     out, log = document["json_report"]["tests"]
 
@@ -685,7 +689,7 @@ ODD_LOGS = """
 """
 
 
-def test_a_log_record_that_cannot_be_written_down_costs_only_that_value(tmp_path):
+def test_a_log_record_that_cannot_be_written_down_costs_only_that_value(tmp_path: Path) -> None:
     document = document_of(write_project(tmp_path, {"test_a.py": ODD_LOGS}))
 
     record = document["json_report"]["tests"][0]["call"]["log"][0]
@@ -693,7 +697,7 @@ def test_a_log_record_that_cannot_be_written_down_costs_only_that_value(tmp_path
     assert (record["loop"], record["mute"]) == ("<unprintable: dict>", "<unprintable: Mute>")
 
 
-def test_properties_that_are_not_json_are_left_out(tmp_path):
+def test_properties_that_are_not_json_are_left_out(tmp_path: Path) -> None:
     text = "def test_a(record_property): record_property('key', object())"
     ours, theirs = both(write_project(tmp_path / "project", {"test_a.py": text}))
 
@@ -701,7 +705,9 @@ def test_properties_that_are_not_json_are_left_out(tmp_path):
     assert differences(ours, theirs) == []
 
 
-def test_a_test_that_was_interrupted_is_an_error_though_the_real_plugin_calls_it_passed(tmp_path):
+def test_a_test_that_was_interrupted_is_an_error_though_the_real_plugin_calls_it_passed(
+    tmp_path: Path,
+) -> None:
     text = "def test_a(): raise KeyboardInterrupt"
     ours, theirs = both(write_project(tmp_path / "project", {"test_a.py": text}))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from proctor import events as e
@@ -9,10 +11,10 @@ from proctor.fold import begin
 from proctor.outcome import Outcome
 from proctor.wire.document import json_report
 
-CRASH = {"path": "/project/a.py", "lineno": 3, "message": "no"}
+CRASH: dict[str, Any] = {"path": "/project/a.py", "lineno": 3, "message": "no"}
 
 
-def of(*phases: e.Phase, **more: object) -> e.TestFinished:
+def of(*phases: e.Phase, **more: Any) -> e.TestFinished:
     return e.TestFinished("a.py::x", Outcome.PASSED, phases=phases, **more)
 
 
@@ -39,11 +41,11 @@ def no_files(path: str) -> str:
         (e.Phase("call", "failed", status=""), "passed"),
     ],
 )
-def test_an_outcome_is_what_pytest_counts_a_phase_as(phase, outcome):
+def test_an_outcome_is_what_pytest_counts_a_phase_as(phase: e.Phase, outcome: str) -> None:
     assert json_report.reported(of(phase), no_files)["outcome"] == outcome
 
 
-def test_the_last_word_that_is_not_passed_stands():
+def test_the_last_word_that_is_not_passed_stands() -> None:
     phases = [e.Phase("setup", "passed"), e.Phase("call", "failed"), e.Phase("teardown", "passed")]
 
     assert json_report.reported(of(*phases), no_files)["outcome"] == "failed"
@@ -51,7 +53,7 @@ def test_the_last_word_that_is_not_passed_stands():
     assert json_report.reported(of(*phases), no_files)["outcome"] == "error"
 
 
-def test_a_test_without_phases_has_its_own_outcome():
+def test_a_test_without_phases_has_its_own_outcome() -> None:
     assert json_report.reported(e.TestFinished("x", Outcome.CRASH), no_files) == {
         "nodeid": "x",
         "lineno": None,
@@ -59,7 +61,7 @@ def test_a_test_without_phases_has_its_own_outcome():
     }
 
 
-def test_a_passing_test_has_its_three_phases():
+def test_a_passing_test_has_its_three_phases() -> None:
     test = of(passed_in=(0.1, 0.2, 0.3), place=e.Place("a.py", 7), keywords=("x",))
 
     assert json_report.reported(test, no_files) == {
@@ -77,19 +79,20 @@ def test_a_passing_test_has_its_three_phases():
     "said",
     [{"longrepr": "trace"}, {"stdout": "out"}, {"stderr": "err"}, {"log": ({"msg": "m"},)}, {"crash": CRASH}],
 )
-def test_a_phase_tells_what_it_has_and_nothing_else(said):
+def test_a_phase_tells_what_it_has_and_nothing_else(said: dict[str, Any]) -> None:
     stage = json_report.reported(of(e.Phase("call", "failed", 0.5, **said)), no_files)["call"]
 
     assert stage == {"duration": 0.5, "outcome": "failed", **said}
 
 
-def test_a_traceback_belongs_to_a_crash_site():
-    phase = e.Phase("call", "failed", crash=CRASH, traceback=(CRASH,))
+def test_a_traceback_belongs_to_a_crash_site() -> None:
+    site = e.CrashSite(**CRASH)
+    phase = e.Phase("call", "failed", crash=site, traceback=(site,))
 
-    assert json_report.reported(of(phase), no_files)["call"]["traceback"] == (CRASH,)
+    assert json_report.reported(of(phase), no_files)["call"]["traceback"] == (site,)
 
 
-def test_what_was_too_long_to_carry_is_loaded():
+def test_what_was_too_long_to_carry_is_loaded() -> None:
     files = {"stdout": "1-call-stdout.txt", "log": "1-call-log.txt", "stderr": "lost.txt"}
     attached = (e.File("1-call-stdout.txt", "files/a", 3), e.File("1-call-log.txt", "files/b", 9))
     texts = {"files/a": "out", "files/b": '{"msg": "first"}\n[... 9 bytes ...]\n{"msg": "last"}\n'}
@@ -117,7 +120,9 @@ def test_what_was_too_long_to_carry_is_loaded():
         (None, None, 0),
     ],
 )
-def test_the_exit_code_is_the_sessions_where_it_says_one(finished, exited, exit_code):
+def test_the_exit_code_is_the_sessions_where_it_says_one(
+    finished: e.SessionFinished | None, exited: e.ProcessExited | None, exit_code: int
+) -> None:
     result = begin(e.RunStarted("r", "pytest", (), "/project", "", ""))
     session = result.suites[0].session
     session.finished, session.exited = finished, exited

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -37,7 +38,7 @@ def run_of(data: bytes, size: int = 1000) -> list[e.Entry]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_document_has_every_field(name):
+def test_a_document_has_every_field(name: str) -> None:
     data = written(CASES[name])
 
     assert data.endswith(b"}\n")
@@ -45,7 +46,7 @@ def test_a_document_has_every_field(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_document_is_read_back_as_these_events(name):
+def test_a_document_is_read_back_as_these_events(name: str) -> None:
     entries = run_of(written(CASES[name]))
 
     assert [(entry.seq, entry.at) for entry in entries] == [(n, 0.0) for n in range(len(entries))]
@@ -53,7 +54,7 @@ def test_a_document_is_read_back_as_these_events(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_document_of_a_document_says_the_same(name):
+def test_a_document_of_a_document_says_the_same(name: str) -> None:
     first = json.loads(written(CASES[name]))
     relay = Relay(STARTED, [])
     for entry in run_of(written(CASES[name])):
@@ -79,7 +80,7 @@ def test_a_document_of_a_document_says_the_same(name):
 
 
 @pytest.mark.parametrize("count", [0, 1, 199, 200, 201, 400, 401])
-def test_a_list_in_pieces_is_the_list(count):
+def test_a_list_in_pieces_is_the_list(count: int) -> None:
     tests = tuple(e.TestFinished(str(n), Outcome.PASSED) for n in range(count))
 
     found = json.loads(written(tests))
@@ -87,7 +88,7 @@ def test_a_list_in_pieces_is_the_list(count):
     assert [test["node_id"] for test in found["tests"]] == [str(n) for n in range(count)]
 
 
-def test_a_long_traceback_is_read_from_its_file():
+def test_a_long_traceback_is_read_from_its_file() -> None:
     gone = msgspec.structs.replace(FAILED, files=())
 
     assert document.test(FAILED, load).traceback == "text of files/long.txt"
@@ -108,7 +109,9 @@ PASSED = e.TestFinished("a", Outcome.PASSED, 1.0000009, place=AT, phases=(e.Phas
         ),
     ],
 )
-def test_a_test_that_passed_says_no_more_than_it_must(event, expected):
+def test_a_test_that_passed_says_no_more_than_it_must(
+    event: e.TestFinished, expected: dict[str, Any]
+) -> None:
     base = {"node_id": "a", "outcome": "passed", "duration": 1.000001, "message": None, "traceback": None}
 
     assert json.loads(msgspec.json.encode(document.test(event, load))) == base | expected
@@ -175,7 +178,7 @@ def test_a_document_with_an_outcome_of_a_later_version_is_read_but_is_no_run_of_
         (b'{"schema":"x","run_id":"r","outcome":"passed","x":' + b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_document_is_refused(data, cause):
+def test_what_is_no_document_is_refused(data: bytes, cause: str) -> None:
     for reading in (run_of, read):
         with pytest.raises(StreamError, match=r"^not a result document: ") as raised:
             reading(data)

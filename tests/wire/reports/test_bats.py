@@ -40,7 +40,7 @@ def told(data: bytes, size: int) -> list[e.Event]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, len(SAID)])
-def test_each_test_begins_and_ends_however_the_bytes_arrive(size):
+def test_each_test_begins_and_ends_however_the_bytes_arrive(size: int) -> None:
     events = told(SAID, size)
 
     ended = [
@@ -59,7 +59,7 @@ def test_each_test_begins_and_ends_however_the_bytes_arrive(size):
     assert isinstance(events[-1], e.SessionFinished)
 
 
-def test_a_failure_has_the_place_in_the_test_and_both_values():
+def test_a_failure_has_the_place_in_the_test_and_both_values() -> None:
     failed = next(event for event in told(SAID, 50) if isinstance(event, e.TestFinished) and event.failure)
 
     assert failed.failure.place == e.Place("test/a.bats", 8)
@@ -68,7 +68,7 @@ def test_a_failure_has_the_place_in_the_test_and_both_values():
     assert failed.phases[0].stdout.startswith("\n-- values do not equal --\n")
 
 
-def test_a_last_test_without_an_end_died_if_bats_came_to_its_own():
+def test_a_last_test_without_an_end_died_if_bats_came_to_its_own() -> None:
     start = b"1..1\nbegin 1 dies\n"
 
     (finished,) = [
@@ -82,7 +82,7 @@ def test_a_last_test_without_an_end_died_if_bats_came_to_its_own():
     assert isinstance(cut[-1], e.ChannelBroken)
 
 
-def test_a_file_that_bats_cannot_read_is_a_collection_error():
+def test_a_file_that_bats_cannot_read_is_a_collection_error() -> None:
     said = b"""\
 1..1
 not ok 1 bats-gather-tests
@@ -115,7 +115,7 @@ not ok 3
 """
 
 
-def test_perls_words_about_a_failure_are_understood():
+def test_perls_words_about_a_failure_are_understood() -> None:
     reader = TapReader()
     events = [*reader.feed(MORE.encode()), *reader.close()]
 

@@ -71,7 +71,7 @@ def told(data: bytes, size: int) -> tuple[list[e.Event], list[Artifact]]:
 
 
 @pytest.mark.parametrize("size", [1, 7, len(DATA)])
-def test_a_build_tells_what_it_made_however_the_bytes_arrive(size):
+def test_a_build_tells_what_it_made_however_the_bytes_arrive(size: int) -> None:
     _, artifacts = told(DATA, size)
 
     made = [(one.kind, one.path, one.name, one.root) for one in artifacts]
@@ -89,7 +89,7 @@ def test_a_build_tells_what_it_made_however_the_bytes_arrive(size):
     assert facts[SCRIPT] == {"A": "1", "OUT_DIR": "/t/out", PATHS: "/t/out/lib:/usr/lib"}
 
 
-def test_the_errors_of_a_target_are_one_with_all_their_texts():
+def test_the_errors_of_a_target_are_one_with_all_their_texts() -> None:
     events, _ = told(DATA, 100)
 
     (error,) = [event for event in events if isinstance(event, e.CollectionFailed)]
@@ -103,14 +103,14 @@ def test_the_errors_of_a_target_are_one_with_all_their_texts():
     assert isinstance(events[-1], e.SessionFinished)
 
 
-def test_a_build_without_its_end_is_not_whole():
+def test_a_build_without_its_end_is_not_whole() -> None:
     events, artifacts = told(LINES.rpartition(b'{"reason": "build-finished"')[0], 100)
 
     assert isinstance(events[-1], e.ChannelBroken)
     assert artifacts[-1].kind == BROKEN
 
 
-def test_names_of_tests_begin_with_their_target():
+def test_names_of_tests_begin_with_their_target() -> None:
     assert target_id("alpha-one", "lib", "alpha_one") == "alpha_one"
     assert target_id("alpha-one", "test", "sales") == "alpha_one::test/sales"
     assert target_id("alpha-one", "bin", "alpha-one") == "alpha_one::bin/alpha-one"
@@ -132,7 +132,7 @@ PIECES = [
 
 @pytest.mark.parametrize("form", ["cargo-build", "libtest-list"])
 @given(st.lists(st.one_of(st.binary(max_size=20), st.sampled_from(PIECES)), max_size=20), st.integers(1, 50))
-def test_any_bytes_end_in_events(form, pieces, size):
+def test_any_bytes_end_in_events(form: str, pieces: list[bytes], size: int) -> None:
     data = b"\n".join(pieces)
     reader = formats.reader(form)
     for at in range(0, len(data), size):

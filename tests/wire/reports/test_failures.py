@@ -31,18 +31,18 @@ def read(text: str, size: int = 1 << 16) -> FailuresReader:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 4096])
-def test_rows_do_not_depend_on_how_the_bytes_arrive(size):
+def test_rows_do_not_depend_on_how_the_bytes_arrive(size: int) -> None:
     reader = read(TEXT, size)
 
     assert reader.rows == ROWS
     assert reader.more == 7
 
 
-def test_lines_of_a_terminal_are_read_too():
+def test_lines_of_a_terminal_are_read_too() -> None:
     assert read(TEXT.replace("\n", "\r\n")).rows == ROWS
 
 
-def test_a_text_without_a_block_has_no_rows():
+def test_a_text_without_a_block_has_no_rows() -> None:
     assert read("1 passed in 0.1s\n").rows == []
     assert read("").rows == []
 
@@ -50,33 +50,33 @@ def test_a_text_without_a_block_has_no_rows():
 @pytest.mark.parametrize(
     "fake", ["##[failures]\n", "##[failures]\nno row\n##[/failures]\n", block(["a | b | c"])]
 )
-def test_what_a_test_printed_before_does_not_count(fake):
+def test_what_a_test_printed_before_does_not_count(fake: str) -> None:
     reader = read(fake + "x\n" * 3 + TEXT)
 
     assert reader.rows == ROWS
 
 
-def test_the_last_sentinel_counts_even_within_what_looks_like_a_block():
+def test_the_last_sentinel_counts_even_within_what_looks_like_a_block() -> None:
     assert read("##[failures]\nfake | row | \n" + TEXT).rows == ROWS
 
 
-def test_what_follows_the_block_is_not_read():
+def test_what_follows_the_block_is_not_read() -> None:
     assert read(TEXT + "later | more | text\n").rows == ROWS
 
 
-def test_a_block_that_is_cut_off_is_an_error():
+def test_a_block_that_is_cut_off_is_an_error() -> None:
     with pytest.raises(StreamError, match=r"end at line 6 without ##\[/failures\]"):
         read(TEXT[: TEXT.index("## ...")])
 
 
-def test_a_line_that_is_no_row_is_an_error_that_quotes_it():
+def test_a_line_that_is_no_row_is_an_error_that_quotes_it() -> None:
     with pytest.raises(
         StreamError, match="line 3 is no row of failures: it has 1 fields, not 3; it is 'nothing'"
     ):
         read("x\n##[failures]\nnothing\n##[/failures]\n")
 
 
-def test_an_endless_line_does_not_grow():
+def test_an_endless_line_does_not_grow() -> None:
     reader = FailuresReader()
     for _ in range(64):
         reader.feed(b"x" * (1 << 17))
@@ -86,7 +86,7 @@ def test_an_endless_line_does_not_grow():
     assert reader.close() == ROWS
 
 
-def test_rows_become_events():
+def test_rows_become_events() -> None:
     collected, both, setup, notice = events(ROWS, 7)
 
     assert isinstance(collected, CollectionFailed)
@@ -103,14 +103,14 @@ def test_rows_become_events():
     assert notice == Noticed("7 more failures are not in the list")
 
 
-def test_the_same_test_twice_is_two_failures():
+def test_the_same_test_twice_is_two_failures() -> None:
     twice = events([Row("a", "x"), Row("a", "x")])
 
     assert [event.test for event in twice if isinstance(event, TestFinished)] == ["a", "a#2"]
 
 
 @given(st.lists(st.builds(Row, st.text(), st.text(min_size=1), st.text()), min_size=1, max_size=5), st.text())
-def test_whatever_rows_were_printed_behind_whatever_text_are_found(rows, before):
+def test_whatever_rows_were_printed_behind_whatever_text_are_found(rows: list[Row], before: str) -> None:
     text = before.encode("utf-8", "replace").decode() + "\n" + block(map(encode, rows))
 
     assert read(text, 5).rows == rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Iterable
 
 import pytest
 from support.reports import events_of, outcomes, read
@@ -17,7 +18,7 @@ def suite(inner: str, attributes: str = 'name="s"') -> bytes:
     return f"<testsuite {attributes}>{inner}</testsuite>".encode()
 
 
-def test_the_words_of_several_writers():
+def test_the_words_of_several_writers() -> None:
     result = read(
         suite(
             '<testcase classname="c" name="plain"/>'
@@ -38,7 +39,7 @@ def test_the_words_of_several_writers():
     }
 
 
-def test_the_names_of_inner_suites_are_part_of_the_id():
+def test_the_names_of_inner_suites_are_part_of_the_id() -> None:
     result = read(
         b'<testsuites><testsuite name="file"><testsuite name="group">'
         b'<testcase classname="c" name="t"/></testsuite></testsuite></testsuites>',
@@ -48,14 +49,14 @@ def test_the_names_of_inner_suites_are_part_of_the_id():
     assert list(result.tests) == ["group::c::t"]
 
 
-def test_a_failure_of_the_suite_itself_is_a_collection_error():
+def test_a_failure_of_the_suite_itself_is_a_collection_error() -> None:
     result = read(suite('<error message="no database"/><testcase name="a"/>'), "junit")
 
     assert result.outcome is RunOutcome.COLLECTION_ERROR
     assert result.collection_errors == [e.CollectionFailed("s", e.Failure("", "no database"))]
 
 
-def test_output_of_a_suite_is_output_of_the_run():
+def test_output_of_a_suite_is_output_of_the_run() -> None:
     events = events_of(
         suite('<testcase name="a"/><system-out>one</system-out><system-err>two</system-err>'), "junit"
     )
@@ -64,7 +65,7 @@ def test_output_of_a_suite_is_output_of_the_run():
     assert e.OutputReceived("stderr", "two") in events
 
 
-def test_a_place_is_read_from_file_and_line_and_pytest_counts_from_zero():
+def test_a_place_is_read_from_file_and_line_and_pytest_counts_from_zero() -> None:
     case = '<testcase name="a" file="a.py" line="4"/>'
     ours, theirs = (read(suite(case, f'name="{name}"'), "junit").tests["a"] for name in ("x", "pytest"))
 
@@ -73,7 +74,7 @@ def test_a_place_is_read_from_file_and_line_and_pytest_counts_from_zero():
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252"])
 @pytest.mark.parametrize("size", [1, 0])
-def test_the_declared_encoding_is_used(encoding, size):
+def test_the_declared_encoding_is_used(encoding: str, size: int) -> None:
     text = f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase name="été"/></testsuite>'
 
     assert list(read(text.encode(encoding), "junit", size).tests) == ["été"]
@@ -105,19 +106,21 @@ OUTSIDE = (
         ('<?xml version="1.0" encoding="shift_jis"?><testsuite/>', "multi-byte encodings are not supported"),
     ],
 )
-def test_a_document_that_is_broken_or_hostile_is_refused_with_its_line(text, words, size):
+def test_a_document_that_is_broken_or_hostile_is_refused_with_its_line(
+    text: str, words: str, size: int
+) -> None:
     with pytest.raises(StreamError) as caught:
         events_of(text.encode(), "junit", size)
 
     assert words in str(caught.value)
 
 
-def test_bytes_that_are_not_in_the_encoding_are_refused_with_their_line():
+def test_bytes_that_are_not_in_the_encoding_are_refused_with_their_line() -> None:
     with pytest.raises(StreamError, match=r"line 2: not well-formed \(invalid token\)"):
         events_of(b'<testsuite>\n<testcase name="\xff"/></testsuite>', "junit")
 
 
-def test_what_came_before_the_fault_is_told_and_the_reader_stays_broken():
+def test_what_came_before_the_fault_is_told_and_the_reader_stays_broken() -> None:
     reader = JunitReader()
 
     told = reader.feed(b'<testsuite><testcase name="a"/><testcase name="b"/></wrong>')
@@ -130,7 +133,7 @@ def test_what_came_before_the_fault_is_told_and_the_reader_stays_broken():
         reader.close()
 
 
-def peak_of(pieces, reader) -> tuple[int, int]:
+def peak_of(pieces: Iterable[bytes], reader: JunitReader) -> tuple[int, int]:
     """The most memory in use while reading, in MiB, and the number of tests."""
     tracemalloc.start()
     try:
@@ -142,7 +145,7 @@ def peak_of(pieces, reader) -> tuple[int, int]:
         tracemalloc.stop()
 
 
-def test_a_large_report_of_many_tests_is_read_in_little_memory():
+def test_a_large_report_of_many_tests_is_read_in_little_memory() -> None:
     case = b'<testcase classname="c" name="%d"><system-out>' + b"x" * 10_000 + b"</system-out></testcase>"
     pieces = (case % number for number in range(10_000))  # 100 MB
     reader = JunitReader()
@@ -154,7 +157,7 @@ def test_a_large_report_of_many_tests_is_read_in_little_memory():
     assert peak < 32
 
 
-def test_a_text_of_100_mb_keeps_its_head_and_its_tail():
+def test_a_text_of_100_mb_keeps_its_head_and_its_tail() -> None:
     reader = JunitReader()
     reader.feed(b'<testsuite><testcase name="a"><failure>head')
 
@@ -170,7 +173,7 @@ def test_a_text_of_100_mb_keeps_its_head_and_its_tail():
     assert "characters left out" in test.traceback
 
 
-def test_a_tag_without_end_is_refused():
+def test_a_tag_without_end_is_refused() -> None:
     reader = JunitReader()
     reader.feed(b'<testsuite><testcase name="')
 
@@ -179,10 +182,10 @@ def test_a_tag_without_end_is_refused():
             reader.feed(b"x" * (1 << 20))
 
 
-def test_a_test_with_failures_without_end_is_refused():
+def test_a_test_with_failures_without_end_is_refused() -> None:
     with pytest.raises(StreamError, match="a test with more than 100 failures or properties"):
         events_of(suite('<testcase name="a">' + "<failure>x</failure>" * 101 + "</testcase>"), "junit")
 
 
-def test_only_node_names_every_class_test():
+def test_only_node_names_every_class_test() -> None:
     assert list(read(suite('<testcase classname="test" name="a"/>'), "junit").tests) == ["test::a"]

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proctor import events as e
+from proctor.launch import Artifact
 from proctor.wire.reports import libtest_json
 from proctor.wire.reports.libtest_json import LibtestJsonReader
 from proctor.wire.reports.libtest_list import LIST, LISTED, LibtestListReader
@@ -37,14 +38,14 @@ what it printed
 """.encode()
 
 
-def told(data: bytes, size: int):
+def told(data: bytes, size: int) -> tuple[list[e.Event], list[Artifact]]:
     reader = LibtestListReader()
     events = [event for at in range(0, len(data), size) for event in reader.feed(data[at : at + size])]
     return [*events, *reader.close()], reader.artifacts
 
 
 @pytest.mark.parametrize("size", [1, 5, len(SAID)])
-def test_each_list_has_its_tests_and_their_places_however_the_bytes_arrive(size):
+def test_each_list_has_its_tests_and_their_places_however_the_bytes_arrive(size: int) -> None:
     events, artifacts = told(SAID, size)
 
     tests = [(one.root, one.name, one.path, one.facts["line"]) for one in artifacts if one.kind == LISTED]
@@ -60,7 +61,7 @@ def test_each_list_has_its_tests_and_their_places_however_the_bytes_arrive(size)
     assert error.traceback == "what it printed\n"
 
 
-def test_a_list_without_its_end_is_no_list():
+def test_a_list_without_its_end_is_no_list() -> None:
     events, artifacts = told(SAID.partition(b"\x1e=0")[0], 20)
 
     assert (artifacts, events[-1]) == ([], e.ChannelBroken("libtest-list: the list of alpha has no end"))
@@ -68,7 +69,7 @@ def test_a_list_without_its_end_is_no_list():
 
 @given(st.text(alphabet='a\\"\nü\x01', min_size=400, max_size=900), st.integers(1, 300))
 @example("\\" * 500 + "ü", 1)
-def test_a_line_too_long_to_hold_keeps_its_head_and_its_tail(text, size):
+def test_a_line_too_long_to_hold_keeps_its_head_and_its_tail(text: str, size: int) -> None:
     test = {"type": "test", "name": "a", "event": "ok", "stdout": text}
     data = json.dumps(test, ensure_ascii=False).replace('{"type', '{ "type').encode() + b"\n"
     reader = LibtestJsonReader()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_a_part_of_a_test_is_where_its_test_is():
     assert places["p::Test2/sub"] == e.Place("a_test.go", 2)
 
 
-def test_a_part_is_where_the_innermost_known_test_is():
+def test_a_part_is_where_the_innermost_known_test_is() -> None:
     known = tuple(KnownTest(name, "x.t", line) for line, name in enumerate(("a", "a/b"), 1))
     events = told(*tap("1..2", "ok 1 - a/b/c/d", "ok 2 - a/x", known=known), 0)
     places = [event.place for event in events if isinstance(event, e.TestFinished)]
@@ -84,7 +85,7 @@ def tap(*points: str, **more: object) -> tuple[LineReader, bytes]:
     return reader, "".join(f"{point}\n" for point in points).encode()
 
 
-def test_tests_are_told_under_the_names_by_which_they_can_be_run():
+def test_tests_are_told_under_the_names_by_which_they_can_be_run() -> None:
     events = told(*tap("1..1", "not ok 1 - a", prefix="t/x.t::", build="2026-01-01T00:00:00Z"), 1)
 
     assert events == [
@@ -94,7 +95,7 @@ def test_tests_are_told_under_the_names_by_which_they_can_be_run():
     ]
 
 
-def test_a_suite_begins_with_what_it_was_built_with_and_with_its_list():
+def test_a_suite_begins_with_what_it_was_built_with_and_with_its_list() -> None:
     known = (KnownTest("a", "x.t", 3), KnownTest("b", "", 0))
     events = told(*tap("1..2", "ok 1 - a", "ok 2 - b", listed=True, known=known, toolchain={"perl": "5"}), 0)
 
@@ -108,7 +109,7 @@ def test_a_suite_begins_with_what_it_was_built_with_and_with_its_list():
     ]
 
 
-def test_known_tests_are_those_that_run_if_there_are_as_many():
+def test_known_tests_are_those_that_run_if_there_are_as_many() -> None:
     known = tuple(KnownTest(name, "x.t", 3) for name in ("a", "b"))
     at = {"a": e.Place("x.t", 3), "b": e.Place("x.t", 3)}
 
@@ -123,7 +124,7 @@ def test_known_tests_are_those_that_run_if_there_are_as_many():
     assert not any(isinstance(event, e.TestsSelected) for event in late)
 
 
-def test_a_known_kind_of_test_is_told_with_it():
+def test_a_known_kind_of_test_is_told_with_it() -> None:
     known = (KnownTest("a", "", 0, "bench"),)
     (finished,) = [
         event for event in told(*tap("1..1", "ok 1 - a", known=known), 0) if isinstance(event, e.TestFinished)
@@ -132,7 +133,7 @@ def test_a_known_kind_of_test_is_told_with_it():
     assert finished.subtype == "bench"
 
 
-def test_lines_of_output_one_after_the_other_are_one_piece():
+def test_lines_of_output_one_after_the_other_are_one_piece() -> None:
     events = told(*tap("one", "two", "1..1", "three", "ok 1 - a", "four"), 0)
 
     assert [event for event in events if isinstance(event, e.OutputReceived)] == [
@@ -152,7 +153,7 @@ def test_lines_of_output_one_after_the_other_are_one_piece():
         ("/crates", "/elsewhere", "a.go", "/elsewhere/a.go"),
     ],
 )
-def test_a_place_is_seen_from_the_project(root, base, file, shown):
+def test_a_place_is_seen_from_the_project(root: str, base: str, file: str, shown: str) -> None:
     yaml = ("  ---", "  at:", f"    file: {file}", "    line: 7", "  ...")
     events = told(*tap("1..1", "not ok 1 - a", *yaml, root=root, base=base), 1)
     (finished,) = [event for event in events if isinstance(event, e.TestFinished)]
@@ -175,7 +176,9 @@ def test_a_place_is_seen_from_the_project(root, base, file, shown):
         (("out",), "err\n", e.Failure("", "err")),
     ],
 )
-def test_a_process_that_failed_before_it_had_any_test_says_why_in_what_else_it_wrote(said, stderr, failure):
+def test_a_process_that_failed_before_it_had_any_test_says_why_in_what_else_it_wrote(
+    said: tuple[str, ...], stderr: str, failure: e.Failure
+) -> None:
     reader, data = tap(*said)
     events = reader.feed(data)
     reader.hear(stderr)
@@ -195,14 +198,16 @@ def test_a_process_that_failed_before_it_had_any_test_says_why_in_what_else_it_w
         (None, e.TestFinished("a", Outcome.PASSED)),
     ],
 )
-def test_a_report_that_is_cut_short_is_held_against_the_end_of_the_process(status, last):
+def test_a_report_that_is_cut_short_is_held_against_the_end_of_the_process(
+    status: int | None, last: e.ChannelBroken | e.TestFinished
+) -> None:
     reader, data = tap("1..2", "ok 1 - a")
     events = [*reader.feed(data), *reader.close(status, SO_FAR)]
 
     assert [event for event in events if not isinstance(event, e.SuiteStarted)][-1] == last
 
 
-def test_a_test_that_was_running_explains_a_report_that_is_cut_short():
+def test_a_test_that_was_running_explains_a_report_that_is_cut_short() -> None:
     running = begin(e.RunStarted("r", "go", (), "/project", "", ""))
     running.running["b"] = 0.0
     reader, data = tap("1..2", "ok 1 - a")
@@ -238,13 +243,13 @@ def test_a_list_of_tests_has_their_places_and_is_no_report_of_them():
     assert not ended(events)
 
 
-def test_what_a_build_complains_of_is_seen_from_the_project():
+def test_what_a_build_complains_of_is_seen_from_the_project() -> None:
     at = {"file_name": "src/lib.rs", "line_start": 3, "is_primary": True}
     about = {
         "reason": "compiler-message",
         "target": {"kind": ["lib"], "name": "a", "src_path": "/w/a/src/lib.rs"},
     }
-    said = [
+    said: list[dict[str, Any]] = [
         {**about, "message": {"level": level, "message": "no", "rendered": "no\n", "spans": [at]}}
         for level in ("warning", "error")
     ]
@@ -269,7 +274,7 @@ def test_a_process_that_told_why_it_has_no_tests_is_not_asked_again():
         assert [event.file for event in events if isinstance(event, e.CollectionFailed)] == ["p"]
 
 
-def test_the_parts_of_a_failure_are_seen_from_the_project_too():
+def test_the_parts_of_a_failure_are_seen_from_the_project_too() -> None:
     yaml = ("  ---", "  at:", "    file: /project/a.js", "    line: 7", "  stdout: said", "  ...")
     events = told(*tap("1..1", "not ok 1 - a", *yaml), 1)
     (finished,) = [event for event in events if isinstance(event, e.TestFinished)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.golden import agree, told
@@ -32,12 +33,12 @@ def read(text: str, size: int = 0) -> list[e.Event]:
 
 
 @pytest.mark.parametrize("path", sorted(CAPTURED.iterdir()), ids=lambda path: path.stem)
-def test_everything_pytest_wrote_becomes_these_events(path):
+def test_everything_pytest_wrote_becomes_these_events(path: Path) -> None:
     agree(GOLDEN / f"{path.stem}.txt", told(read(path.read_text(encoding="utf-8"))))
 
 
 @pytest.mark.parametrize("line", ["collected {} items", "gw0 [{}]", "====== {} passed in 0.1s ======"])
-def test_a_number_without_end_is_no_count(line):
+def test_a_number_without_end_is_no_count(line: str) -> None:
     read(line.format("9" * 5000) + "\n")
 
 
@@ -49,20 +50,20 @@ def outcomes(events: list[e.Event]) -> dict[str, str]:
     return {test: str(event.outcome) for test, event in finished(events).items()}
 
 
-def of(kind: type, events: list[e.Event]) -> list:
+def of(kind: type, events: list[e.Event]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
 @pytest.mark.parametrize("size", [1, 7])
 @pytest.mark.parametrize("name", sorted(path.stem.removeprefix("pytest-4.6-") for path in CAPTURED.iterdir()))
-def test_events_do_not_depend_on_how_the_text_arrives(name, size):
+def test_events_do_not_depend_on_how_the_text_arrives(name: str, size: int) -> None:
     text = captured(name)
 
     assert read(text, size) == read(text)
     assert read(text.replace("\n", "\r\n"), size) == read(text)
 
 
-def test_every_test_starts_and_finishes_once():
+def test_every_test_starts_and_finishes_once() -> None:
     events = read(captured("selected"))
 
     started = [event.test for event in of(e.TestStarted, events)]
@@ -73,7 +74,7 @@ def test_every_test_starts_and_finishes_once():
     assert events[-1] == e.SessionFinished(None, 45)
 
 
-def test_names_that_look_like_results_are_names():
+def test_names_that_look_like_results_are_names() -> None:
     found = outcomes(read(captured("selected")))
 
     prefix = "checks/check_names.py::test_name"
@@ -127,7 +128,9 @@ def test_names_that_look_like_results_are_names():
         ),
     ],
 )
-def test_a_failure_has_its_words_and_its_line(test, outcome, message, place):
+def test_a_failure_has_its_words_and_its_line(
+    test: str, outcome: str, message: str, place: int | None
+) -> None:
     found = finished(read(captured("selected")))[f"checks/{test}"]
 
     assert (found.outcome, found.message) == (outcome, message)
@@ -137,7 +140,7 @@ def test_a_failure_has_its_words_and_its_line(test, outcome, message, place):
     assert "Captured" not in (found.traceback or "")
 
 
-def test_the_nearest_line_is_the_users_and_the_type_is_the_exceptions():
+def test_the_nearest_line_is_the_users_and_the_type_is_the_exceptions() -> None:
     found = finished(read(captured("selected")))
 
     product = found["checks/check_outcomes.py::test_fails_in_the_product"].failure
@@ -149,7 +152,7 @@ def test_the_nearest_line_is_the_users_and_the_type_is_the_exceptions():
     assert plain.type == "AssertionError"
 
 
-def test_a_doctest_says_what_it_expected():
+def test_a_doctest_says_what_it_expected() -> None:
     found = finished(read(captured("selected")))["product.py::product.double"]
 
     assert found.message == "double(3): expected 7, got 6"
@@ -157,7 +160,7 @@ def test_a_doctest_says_what_it_expected():
     assert found.failure.place == e.Place("product.py", 15)
 
 
-def test_a_module_that_cannot_be_imported_is_a_collection_error():
+def test_a_module_that_cannot_be_imported_is_a_collection_error() -> None:
     events = read(captured("broken"))
 
     [error] = of(e.CollectionFailed, events)
@@ -192,7 +195,7 @@ DOUBLES = {
         pytest.param("workers", id="workers of xdist, in colour"),
     ],
 )
-def test_each_test_gets_its_own_explanation(name):
+def test_each_test_gets_its_own_explanation(name: str) -> None:
     events = read(captured(name))
 
     assert {test: event.message for test, event in finished(events).items()} == DOUBLES
@@ -200,7 +203,7 @@ def test_each_test_gets_its_own_explanation(name):
     assert of(e.SessionFinished, events) == [e.SessionFinished(None, 7)]
 
 
-def test_what_passed_is_told_at_once_and_what_failed_when_it_is_explained():
+def test_what_passed_is_told_at_once_and_what_failed_when_it_is_explained() -> None:
     reader = TextReader("pytest")
     head, _, _ = captured("selected").partition("checks/check_names.py::test_name[y")
 
@@ -213,7 +216,7 @@ def test_what_passed_is_told_at_once_and_what_failed_when_it_is_explained():
     ]
 
 
-def test_a_keyboard_interrupt_leaves_its_test_open_and_has_a_place():
+def test_a_keyboard_interrupt_leaves_its_test_open_and_has_a_place() -> None:
     events = read(captured("interrupted"))
 
     place = e.Place("test_a.py", 19)
@@ -225,7 +228,7 @@ def test_a_keyboard_interrupt_leaves_its_test_open_and_has_a_place():
     assert of(e.SessionFinished, events)
 
 
-def test_output_that_just_ends_names_the_test_and_finishes_no_session():
+def test_output_that_just_ends_names_the_test_and_finishes_no_session() -> None:
     events = read(captured("exited"))
 
     assert events[-1] == e.TestStarted("test_a.py::TestX::test_in")
@@ -235,24 +238,24 @@ def test_output_that_just_ends_names_the_test_and_finishes_no_session():
 
 
 @pytest.mark.parametrize("end", range(0, 9001, 250))
-def test_no_beginning_of_the_output_is_a_finished_session(end):
+def test_no_beginning_of_the_output_is_a_finished_session(end: int) -> None:
     text = captured("selected")[:-20]  # the last line is not whole
 
     assert not of(e.SessionFinished, read(text[:end]))
 
 
-def test_an_internal_error_has_the_words_of_its_exception():
+def test_an_internal_error_has_the_words_of_its_exception() -> None:
     [broke] = of(e.SessionBroke, read(captured("internal")))
 
     assert broke.failure == e.Failure("RuntimeError", "RuntimeError: in the plugin")
     assert broke.traceback.startswith("Traceback (most recent call last):")
 
 
-def test_a_session_without_tests_comes_to_its_end():
+def test_a_session_without_tests_comes_to_its_end() -> None:
     assert read(captured("nothing")) == [e.SuiteStarted("pytest", "", 0), e.SessionFinished(None, 0)]
 
 
-def test_a_tally_that_counts_more_than_was_read_breaks_the_run():
+def test_a_tally_that_counts_more_than_was_read_breaks_the_run() -> None:
     events = read(captured("dots"))
 
     assert events == [
@@ -262,7 +265,7 @@ def test_a_tally_that_counts_more_than_was_read_breaks_the_run():
 
 
 @pytest.mark.parametrize("word", ["PASSED", "XFAIL", "XPASS", "FAILED"])
-def test_a_result_line_that_is_lost_is_noticed(word):
+def test_a_result_line_that_is_lost_is_noticed(word: str) -> None:
     lines = captured("selected").splitlines(keepends=True)
     lost = next(line for line in lines if f" {word} " in line and "%]" in line)
     lines.remove(lost)
@@ -280,14 +283,14 @@ def test_a_result_line_that_is_lost_is_noticed(word):
         ("t.py::test_a XPASS", Outcome.XPASSED, None),
     ],
 )
-def test_newer_words_carry_their_reason(line, outcome, reason):
+def test_newer_words_carry_their_reason(line: str, outcome: Outcome, reason: str | None) -> None:
     assert read(f"{line}\n") == [
         e.TestStarted("t.py::test_a"),
         e.TestFinished("t.py::test_a", outcome, message=reason),
     ]
 
 
-def test_a_chain_of_exceptions_is_told_by_its_last():
+def test_a_chain_of_exceptions_is_told_by_its_last() -> None:
     text = """
 t.py::test_a FAILED [100%]
 === FAILURES ===
@@ -308,7 +311,7 @@ E   KeyError: 'y'
     assert failed.failure == e.Failure("KeyError", "KeyError: 'y'", e.Place("t.py", 4))
 
 
-def test_a_syntax_error_is_placed_in_its_file():
+def test_a_syntax_error_is_placed_in_its_file() -> None:
     text = """
 rootdir: /project, inifile: tox.ini
 collecting ... collected 0 items / 1 errors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -88,6 +89,12 @@ BATS = {
 }
 
 
+def form_of(name: str) -> str:
+    form = detect(REPORTS[name], name)
+    assert form is not None, name
+    return form
+
+
 def named(prefix: str, tests: dict[str, str]) -> dict[str, str]:
     return {prefix + name: outcome for name, outcome in tests.items()}
 
@@ -161,7 +168,7 @@ COMPLETE_AND_GREEN = [
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_the_outcomes_are_those_that_the_tool_reported(name):
+def test_the_outcomes_are_those_that_the_tool_reported(name: str) -> None:
     result = report(name)
 
     assert outcomes(result) == EXPECTED[name]
@@ -169,12 +176,12 @@ def test_the_outcomes_are_those_that_the_tool_reported(name):
 
 
 @pytest.mark.parametrize("name", COMPLETE_AND_GREEN)
-def test_a_complete_report_without_a_failure_is_a_pass(name):
+def test_a_complete_report_without_a_failure_is_a_pass(name: str) -> None:
     assert report(name).outcome is RunOutcome.PASSED
 
 
 @pytest.mark.parametrize("name", ["jest/sums.json", "jest/several.json", "vitest/sums.json"])
-def test_the_counts_are_those_of_the_report(name):
+def test_the_counts_are_those_of_the_report(name: str) -> None:
     said = json.loads(REPORTS[name])
     found = tally(report(name))
 
@@ -183,7 +190,7 @@ def test_the_counts_are_those_of_the_report(name):
     assert found["skipped"] == said["numPendingTests"] + said["numTodoTests"]
 
 
-def test_the_counts_of_node_are_those_of_its_comments():
+def test_the_counts_of_node_are_those_of_its_comments() -> None:
     said = dict(re.findall(r"<!-- (\w+) ([0-9.]+) -->", REPORTS["node/sums.xml"].decode()))
     found = tally(report("node/sums.xml"))
 
@@ -197,21 +204,21 @@ def test_the_counts_of_node_are_those_of_its_comments():
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("name", [name for name, data in REPORTS.items() if data])
-def test_events_do_not_depend_on_how_the_bytes_arrive(name, size):
-    data, form = REPORTS[name], detect(REPORTS[name], name)
+def test_events_do_not_depend_on_how_the_bytes_arrive(name: str, size: int) -> None:
+    data, form = REPORTS[name], form_of(name)
 
     assert events_of(data, form, size) == events_of(data, form)
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_everything_a_report_says_becomes_these_events(name):
+def test_everything_a_report_says_becomes_these_events(name: str) -> None:
     form = detect(REPORTS[name], name) or "tap"
 
     agree(GOLDEN / f"{name.replace('/', '-')}.txt", told(events_of(REPORTS[name], form)))
 
 
 @pytest.mark.parametrize("form", MADE)
-def test_what_no_recorded_report_has_becomes_these_events(form):
+def test_what_no_recorded_report_has_becomes_these_events(form: str) -> None:
     found = []
     for title, data in MADE[form].items():
         reader = formats.reader(form)
@@ -249,7 +256,7 @@ def test_what_no_recorded_report_has_becomes_these_events(form):
         ("cargo/aborts.txt", "b_aborts", "has no end"),
     ],
 )
-def test_what_never_came_to_its_end_is_an_error_with_a_cause(name, test, cause):
+def test_what_never_came_to_its_end_is_an_error_with_a_cause(name: str, test: str, cause: str) -> None:
     result = report(name)
 
     assert result.tests[test].outcome in (Outcome.ERROR, Outcome.CRASH)
@@ -270,7 +277,7 @@ def test_what_never_came_to_its_end_is_an_error_with_a_cause(name, test, cause):
         ("cargo/aborts.jsonl", RunOutcome.INCOMPLETE, "a suite has no end"),
     ],
 )
-def test_a_run_that_did_not_come_to_its_end_says_why(name, outcome, reason):
+def test_a_run_that_did_not_come_to_its_end_says_why(name: str, outcome: RunOutcome, reason: str) -> None:
     result = report(name)
 
     assert result.outcome is outcome
@@ -289,7 +296,9 @@ def test_a_run_that_did_not_come_to_its_end_says_why(name, outcome, reason):
         ("vitest/broken.json", "/project/broken.test.js", "Cannot find module './not-there'"),
     ],
 )
-def test_what_could_not_be_built_or_imported_is_a_collection_error(name, file, message):
+def test_what_could_not_be_built_or_imported_is_a_collection_error(
+    name: str, file: str, message: str
+) -> None:
     result = report(name)
 
     assert result.outcome is RunOutcome.COLLECTION_ERROR
@@ -303,8 +312,8 @@ def lines(data: bytes) -> list[int]:
 
 
 @pytest.mark.parametrize("name", COMPLETE_AND_GREEN)
-def test_a_report_that_is_cut_short_is_no_pass(name):
-    data, form = REPORTS[name], detect(REPORTS[name], name)
+def test_a_report_that_is_cut_short_is_no_pass(name: str) -> None:
+    data, form = REPORTS[name], form_of(name)
     body = data.split(b"# tests")[0].rstrip() + b"\n"  # node's TAP is complete before its comments
 
     for end in [0, *lines(body)]:
@@ -312,8 +321,8 @@ def test_a_report_that_is_cut_short_is_no_pass(name):
 
 
 @pytest.mark.parametrize("name", ["ctrf/fine.json", "jest/fine.json", "node/fine.xml", "vitest/fine.xml"])
-def test_a_document_that_is_cut_anywhere_is_broken(name):
-    data, form = REPORTS[name].rstrip(), detect(REPORTS[name], name)
+def test_a_document_that_is_cut_anywhere_is_broken(name: str) -> None:
+    data, form = REPORTS[name].rstrip(), form_of(name)
 
     for end in range(0, len(data) - 1, 11):
         with pytest.raises(StreamError):
@@ -341,16 +350,16 @@ def test_a_document_that_is_cut_anywhere_is_broken(name):
         ("perl/fine.tap", b"ok 2", b"ok 3", "test 3 is not in the plan"),
     ],
 )
-def test_a_report_that_contradicts_itself_is_no_pass(name, old, new, cause):
+def test_a_report_that_contradicts_itself_is_no_pass(name: str, old: bytes, new: bytes, cause: str) -> None:
     data = REPORTS[name]
     assert data.count(old) >= 1
-    result = read(data.replace(old, new), detect(data, name))
+    result = read(data.replace(old, new), form_of(name))
 
     assert result.outcome not in (RunOutcome.PASSED, RunOutcome.NO_TESTS)
     assert cause in result.reason
 
 
-def test_a_package_that_failed_while_no_test_of_it_did_is_a_collection_error():
+def test_a_package_that_failed_while_no_test_of_it_did_is_a_collection_error() -> None:
     end = b'{"Action":"fail","Package":"p"}\n'
     result = read(b'{"Action":"output","Package":"p","Output":"panic: in init\\n"}\n' + end, "go-json")
 
@@ -370,7 +379,9 @@ def test_a_package_that_failed_while_no_test_of_it_did_is_a_collection_error():
         ("= 5 want 4", (None, None)),
     ],
 )
-def test_what_go_got_and_wanted_is_told_where_it_is_written_as_go_writes_it(said, expected):
+def test_what_go_got_and_wanted_is_told_where_it_is_written_as_go_writes_it(
+    said: str, expected: tuple[Any, ...]
+) -> None:
     begin = (
         b'{"Action":"output","Package":"p","Test":"T","Output":"    a_test.go:3: %b\\n"}\n' % said.encode()
     )
@@ -386,7 +397,7 @@ def test_what_go_got_and_wanted_is_told_where_it_is_written_as_go_writes_it(said
 # Details
 
 
-def test_a_failure_says_what_was_raised_and_where():
+def test_a_failure_says_what_was_raised_and_where() -> None:
     places = {
         ("pytest/checks.jsonl", "checks.py::test_fails"): ("AssertionError", "/project/checks.py:12"),
         ("pytest/checks.json", "checks.py::test_fails"): ("AssertionError", "/project/checks.py:12"),
@@ -407,7 +418,7 @@ def test_a_failure_says_what_was_raised_and_where():
         assert (failure.type, str(failure.place)) == (kind, place), name
 
 
-def test_what_a_test_printed_is_with_the_test():
+def test_what_a_test_printed_is_with_the_test() -> None:
     printed = {
         ("pytest/checks.jsonl", "checks.py::test_prints"): "to stdout <&>",
         ("pytest/checks.json", "checks.py::test_prints"): "to stdout <&>",
@@ -422,7 +433,7 @@ def test_what_a_test_printed_is_with_the_test():
         assert text in "".join(phase.stdout for phase in phases), name
 
 
-def test_subtests_are_parts_of_their_test():
+def test_subtests_are_parts_of_their_test() -> None:
     parts = report("pytest/subtests.jsonl").tests["subtests.py::test_parts"]
     grouped = report("node/sums.tap").tests["with subtests"]
 
@@ -439,7 +450,7 @@ def test_subtests_are_parts_of_their_test():
     assert grouped.message.startswith("inner fails: Expected values to be strictly deep-equal")
 
 
-def test_several_binaries_in_one_stream_are_counted_together_and_repeated_names_told_apart():
+def test_several_binaries_in_one_stream_are_counted_together_and_repeated_names_told_apart() -> None:
     data = REPORTS["cargo/fine.jsonl"] * 2
 
     result = read(data, "libtest-json")
@@ -454,7 +465,7 @@ def test_several_binaries_in_one_stream_are_counted_together_and_repeated_names_
     assert result.outcome is RunOutcome.PASSED
 
 
-def test_a_pytest_test_that_ran_twice_is_two_tests_and_one_that_was_repeated_is_one():
+def test_a_pytest_test_that_ran_twice_is_two_tests_and_one_that_was_repeated_is_one() -> None:
     lines = REPORTS["pytest/checks.jsonl"].splitlines(keepends=True)
     first = [line for line in lines if b"checks.py::test_passes" in line and b"TestReport" in line]
     failed = first[1].replace(b'"outcome": "passed"', b'"outcome": "rerun"')
@@ -468,7 +479,7 @@ def test_a_pytest_test_that_ran_twice_is_two_tests_and_one_that_was_repeated_is_
     assert twice.outcome is repeated.outcome is RunOutcome.PASSED
 
 
-def test_output_around_events_of_a_binary_is_output():
+def test_output_around_events_of_a_binary_is_output() -> None:
     data = b"hello" + REPORTS["cargo/fine.jsonl"].replace(b"\n", b"\nbye\n", 1)
 
     result = read(data, "libtest-json")
@@ -487,7 +498,7 @@ SEEDS = sorted({data[start : start + 60] for data in REPORTS.values() for start 
     st.lists(st.one_of(st.binary(max_size=40), st.sampled_from(SEEDS), st.just(b"\n")), max_size=12),
     st.integers(1, 50),
 )
-def test_any_bytes_end_in_events_or_a_stream_error(form, pieces, size):
+def test_any_bytes_end_in_events_or_a_stream_error(form: str, pieces: list[bytes], size: int) -> None:
     data = b"".join(pieces)
     reader = formats.reader(form)
     try:
@@ -506,18 +517,18 @@ def test_any_bytes_end_in_events_or_a_stream_error(form, pieces, size):
     "name", ["pytest/checks.jsonl", "pytest/checks.json", "go/sums.jsonl", "jest/sums.json"]
 )
 @given(st.data())
-def test_a_changed_report_ends_in_events_or_a_stream_error(name, data):
+def test_a_changed_report_ends_in_events_or_a_stream_error(name: str, data: st.DataObject) -> None:
     whole = REPORTS[name]
     at = data.draw(st.integers(0, len(whole)))
     new = data.draw(st.sampled_from([b"null", b"{}", b"[]", b"-1", b'"', b"\\ud800", b"\xff", b"1e999", b""]))
     gone = data.draw(st.integers(0, 30))
 
-    result = read(whole[:at] + new + whole[at + gone :], detect(whole, name))
+    result = read(whole[:at] + new + whole[at + gone :], form_of(name))
 
     assert result.outcome is not RunOutcome.RUNNING
 
 
-def test_a_line_without_end_is_refused():
+def test_a_line_without_end_is_refused() -> None:
     for form in ("tap", "go-json", "libtest", "reportlog"):
         reader = formats.reader(form)
         with pytest.raises(StreamError, match="line 1 is longer than 16 MiB"):
@@ -525,7 +536,7 @@ def test_a_line_without_end_is_refused():
                 reader.feed(b"x" * (1 << 20))
 
 
-def test_text_that_is_not_unicode_is_kept_as_literal_text():
+def test_text_that_is_not_unicode_is_kept_as_literal_text() -> None:
     data = REPORTS["jest/fine.json"].replace(b'"title":"passes"', b'"title":"p\\udc80\xff"')
 
     assert list(read(data, "jest").tests) == [r"/project/fine.test.js::p\udc80\udcff"]
@@ -535,7 +546,7 @@ def test_text_that_is_not_unicode_is_kept_as_literal_text():
 
 
 @pytest.mark.parametrize("name", [name for name, data in REPORTS.items() if data])
-def test_the_format_of_a_report_is_recognised(name):
+def test_the_format_of_a_report_is_recognised(name: str) -> None:
     tool, _, file = name.partition("/")
     by_ending = {
         "tap": "tap",
@@ -551,26 +562,26 @@ def test_the_format_of_a_report_is_recognised(name):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_xml_is_recognised_in_wide_characters(encoding):
+def test_xml_is_recognised_in_wide_characters(encoding: str) -> None:
     mark = "\ufeff".encode(encoding)
 
     assert detect(mark + "<testsuites/>".encode(encoding)) == "junit"
     assert detect(mark + "<html/>".encode(encoding)) is None
 
 
-def test_the_first_line_speaks_before_what_a_document_would_have():
+def test_the_first_line_speaks_before_what_a_document_would_have() -> None:
     lines = b'{"$report_type": "SessionStart"}\n{"exitcode": 0, "summary": {}}\n'
 
     assert detect(lines) == "reportlog"
     assert detect(b"".join(lines.splitlines(keepends=True)[::-1])) == "json-report"
 
 
-def test_noise_before_a_report_does_not_hide_it():
+def test_noise_before_a_report_does_not_hide_it() -> None:
     assert detect(b"go: downloading\n" + REPORTS["go/fine.jsonl"]) == "go-json"
     assert detect(b"warming up\n" + REPORTS["perl/fine.tap"]) == "tap"
 
 
-def test_a_name_decides_only_for_an_empty_report():
+def test_a_name_decides_only_for_an_empty_report() -> None:
     assert detect(b"", "a.tap") == "tap"
     assert detect(b"", "a.json") is None
     assert detect(b"<html></html>", "a.xml") is None
@@ -603,7 +614,7 @@ def test_an_unknown_format_is_named_with_those_that_are_known():
     ids=lambda line: repr(line[:20]),
 )
 @pytest.mark.parametrize("form", ["tap", "libtest", "libtest-json", "go-json", "tap-j", "reportlog"])
-def test_lines_made_to_be_slow_are_read_all_the_same(form, line):
+def test_lines_made_to_be_slow_are_read_all_the_same(form: str, line: bytes) -> None:
     assert read(line + b"\n", form).outcome is not RunOutcome.PASSED
 
 
@@ -612,9 +623,9 @@ def test_lines_made_to_be_slow_are_read_all_the_same(form, line):
 
 @pytest.mark.parametrize("size", [1, 100, 1 << 20])
 @pytest.mark.parametrize("name", ["perl/sums.tap", "node/sums.xml", "jest/fine.json", "go/sums.jsonl"])
-def test_a_report_finds_its_reader_by_its_first_bytes(name, size):
+def test_a_report_finds_its_reader_by_its_first_bytes(name: str, size: int) -> None:
     data = REPORTS[name]
-    reading, known = AnyReport(name), AnyReport(name, form := detect(data, name))
+    reading, known = AnyReport(name), AnyReport(name, form := form_of(name))
     entries = [entry for at in range(0, len(data), size) for entry in reading.feed(data[at : at + size])]
     entries += reading.close()
 
@@ -626,7 +637,7 @@ def test_a_report_finds_its_reader_by_its_first_bytes(name, size):
     assert isinstance(entries[-1].event, e.RunFinished)
 
 
-def test_a_report_that_is_incomplete_says_what_is_missing():
+def test_a_report_that_is_incomplete_says_what_is_missing() -> None:
     cut, broken, without_end = AnyReport("x", "tap"), AnyReport("x", "junit"), AnyReport("x", "reportlog")
     for reading, data in ((cut, b"1..2\nok 1\n"), (broken, b"<testsuites><"), (without_end, b"")):
         reading.feed(data)
@@ -648,7 +659,7 @@ def test_a_report_that_is_incomplete_says_what_is_missing():
         (b"once\n" * 20_000, "cannot tell the format of x.log: expected one of "),
     ],
 )
-def test_what_is_no_report_is_refused(data, cause):
+def test_what_is_no_report_is_refused(data: bytes, cause: str) -> None:
     reading = AnyReport("x.log")
     with pytest.raises(UsageError) as raised:
         reading.feed(data)

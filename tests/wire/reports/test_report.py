@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from support.full_runs import CASES, result_of
 
@@ -14,18 +16,18 @@ from proctor.wire.reports.report import count_of, finished, moment, refined, sco
 GOOD, BAD = b'{"test":"a"}\n', b"{\n"
 
 
-def test_what_was_told_before_a_fault_is_handed_out_and_then_it_stays_broken():
+def test_what_was_told_before_a_fault_is_handed_out_and_then_it_stays_broken() -> None:
     reader = formats.reader("results")
 
     assert [event.test for event in reader.feed(GOOD + BAD + GOOD)] == ["a"]
-    for again in (lambda: reader.feed(GOOD), lambda: reader.feed(b""), reader.close):
+    for again in (partial(reader.feed, GOOD), partial(reader.feed, b""), reader.close):
         with pytest.raises(StreamError, match="line 2"):
             again()
 
 
-def test_a_fault_before_anything_was_told_is_raised_at_once():
+def test_a_fault_before_anything_was_told_is_raised_at_once() -> None:
     reader = formats.reader("results")
-    for again in (lambda: reader.feed(BAD), lambda: reader.feed(GOOD), reader.close):
+    for again in (partial(reader.feed, BAD), partial(reader.feed, GOOD), reader.close):
         with pytest.raises(StreamError, match="line 1"):
             again()
     closing = formats.reader("results")
@@ -64,7 +66,7 @@ def test_a_line_and_a_document_may_be_as_long_as_the_limit(monkeypatch):
             reader.feed(b"x")
 
 
-def test_a_mark_of_the_order_of_bytes_begins_a_document_too():
+def test_a_mark_of_the_order_of_bytes_begins_a_document_too() -> None:
     plain, marked = formats.reader("ctrf"), formats.reader("ctrf")
     data = b'{"results":{"tests":[],"summary":{"tests":0}}}'
     plain.feed(data)
@@ -89,14 +91,14 @@ def test_a_mark_of_the_order_of_bytes_begins_a_document_too():
         ("1e10", 0),
     ],
 )
-def test_a_duration_is_a_number_or_none(text, seconds):
+def test_a_duration_is_a_number_or_none(text: str | None, seconds: float) -> None:
     assert seconds_of(text) == seconds
 
 
 @pytest.mark.parametrize(
     "text, count", [("12", 12), ("9" * 9, 999999999), ("9" * 10, 0), (None, 0), ("-1", 0), ("²", 0)]
 )
-def test_a_count_is_a_number_of_a_few_digits_or_none(text, count):
+def test_a_count_is_a_number_of_a_few_digits_or_none(text: str | None, count: int) -> None:
     assert count_of(text) == count
 
 
@@ -110,7 +112,7 @@ def test_a_count_is_a_number_of_a_few_digits_or_none(text, count):
         (None, 0),
     ],
 )
-def test_a_moment_has_its_zone_or_is_none(text, at):
+def test_a_moment_has_its_zone_or_is_none(text: str | None, at: int) -> None:
     assert moment(text) == at
 
 
@@ -126,12 +128,14 @@ def test_a_moment_has_its_zone_or_is_none(text, at):
         (Outcome.FAILED, None, Outcome.FAILED),
     ],
 )
-def test_our_own_word_is_believed_if_it_is_of_the_same_kind(outcome, word, expected):
+def test_our_own_word_is_believed_if_it_is_of_the_same_kind(
+    outcome: Outcome, word: str | None, expected: Outcome
+) -> None:
     assert refined(outcome, word) is expected
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_output_makes_a_test_one_phase_of_the_same_kind(outcome):
+def test_output_makes_a_test_one_phase_of_the_same_kind(outcome: Outcome) -> None:
     (phase,) = finished("a", outcome, 0.5, stdout="out", properties={"k": 1}).phases
     words = {"passed": "passed", "xpassed": "passed", "info": "passed", "warn": "passed"}
     skipped = dict.fromkeys(("skipped", "xfailed", "not_run"), "skipped")
@@ -156,7 +160,7 @@ def test_an_unknown_format_is_an_error_that_names_the_known_ones(find, verb, kno
     assert str(raised.value) == f"cannot {verb} format 'morse': expected one of {', '.join(known)}"
 
 
-def test_what_a_format_cannot_hold_is_said():
+def test_what_a_format_cannot_hold_is_said() -> None:
     everything = ["files", "links to output", "properties", "keywords", "subtests", "warnings"]
     everything += ["output outside of tests", "notices"]
     result = result_of(CASES["one"])
@@ -170,7 +174,7 @@ def test_what_a_format_cannot_hold_is_said():
 
 
 @pytest.mark.parametrize("end", ["js", "mjs", "cjs", "ts", "mts", "cts"])
-def test_node_reports_on_files_of_its_own_kinds(end):
+def test_node_reports_on_files_of_its_own_kinds(end: str) -> None:
     assert node.is_file(f"/p/a.{end}")
     assert not node.is_file(f"p/a.{end}")
     assert not node.is_file("/p/a.py")

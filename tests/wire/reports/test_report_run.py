@@ -22,13 +22,13 @@ def kinds(entries: list[e.Entry]) -> list[str]:
     return [type(entry.event).__name__ for entry in entries]
 
 
-def test_a_run_begins_with_the_name_of_the_format_and_nothing_else():
+def test_a_run_begins_with_the_name_of_the_format_and_nothing_else() -> None:
     (begun, *_) = of("tap").feed(b"")
 
     assert begun == e.Entry(0, 0.0, 0, e.RunStarted("", "tap", (), "", "", "", source=Voice.REPORT))
 
 
-def test_entries_are_numbered_through_and_told_once():
+def test_entries_are_numbered_through_and_told_once() -> None:
     run = of("tap")
     first, second, last = run.feed(FINE[:12]), run.feed(FINE[12:]), run.close()
     entries = first + second + last
@@ -41,7 +41,7 @@ def test_entries_are_numbered_through_and_told_once():
     assert run.gap == ""
 
 
-def test_a_run_took_as_long_as_its_report_says():
+def test_a_run_took_as_long_as_its_report_says() -> None:
     run = of("junit")
     (*_, last) = run.feed(TIMED) + run.close()
 
@@ -49,7 +49,7 @@ def test_a_run_took_as_long_as_its_report_says():
     assert last.event.seconds == 2.5
 
 
-def test_a_run_without_an_end_took_no_time_and_says_so():
+def test_a_run_without_an_end_took_no_time_and_says_so() -> None:
     run = of("reportlog")
     (*_, last) = run.close()
 
@@ -57,7 +57,7 @@ def test_a_run_without_an_end_took_no_time_and_says_so():
     assert run.gap == "reportlog: the session has no end"
 
 
-def test_a_report_breaks_once_and_what_came_before_stays():
+def test_a_report_breaks_once_and_what_came_before_stays() -> None:
     run = of("results")
     first = run.feed(b'{"test": "/a", "status": "pass"}\nonce\n')
     later = run.feed(b'{"test": "/b", "status": "pass"}\n') + run.close()
@@ -70,7 +70,7 @@ def test_a_report_breaks_once_and_what_came_before_stays():
     assert finished == e.RunFinished(RunOutcome.INCOMPLETE, reason=run.gap)
 
 
-def test_a_report_that_breaks_at_its_end_says_why():
+def test_a_report_that_breaks_at_its_end_says_why() -> None:
     run = of("tap")
     entries = run.feed(b"1..2\nok 1\n") + run.close()
 
@@ -79,7 +79,7 @@ def test_a_report_that_breaks_at_its_end_says_why():
 
 
 @pytest.mark.parametrize("length", [HEAD - 1, HEAD, HEAD + 1])
-def test_bytes_without_a_line_are_waited_for_up_to_a_bound(length):
+def test_bytes_without_a_line_are_waited_for_up_to_a_bound(length: int) -> None:
     reading = AnyReport("x")
     text = b'{"Action": "' + b"x" * (length - 12)
     waited = reading.feed(text[:-1]) == []
@@ -89,7 +89,7 @@ def test_bytes_without_a_line_are_waited_for_up_to_a_bound(length):
     assert reading.form == ("auto" if length < HEAD else "go-json")
 
 
-def test_a_line_that_tells_nothing_is_followed_by_more():
+def test_a_line_that_tells_nothing_is_followed_by_more() -> None:
     reading = AnyReport("x")
 
     assert reading.feed(b"npm warn\n") == []
@@ -99,7 +99,7 @@ def test_a_line_that_tells_nothing_is_followed_by_more():
     assert kinds(reading.close())[-1] == "RunFinished"
 
 
-def test_a_short_report_is_found_out_at_its_end_and_not_read_twice():
+def test_a_short_report_is_found_out_at_its_end_and_not_read_twice() -> None:
     reading = AnyReport("x")
 
     assert reading.feed(b"ok 1") == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from support.reports import outcomes, read
 
@@ -11,7 +13,7 @@ from proctor.wire import formats
 from proctor.wire.reports import diagnostics
 
 
-def tap(*lines: str):
+def tap(*lines: str) -> Any:
     return read("\n".join([*lines, ""]).encode(), "tap")
 
 
@@ -35,47 +37,47 @@ def tap(*lines: str):
         ("ok 1 - a # time=12.5ms", "a", "passed"),
     ],
 )
-def test_a_point_is_read_as_harnesses_do(line, name, outcome):
+def test_a_point_is_read_as_harnesses_do(line: str, name: str, outcome: str) -> None:
     assert outcomes(tap("1..1", line)) == {name: outcome}
 
 
 @pytest.mark.parametrize("line", ["okay", "not  ok 1", "OK 1", "ok1", "1..x", "Bail out"])
-def test_what_only_looks_like_tap_is_output(line):
+def test_what_only_looks_like_tap_is_output(line: str) -> None:
     result = tap("1..1", "ok 1", line)
 
     assert result.outcome is RunOutcome.PASSED
     assert result.output.text() == f"{line}\n"
 
 
-def test_reasons_and_times_are_kept():
+def test_reasons_and_times_are_kept() -> None:
     result = tap("1..2", "ok 1 - a # SKIP no network", "ok 2 - b # time=12.5ms")
 
     assert result.tests["a"].message == "no network"
     assert result.tests["b"].seconds == 0.0125
 
 
-def test_subtests_that_failed_fail_their_test_whatever_it_says():
+def test_subtests_that_failed_fail_their_test_whatever_it_says() -> None:
     result = tap("1..1", "    1..2", "    ok 1 - x", "    not ok 2 - y", "ok 1 - a")
 
     assert outcomes(result) == {"a": "failed"}
     assert result.tests["a"].message == "y failed"
 
 
-def test_subtests_that_are_missing_fail_their_test():
+def test_subtests_that_are_missing_fail_their_test() -> None:
     result = tap("1..1", "    1..3", "    ok 1 - x", "ok 1 - a")
 
     assert outcomes(result) == {"a": "failed"}
     assert result.tests["a"].message == "1 of 3 planned tests were reported"
 
 
-def test_subtests_that_are_todo_do_not_fail_their_test():
+def test_subtests_that_are_todo_do_not_fail_their_test() -> None:
     assert outcomes(tap("1..1", "    1..1", "    not ok 1 - x # TODO", "ok 1 - a")) == {"a": "passed"}
 
 
 HEADINGS = ("1..1", "# Subtest: a", "    # Subtest: x")
 
 
-def test_what_is_below_a_todo_may_fail():
+def test_what_is_below_a_todo_may_fail() -> None:
     inner = ("        not ok 1 - y", "        1..1")
 
     excused = tap(*HEADINGS, *inner, "    not ok 1 - x # TODO", "    1..1", "ok 1 - a")
@@ -86,18 +88,18 @@ def test_what_is_below_a_todo_may_fail():
     assert [phase.subtest for phase in failed.tests["a"].phases] == ["x", "x > y"]
 
 
-def test_a_plan_that_was_not_kept_deep_inside_fails_the_test():
+def test_a_plan_that_was_not_kept_deep_inside_fails_the_test() -> None:
     result = tap(*HEADINGS, "        1..2", "        ok 1 - y", "    ok 1 - x", "    1..1", "ok 1 - a")
 
     assert outcomes(result) == {"a": "failed"}
     assert result.tests["a"].message == "x: 1 of 2 planned tests were reported"
 
 
-def test_a_brace_without_a_partner_is_part_of_the_name():
+def test_a_brace_without_a_partner_is_part_of_the_name() -> None:
     assert outcomes(tap("1..2", "ok 1 - a {", "ok 2 - b {")) == {"a {": "passed", "b {": "passed"}
 
 
-def test_the_count_is_told_as_soon_as_a_plan_comes_first():
+def test_the_count_is_told_as_soon_as_a_plan_comes_first() -> None:
     reader = formats.reader("tap")
 
     assert reader.feed(b"TAP version 14\n1..2\nok 1\n") == [e.SuiteStarted("tap", "", 2)]
@@ -106,21 +108,21 @@ def test_the_count_is_told_as_soon_as_a_plan_comes_first():
     ]
 
 
-def test_subtests_without_the_point_that_ends_them_are_told_as_a_failure():
+def test_subtests_without_the_point_that_ends_them_are_told_as_a_failure() -> None:
     result = tap("1..1", "# Subtest: a", "    ok 1 - x", "        not ok 1 - y")
 
     assert result.outcome is RunOutcome.INCOMPLETE
     assert outcomes(result) == {"(subtests)": "failed"}
 
 
-def test_subtests_in_braces_belong_to_the_point_before_them():
+def test_subtests_in_braces_belong_to_the_point_before_them() -> None:
     result = tap("1..2", "ok 1 - a {", "    ok 1 - x", "    1..1", "}", "ok 2 - b")
 
     assert outcomes(result) == {"a": "passed", "b": "passed"}
     assert [phase.subtest for phase in result.tests["a"].phases] == ["x"]
 
 
-def test_streams_one_after_another_are_one_report():
+def test_streams_one_after_another_are_one_report() -> None:
     stream = ("TAP version 13", "1..1", "ok 1 - a")
 
     assert outcomes(tap(*stream, *stream)) == {"a": "passed", "a#2": "passed"}
@@ -128,18 +130,18 @@ def test_streams_one_after_another_are_one_report():
     assert tap(*stream, "TAP version 13", "1..2", "ok 1 - a").outcome is RunOutcome.INCOMPLETE
 
 
-def test_bailing_out_is_told_and_its_missing_tests_are_no_other_fault():
+def test_bailing_out_is_told_and_its_missing_tests_are_no_other_fault() -> None:
     result = tap("1..3", "ok 1 - a", "Bail out! no database")
 
     assert (result.outcome, result.reason) == (RunOutcome.INCOMPLETE, "no database")
     assert result.finished is not None
 
 
-def test_a_diagnostic_that_never_ends_is_no_pass():
+def test_a_diagnostic_that_never_ends_is_no_pass() -> None:
     assert tap("1..2", "ok 1 - a", "  ---", "  x: 1", "ok 2 - b").outcome is RunOutcome.INCOMPLETE
 
 
-def test_the_place_of_a_failure_is_read_from_node_tap():
+def test_the_place_of_a_failure_is_read_from_node_tap() -> None:
     result = tap("1..1", "not ok 1 - a", "  ---", "  at:", "    file: a.js", "    line: 3", "  ...")
 
     assert result.tests["a"].failure == e.Failure("", "", e.Place("a.js", 3))
@@ -168,14 +170,14 @@ def test_the_place_of_a_failure_is_read_from_node_tap():
         (['a: "x" # no', 'b: "x"y"'], {"a": '"x" # no', "b": '"x"y"'}),
     ],
 )
-def test_the_yaml_of_test_tools_is_read(lines, expected):
+def test_the_yaml_of_test_tools_is_read(lines: list[str], expected: dict[str, str]) -> None:
     assert diagnostics.read("\n".join(lines)) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["a", 'qu"ote', "two\nlines", "  indented\nblock", "\n\nframed\n", "été: #x", "'"]
 )
-def test_what_is_written_as_yaml_is_read_back(text):
+def test_what_is_written_as_yaml_is_read_back(text: str) -> None:
     lines = diagnostics.write({"a": text, "b": 1.5})
 
     assert diagnostics.read("\n".join(lines)) == {"a": text, "b": "1.5"}
@@ -195,5 +197,5 @@ def test_what_is_written_as_yaml_is_read_back(text):
         (" two\nlines", [r'a: " two\nlines"']),
     ],
 )
-def test_lines_are_a_block_where_every_reader_would_give_them_back(text, lines):
+def test_lines_are_a_block_where_every_reader_would_give_them_back(text: str, lines: list[str]) -> None:
     assert list(diagnostics.write({"a": text})) == lines

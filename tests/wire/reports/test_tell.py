@@ -50,7 +50,7 @@ NOT_BUILT = suite("build", ERROR, outcome=RunOutcome.COLLECTION_ERROR, source="b
         ([], "incomplete: the end of the process was not seen"),
     ],
 )
-def test_why_a_run_is_no_pass_is_told_where_its_tests_do_not_show_it(facts, told):
+def test_why_a_run_is_no_pass_is_told_where_its_tests_do_not_show_it(facts: list[e.Event], told: str) -> None:
     assert tell.unexplained(result_of(tuple(facts))) == told
 
 
@@ -79,7 +79,7 @@ def test_a_test_that_never_ran_is_told_with_its_place():
     assert (suite.seconds, suite.outcome) == (9.1234567, RunOutcome.INCOMPLETE)
 
 
-def test_output_is_that_of_all_phases():
+def test_output_is_that_of_all_phases() -> None:
     one, two = (e.Phase(when, "passed", stdout=f"{when}\n", stderr=when) for when in ("setup", "call"))
     test = e.TestFinished("a", Outcome.PASSED, phases=(one, two))
 
@@ -96,7 +96,7 @@ def test_output_is_that_of_all_phases():
         ("\ufffe", ""),
     ],
 )
-def test_a_text_is_shown_without_what_cannot_be(text, shown):
+def test_a_text_is_shown_without_what_cannot_be(text: str, shown: str) -> None:
     assert tell.printable(text) == shown
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import junitparser
@@ -79,7 +80,8 @@ def results(draw) -> RunResult:
     """A finished run of any tests, with or without its end."""
     found = draw(st.lists(tests, max_size=6, unique_by=lambda test: test.test))
     broken = draw(st.lists(errors, max_size=2))
-    ends = draw(st.sampled_from([[e.SessionFinished(None)], [], [e.ChannelBroken("cut\nshort")]]))
+    endings: list[list[e.Event]] = [[e.SessionFinished(None)], [], [e.ChannelBroken("cut\nshort")]]
+    ends = draw(st.sampled_from(endings))
     return result_of([*found, *broken, *ends])
 
 
@@ -89,13 +91,13 @@ def written(result: RunResult, form: str) -> bytes:
 
 @pytest.mark.parametrize("form", formats.WRITERS)
 @pytest.mark.parametrize("name", CASES)
-def test_a_run_is_written_in_these_words(form, name):
+def test_a_run_is_written_in_these_words(form: str, name: str) -> None:
     agree(GOLDEN / f"{form}-{name}.txt", written(run_of(CASES[name]), form).decode())
 
 
 @pytest.mark.parametrize("form", formats.WRITERS)
 @given(results())
-def test_what_is_written_is_read_back_with_the_same_outcomes(form, result):
+def test_what_is_written_is_read_back_with_the_same_outcomes(form: str, result: RunResult) -> None:
     again = read(written(result, form), form)
 
     expected = [str(test.outcome) for test in result.tests.values()]
@@ -112,7 +114,7 @@ def test_what_is_written_is_read_back_with_the_same_outcomes(form, result):
         unique=True,
     )
 )
-def test_ids_are_read_back_as_they_were(form, ids):
+def test_ids_are_read_back_as_they_were(form: str, ids: list[str]) -> None:
     result = result_of([*[e.TestFinished(name, Outcome.PASSED) for name in ids], e.SessionFinished(None)])
 
     assert list(read(written(result, form), form).tests) == ids
@@ -120,7 +122,7 @@ def test_ids_are_read_back_as_they_were(form, ids):
 
 @pytest.mark.parametrize("form", formats.WRITERS)
 @pytest.mark.parametrize("name", ["pytest/checks.json", "go/all.jsonl", "node/sums.tap", "perl/dies.tap"])
-def test_a_report_of_another_tool_survives_its_conversion(form, name):
+def test_a_report_of_another_tool_survives_its_conversion(form: str, name: str) -> None:
     result = report(name)
 
     again = read(written(result, form), form)
@@ -134,7 +136,7 @@ def test_a_report_of_another_tool_survives_its_conversion(form, name):
 
 @pytest.mark.parametrize("form", formats.WRITERS)
 @pytest.mark.parametrize("outcome", [o for o in RunOutcome if o is not RunOutcome.PASSED])
-def test_a_run_that_did_not_pass_is_never_written_as_one(form, outcome):
+def test_a_run_that_did_not_pass_is_never_written_as_one(form: str, outcome: RunOutcome) -> None:
     result = result_of([e.TestFinished("a", Outcome.PASSED), e.SessionFinished(None)])
     result.outcome, result.reason = outcome, "because"
 
@@ -147,7 +149,7 @@ def test_a_run_that_did_not_pass_is_never_written_as_one(form, outcome):
 
 
 @pytest.mark.parametrize("form", formats.WRITERS)
-def test_tests_that_never_ran_are_listed_as_such(form):
+def test_tests_that_never_ran_are_listed_as_such(form: str) -> None:
     result = result_of([e.TestsSelected(("a", "b")), e.TestFinished("a", Outcome.FAILED)])
     assert result.not_run == ("b",)
 
@@ -160,7 +162,7 @@ def test_tests_that_never_ran_are_listed_as_such(form):
 
 
 @given(results())
-def test_junitparser_counts_what_we_counted(result):
+def test_junitparser_counts_what_we_counted(result: RunResult) -> None:
     document = junitparser.JUnitXml.fromstring(written(result, "junit"))
     (suite,) = document
     kinds = {"failed": 0, "skipped": 0}
@@ -174,7 +176,7 @@ def test_junitparser_counts_what_we_counted(result):
 
 
 @given(results())
-def test_lxml_finds_a_case_for_each_test_with_its_texts(result):
+def test_lxml_finds_a_case_for_each_test_with_its_texts(result: RunResult) -> None:
     root = etree.fromstring(written(result, "junit"))
     cases = root.findall("./testsuite/testcase")
 
@@ -187,7 +189,7 @@ def test_lxml_finds_a_case_for_each_test_with_its_texts(result):
 
 
 @pytest.fixture(scope="module")
-def ctrf_schema():
+def ctrf_schema() -> dict[str, Any]:
     """The schema that CTRF's own package brings."""
     home = CACHE / "ctrf"
     archive = home / "ctrf-0.3.0.tgz"
@@ -205,7 +207,7 @@ def ctrf_schema():
 
 
 @given(result=results())
-def test_ctrf_keeps_to_its_schema(ctrf_schema, result):
+def test_ctrf_keeps_to_its_schema(ctrf_schema: dict[str, Any], result: RunResult) -> None:
     document = json.loads(written(result, "ctrf"))
 
     jsonschema.validate(document, ctrf_schema)
@@ -238,7 +240,7 @@ needs_prove = pytest.mark.skipif(shutil.which("prove") is None, reason="needs pe
 
 
 @needs_prove
-def test_prove_reads_our_tap_and_agrees(tmp_path):
+def test_prove_reads_our_tap_and_agrees(tmp_path: Path) -> None:
     result = everything()
 
     said = proved(tmp_path / "all.tap", result)
@@ -247,18 +249,20 @@ def test_prove_reads_our_tap_and_agrees(tmp_path):
     assert f"Failed {bad}/{len(Outcome) + 1} subtests" in said
     assert "Parse errors" not in said
     assert "TODO passed" in said
-    assert "Result: FAIL" in said
+    assert "RunResult: FAIL" in said
 
 
 @needs_prove
-@pytest.mark.parametrize("ends, words", [([e.SessionFinished(None)], "Result: PASS"), ([], "Bailout called")])
-def test_prove_agrees_about_the_end(tmp_path, ends, words):
+@pytest.mark.parametrize(
+    "ends, words", [([e.SessionFinished(None)], "RunResult: PASS"), ([], "Bailout called")]
+)
+def test_prove_agrees_about_the_end(tmp_path: Path, ends: list[e.SessionFinished], words: str) -> None:
     result = result_of([e.TestFinished("a", Outcome.PASSED), *ends])
 
     assert words in proved(tmp_path / "end.tap", result)
 
 
-def test_control_characters_and_colours_are_removed_from_xml():
+def test_control_characters_and_colours_are_removed_from_xml() -> None:
     event = e.TestFinished(
         "a\x00b", Outcome.FAILED, message="\x1b[31mred\x1b[0m\x07", traceback="x\udc80\x0c"
     )
@@ -270,7 +274,7 @@ def test_control_characters_and_colours_are_removed_from_xml():
     assert r">x\udc80<" in text
 
 
-def test_what_a_format_cannot_hold_is_named():
+def test_what_a_format_cannot_hold_is_named() -> None:
     event = e.TestFinished(
         "a", Outcome.PASSED, files=(e.File("f", "files/f", 1),), properties={"x": 1}, keywords=("k",)
     )

@@ -22,7 +22,7 @@ from proctor.wire.stream import log as jsonl
 GOLDEN = Path(__file__).parents[1] / "golden" / "written"
 STARTED = e.RunStarted("id", "pytest", ("python", "-m", "pytest"), "/p", "/py", "2026-01-01T00:00:00Z")
 PLACE = e.Place("test_a.py", 3)
-EVENTS = [
+EVENTS: list[e.Event] = [
     STARTED,
     e.SuiteEntered("t/a.t", "tap", ("perl", "t/a.t"), "/p", source="lines"),
     e.SuiteDescribed("/p", {"python": "3.11"}, {"a": [1]}),
@@ -62,7 +62,7 @@ EVENTS = [
 
 
 @pytest.mark.parametrize("name", [*CASES, "every event"])
-def test_a_run_is_logged_in_these_lines(name):
+def test_a_run_is_logged_in_these_lines(name: str) -> None:
     result = begin(STARTED)
     lines = []
     for seq, (suite, event) in enumerate(numbered(CASES.get(name, EVENTS))):
@@ -74,14 +74,14 @@ def test_a_run_is_logged_in_these_lines(name):
     agree(GOLDEN / f"log-{name.replace(' ', '-')}.txt", b"".join(lines).decode())
 
 
-def test_parts_are_logged_like_others():
+def test_parts_are_logged_like_others() -> None:
     parts = [e.TestFinished(f"t/{word}", word, part_of="t", message="no") for word in Outcome]
     entries = [e.Entry(7 + number, 0.1234567, 0, part) for number, part in enumerate(parts)]
 
     assert jsonl.encode_parts(entries[0], parts) == jsonl.encode_lines(entries, begin(STARTED))
 
 
-def test_there_is_an_example_of_every_event():
+def test_there_is_an_example_of_every_event() -> None:
     assert {type(event) for event in EVENTS} == set(e.Event.__args__)
 
 
@@ -96,7 +96,7 @@ def test_what_is_written_is_read_back(event):
     assert jsonl.decode(line) == entry
 
 
-def test_the_lines_of_the_public_stream_have_its_fields():
+def test_the_lines_of_the_public_stream_have_its_fields() -> None:
     result = begin(STARTED)
     lines = [json.loads(jsonl.encode(e.Entry(0, 0.0, 0, event), result)) for event in EVENTS]
     suite = next(line for line in lines if line["type"] == "suite")
@@ -117,7 +117,7 @@ def test_the_lines_of_the_public_stream_have_its_fields():
     assert types == {"suite", "test", "final", "start", "output", "attachment", "note", "exit"}
 
 
-def test_what_a_newer_writer_adds_is_skipped():
+def test_what_a_newer_writer_adds_is_skipped() -> None:
     assert jsonl.decode(b'{"type":"hologram","seq":1,"at":0.5,"depth":3}') is None
     assert jsonl.decode(b'{"type":"note","kind":"mood","seq":1,"at":0.5}') is None
     assert jsonl.decode(b'{"type":"exit","seq":1,"at":0.5,"code":3,"mood":"bad"}') == e.Entry(
@@ -128,13 +128,13 @@ def test_what_a_newer_writer_adds_is_skipped():
 @pytest.mark.parametrize(
     "line", [b"", b"hello", b"[]", b'{"type":1}', b'{"type":"test","seq":1,"at":0}', b"\xff"]
 )
-def test_what_is_not_a_line_of_ours_is_a_clear_error(line):
+def test_what_is_not_a_line_of_ours_is_a_clear_error(line: bytes) -> None:
     with pytest.raises(StreamError, match="not a line"):
         jsonl.decode(line)
 
 
 @given(st.binary(max_size=100))
-def test_any_bytes_are_an_entry_nothing_or_a_clear_error(line):
+def test_any_bytes_are_an_entry_nothing_or_a_clear_error(line: bytes) -> None:
     try:
         jsonl.decode(line)
     except StreamError:
@@ -145,14 +145,14 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 @given(TEXT, TEXT, st.floats(0, 1e6))
-def test_any_text_survives(name, message, seconds):
+def test_any_text_survives(name: str, message: str, seconds: float) -> None:
     event = e.TestFinished(name, Outcome.FAILED, seconds, message=message)
 
     assert jsonl.decode(jsonl.encode(e.Entry(0, 0.0, 0, event), begin(STARTED))) == e.Entry(0, 0.0, 0, event)
 
 
 @given(EVENTS_OF_A_RUN)
-def test_any_events_survive_and_what_cannot_be_encoded_is_written_out(events):
+def test_any_events_survive_and_what_cannot_be_encoded_is_written_out(events: list[e.Event]) -> None:
     for number, event in enumerate(events):
         entry = e.Entry(number, 0.5, 0, event)
         line = jsonl.encode(entry, begin(STARTED))
@@ -162,4 +162,5 @@ def test_any_events_survive_and_what_cannot_be_encoded_is_written_out(events):
         if "\\udc80" not in line.decode():
             assert again == entry
         else:
+            assert again is not None
             assert jsonl.encode(again, begin(STARTED)) == line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,7 @@ from proctor.wire.stream.reader import StreamReader, is_stream
 STREAMS = Path(__file__).parents[2] / "data" / "streams"
 
 
-def test_the_examples_of_the_proposal_are_read():
+def test_the_examples_of_the_proposal_are_read() -> None:
     (result,) = read((STREAMS / "seed.jsonl").read_bytes())
     test = result.tests["octavo::digest::md5::tests::test_md5"]
 
@@ -40,7 +41,7 @@ def test_the_examples_of_the_proposal_are_read():
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
-def test_it_does_not_depend_on_how_the_bytes_arrive(size):
+def test_it_does_not_depend_on_how_the_bytes_arrive(size: int) -> None:
     data = written(suite(2), case("ä"), b"noise", case("b", "fail"), final(1, 1))
     whole, pieces = read(data), read(data, size)
 
@@ -49,20 +50,20 @@ def test_it_does_not_depend_on_how_the_bytes_arrive(size):
     ]
 
 
-def test_unknown_fields_are_ignored():
+def test_unknown_fields_are_ignored() -> None:
     (result,) = read(written(suite(1, mood="good"), case("a", colour="red"), final(1, weather="fine")))
 
     assert (result.outcome, result.notices) == (RunOutcome.PASSED, [])
 
 
-def test_unknown_types_are_skipped_with_a_warning():
+def test_unknown_types_are_skipped_with_a_warning() -> None:
     (result,) = read(written(suite(1), {"type": "hologram"}, case("a"), final(1)))
 
     assert result.outcome is RunOutcome.PASSED
     assert result.notices == ["line 2: an object of type 'hologram' is not known here; left out"]
 
 
-def test_a_bench_is_read_in_either_spelling():
+def test_a_bench_is_read_in_either_spelling() -> None:
     (result,) = read(
         written(
             suite(2),
@@ -76,13 +77,13 @@ def test_a_bench_is_read_in_either_spelling():
     assert (result.tests["a"].seconds, result.tests["a"].throughput) == (1.5e-06, 12.0)
 
 
-def test_a_missing_subtype_is_a_plain_test():
+def test_a_missing_subtype_is_a_plain_test() -> None:
     (result,) = read(written(suite(2), case("a"), case("b", subtype="test"), final(2)))
 
     assert [test.subtype for test in result.tests.values()] == ["", ""]
 
 
-def test_noise_before_a_suite_and_after_a_final_line_is_ignored():
+def test_noise_before_a_suite_and_after_a_final_line_is_ignored() -> None:
     noise = [b"compiling", b'{"type":"test","status":"fail","label":"x"}', b"[1]", b""]
     results = read(written(*noise, suite(1), case("a"), final(1), *noise, suite(0), final(), b"bye"))
 
@@ -92,7 +93,7 @@ def test_noise_before_a_suite_and_after_a_final_line_is_ignored():
     ]
 
 
-def test_noise_inside_a_suite_is_kept_as_output_with_one_warning():
+def test_noise_inside_a_suite_is_kept_as_output_with_one_warning() -> None:
     (result,) = read(written(suite(1), b"one", case("a"), b"t\xffwo", final(1)))
 
     assert result.output.text() == "one\nt\\xffwo\n"
@@ -102,7 +103,7 @@ def test_noise_inside_a_suite_is_kept_as_output_with_one_warning():
     ]
 
 
-def test_a_suite_before_the_final_line_closes_the_one_before_as_incomplete():
+def test_a_suite_before_the_final_line_closes_the_one_before_as_incomplete() -> None:
     first, second = read(written(suite(2), case("a"), suite(1), case("b"), final(1)))
 
     assert first.outcome is RunOutcome.INCOMPLETE
@@ -112,14 +113,14 @@ def test_a_suite_before_the_final_line_closes_the_one_before_as_incomplete():
     assert second.outcome is RunOutcome.PASSED
 
 
-def test_an_end_without_a_final_line_is_incomplete():
+def test_an_end_without_a_final_line_is_incomplete() -> None:
     (result,) = read(written(suite(1), case("a")))
 
     assert (result.outcome, result.exit_code) == (RunOutcome.INCOMPLETE, 2)
     assert result.reason == "the stream ends without its final line"
 
 
-def test_a_last_line_that_was_cut_is_told_and_not_taken():
+def test_a_last_line_that_was_cut_is_told_and_not_taken() -> None:
     (result,) = read(written(suite(2), case("a"), case("b"))[:-9])
 
     assert list(result.tests) == ["a"]
@@ -127,7 +128,7 @@ def test_a_last_line_that_was_cut_is_told_and_not_taken():
     assert result.outcome is RunOutcome.INCOMPLETE
 
 
-def test_a_missing_rustc_build_or_count_is_read_with_a_warning():
+def test_a_missing_rustc_build_or_count_is_read_with_a_warning() -> None:
     (result,) = read(written({"type": "suite"}, case("a"), final(1)))
 
     assert result.outcome is RunOutcome.PASSED
@@ -138,7 +139,7 @@ def test_a_missing_rustc_build_or_count_is_read_with_a_warning():
     ]
 
 
-def test_words_beyond_the_three_are_read():
+def test_words_beyond_the_three_are_read() -> None:
     outcomes = {
         "error": ("fail", Outcome.ERROR),
         "timeout": ("fail", Outcome.TIMEOUT),
@@ -158,13 +159,13 @@ def test_words_beyond_the_three_are_read():
     }
 
 
-def test_a_word_cannot_make_a_failure_good():
+def test_a_word_cannot_make_a_failure_good() -> None:
     (result,) = read(written(suite(1), case("a", "fail", extra={"outcome": "xpass"}), final(0, 1)))
 
     assert result.tests["a"].outcome is Outcome.FAILED
 
 
-def test_a_test_that_was_not_run_is_no_result():
+def test_a_test_that_was_not_run_is_no_result() -> None:
     not_run = case("b", "ignore", extra={"outcome": "not_run"})
     (result,) = read(written(suite(2), case("a"), not_run, final(1, 0, 1)))
 
@@ -172,14 +173,14 @@ def test_a_test_that_was_not_run_is_no_result():
     assert result.outcome is RunOutcome.INCOMPLETE
 
 
-def test_a_status_that_is_not_known_counts_as_a_failure():
+def test_a_status_that_is_not_known_counts_as_a_failure() -> None:
     (result,) = read(written(suite(1), case("a", "splendid"), final(1)))
 
     assert result.outcome is RunOutcome.FAILED
     assert result.notices == ["line 2: status of 'a' is 'splendid'; taken as fail"]
 
 
-def test_a_label_that_comes_twice_is_two_tests():
+def test_a_label_that_comes_twice_is_two_tests() -> None:
     (result,) = read(written(suite(2), case("a"), case("a", "fail"), final(1, 1)))
 
     assert list(result.tests) == ["a", "a#2"]
@@ -221,7 +222,9 @@ def test_a_label_that_is_like_one_of_ours_is_kept():
         ([suite(1), case("a", "fail"), final(0, 1, extra={"outcome": "passed"})], RunOutcome.FAILED, ""),
     ],
 )
-def test_a_pass_needs_every_number_to_agree(lines, outcome, reason):
+def test_a_pass_needs_every_number_to_agree(
+    lines: list[dict[str, Any]], outcome: RunOutcome, reason: str
+) -> None:
     (result,) = read(written(*lines))
 
     assert result.outcome is outcome
@@ -240,7 +243,7 @@ def entries(data: bytes) -> list[e.Entry]:
     return reader.feed(data) + reader.close()
 
 
-def test_a_full_log_is_found_out_by_itself_and_its_cut_is_incomplete():
+def test_a_full_log_is_found_out_by_itself_and_its_cut_is_incomplete() -> None:
     log = a_log()
 
     (whole,) = read(b"noise\n" + b"".join(log))
@@ -251,14 +254,14 @@ def test_a_full_log_is_found_out_by_itself_and_its_cut_is_incomplete():
     assert (cut.outcome, cut.reason) == (RunOutcome.INCOMPLETE, "the stream ends without its final line")
 
 
-def test_logs_and_streams_one_after_another_are_runs_each():
+def test_logs_and_streams_one_after_another_are_runs_each() -> None:
     whole, stream = b"".join(a_log()), written(suite(1), case("a"), final(1))
 
     outcomes = [result.outcome for result in read(whole + b"between\n" + whole + stream + whole)]
     assert [outcome is RunOutcome.PASSED for outcome in outcomes] == [False, False, True, False]
 
 
-def test_a_log_without_its_head_is_read_but_no_rest_behind_its_end():
+def test_a_log_without_its_head_is_read_but_no_rest_behind_its_end() -> None:
     log = a_log()
     tail = b'{"type":"note","seq":7,"at":1.0,"kind":"notice","extra":{"text":"late"}}\n'
 
@@ -267,7 +270,7 @@ def test_a_log_without_its_head_is_read_but_no_rest_behind_its_end():
     assert len(entries(tail)) == 1
 
 
-def test_what_is_left_out_of_a_log_is_told_in_its_place():
+def test_what_is_left_out_of_a_log_is_told_in_its_place() -> None:
     log = a_log()
     before, notice, after = entries(log[0] + b"noise\n" + log[1])
 
@@ -276,7 +279,7 @@ def test_what_is_left_out_of_a_log_is_told_in_its_place():
     assert after.seq == 1
 
 
-def test_a_line_has_an_end(monkeypatch):
+def test_a_line_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_reader, "MAX_LINE", 1 << 20)
     reader = StreamReader()
 
@@ -285,7 +288,7 @@ def test_a_line_has_an_end(monkeypatch):
         reader.feed(b"x")
 
 
-def test_what_a_newer_full_log_adds_is_told():
+def test_what_a_newer_full_log_adds_is_told() -> None:
     log = a_log()
 
     (result,) = read(b"".join([log[0], b'{"type":"hologram","seq":1,"at":0.5}\n', b"noise\n", *log[1:]]))
@@ -294,20 +297,20 @@ def test_what_a_newer_full_log_adds_is_told():
     assert result.notices[1].startswith("line 3 is left out: not a line of an event stream")
 
 
-def test_bytes_are_recognised_as_a_stream_or_not():
+def test_bytes_are_recognised_as_a_stream_or_not() -> None:
     assert is_stream(written(b"noise", suite(0)))
     assert is_stream(b'{"type":"note","kind":"run","seq":0,"at":0.0}\n')
     assert not is_stream(b"<testsuites/>")
     assert not is_stream(b'{"type":"test"}\n')
 
 
-def test_what_is_nested_too_deeply_is_noise():
+def test_what_is_nested_too_deeply_is_noise() -> None:
     (result,) = read(written(suite(1), b"[" * 100_000, case("a"), final(1)))
 
     assert result.notices == ["line 2: not an object; kept as output"]
 
 
-def test_blank_lines_mean_nothing():
+def test_blank_lines_mean_nothing() -> None:
     (result,) = read(written(suite(1), b"", case("a"), b" ", final(1)))
 
     assert (result.outcome, result.notices) == (RunOutcome.PASSED, [])
@@ -318,11 +321,11 @@ def test_blank_lines_mean_nothing():
         st.binary(max_size=60) | st.sampled_from([written(suite(1)), written(case("a")), written(final(1))])
     )
 )
-def test_any_bytes_are_read_without_a_fault(pieces):
+def test_any_bytes_are_read_without_a_fault(pieces: list[bytes]) -> None:
     read(b"\n".join(pieces))
 
 
-def test_streams_and_logs_of_revision_1_are_still_read_and_say_the_same():
+def test_streams_and_logs_of_revision_1_are_still_read_and_say_the_same() -> None:
     (strict,) = read((STREAMS / "rev1" / "stream.jsonl").read_bytes())
     (full,) = read((STREAMS / "rev1" / "events.jsonl").read_bytes())
 

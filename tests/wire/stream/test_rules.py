@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.golden import agree
@@ -33,16 +34,16 @@ def found(data: bytes) -> list[tuple[int, str]]:
     return [(violation.line, violation.rule) for violation in violations(data)]
 
 
-def test_a_stream_that_keeps_the_rules_has_no_violations():
+def test_a_stream_that_keeps_the_rules_has_no_violations() -> None:
     assert violations(written(*GOOD)) == []
     assert violations(written(*GOOD, suite(1), case("e"), final(1))) == []
 
 
-def test_the_examples_of_the_proposal_keep_the_rules():
+def test_the_examples_of_the_proposal_keep_the_rules() -> None:
     assert violations(SEED.read_bytes()) == []
 
 
-BROKEN = [
+BROKEN: list[tuple[int, str, dict[str, Any]]] = [
     (1, "R3", {"type": "sweet"}),
     (1, "R4", {"extra": [1]}),
     (1, "R7", {"build": None}),
@@ -82,14 +83,14 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("line", "rule", "fields"), BROKEN)
-def test_each_rule_is_checked_on_its_line(line, rule, fields):
+def test_each_rule_is_checked_on_its_line(line: int, rule: str, fields: dict[str, Any]) -> None:
     everything = found(with_line(line, **fields))
 
     expected = (line + 1, rule) if fields == {"label": "b"} else (line, rule)  # the second of two is too much
     assert everything[0] == expected
 
 
-def test_violations_are_told_in_these_words():
+def test_violations_are_told_in_these_words() -> None:
     streams = [
         *(with_line(line, **fields) for line, _, fields in BROKEN),
         *(b"", b"[1]\n", b"[1]", written(GOOD[1]), written(*GOOD, GOOD[1]), written(GOOD[0])),
@@ -111,15 +112,15 @@ def test_violations_are_told_in_these_words():
         (5, {"type": "bench", "subtype": None}),
     ],
 )
-def test_what_is_just_good_enough(line, fields):
+def test_what_is_just_good_enough(line: int, fields: dict[str, Any]) -> None:
     assert violations(with_line(line, **fields)) == []
 
 
-def test_a_count_that_is_not_that_of_the_tests_is_found_at_the_end():
+def test_a_count_that_is_not_that_of_the_tests_is_found_at_the_end() -> None:
     assert found(with_line(1, count=5)) == [(6, "R9")]
 
 
-def test_every_line_is_an_object_of_its_own_and_ends_with_a_line_feed():
+def test_every_line_is_an_object_of_its_own_and_ends_with_a_line_feed() -> None:
     good = written(*GOOD)
 
     assert found(good[:-1]) == [(6, "R1")]
@@ -133,23 +134,23 @@ def test_every_line_is_an_object_of_its_own_and_ends_with_a_line_feed():
     assert (1, "R2") in found(written(pretty, *GOOD[1:]))
 
 
-def test_a_stream_begins_with_its_suite():
+def test_a_stream_begins_with_its_suite() -> None:
     assert found(b"") == [(1, "R5")]
     assert (1, "R5") in found(written(*GOOD[1:]))
 
 
-def test_a_final_line_is_there_once_and_last():
+def test_a_final_line_is_there_once_and_last() -> None:
     assert found(written(*GOOD[:-1])) == [(6, "R25")]
     assert found(written(*GOOD, case("late"))) == [(7, "R25")]
     assert found(written(*GOOD, final())) == [(7, "R25")]
     assert found(written(suite(0), *GOOD)) == [(2, "R25")]
 
 
-def test_labels_are_unique_in_all_suites_of_an_output():
+def test_labels_are_unique_in_all_suites_of_an_output() -> None:
     assert found(written(*GOOD, suite(1), case("a"), final(1))) == [(8, "R12 R17")]
 
 
-def test_a_violation_says_what_was_found_and_what_would_do():
+def test_a_violation_says_what_was_found_and_what_would_do() -> None:
     (violation,) = violations(with_line(2, status="passed", label="a"))[:1]
 
     assert str(violation) == 'line 2: status is "passed"; one of ok, fail, ignore would do (R14)'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -29,18 +30,21 @@ def run(*finished: e.Event, selected: tuple[str, ...] = (), count: int | None = 
     bad = any(
         isinstance(event, e.TestFinished) and event.outcome in ("failed", "error") for event in finished
     )
-    begin = [e.TestsSelected(names), e.SuiteStarted("pytest", BUILD, len(names) if count is None else count)]
+    begin: list[e.Event] = [
+        e.TestsSelected(names),
+        e.SuiteStarted("pytest", BUILD, len(names) if count is None else count),
+    ]
     return [*begin, *finished, e.SessionFinished(int(bad)), e.ProcessExited(int(bad))]
 
 
-def cases(events: list[e.Event], started: e.RunStarted = STARTED) -> list[dict]:
+def cases(events: list[e.Event], started: e.RunStarted = STARTED) -> list[dict[str, Any]]:
     lines = strict_lines(events, started)
     assert violations(b"".join(lines)) == []
     return [line for line in objects(lines) if line["type"] == "test"]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_run_is_told_in_these_lines(name):
+def test_a_run_is_told_in_these_lines(name: str) -> None:
     lines = strict_lines(CASES[name])
 
     assert violations(b"".join(lines)) == []
@@ -48,7 +52,7 @@ def test_a_run_is_told_in_these_lines(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_stream_is_read_back_as_these_events(name):
+def test_a_stream_is_read_back_as_these_events(name: str) -> None:
     reader = StreamReader()
     data = b"".join(strict_lines(CASES[name])) + b"not an object\n"
     entries = [*reader.feed(data), *reader.close()]
@@ -56,7 +60,7 @@ def test_a_stream_is_read_back_as_these_events(name):
     agree(GOLDEN / f"stream-{name}-read.txt", "".join(f"{n.seq} {n.at} {told([n.event])}" for n in entries))
 
 
-def test_the_suite_comes_first_with_its_count_and_the_final_line_last():
+def test_the_suite_comes_first_with_its_count_and_the_final_line_last() -> None:
     lines = objects(
         strict_lines(run(e.TestFinished("a", Outcome.PASSED), e.TestFinished("b", Outcome.FAILED)))
     )
@@ -68,7 +72,7 @@ def test_the_suite_comes_first_with_its_count_and_the_final_line_last():
     assert lines[-1]["extra"]["outcome"] == "failed"
 
 
-def test_a_suite_whose_count_is_known_is_written_as_it_goes():
+def test_a_suite_whose_count_is_known_is_written_as_it_goes() -> None:
     strict = Strict()
     relay = Relay(STARTED, [strict])
     seen = []
@@ -79,7 +83,7 @@ def test_a_suite_whose_count_is_known_is_written_as_it_goes():
     assert seen == [[], [], ["suite"], ["suite", "test"], ["suite", "test"], ["suite", "test"]]
 
 
-def test_the_parts_of_programs_are_held_until_they_can_be_counted():
+def test_the_parts_of_programs_are_held_until_they_can_be_counted() -> None:
     events = run(*(e.TestFinished(name, Outcome.PASSED) for name in ("p/1", "p/2", "p")), selected=("p",))
     strict = Strict()
     relay = Relay(PROGRAMS, [strict])
@@ -107,7 +111,9 @@ def test_the_parts_of_programs_are_held_until_they_can_be_counted():
         (Outcome.WARN, "ok", "warn"),
     ],
 )
-def test_every_outcome_has_a_status_and_where_that_is_not_enough_a_word(outcome, status, word):
+def test_every_outcome_has_a_status_and_where_that_is_not_enough_a_word(
+    outcome: Outcome, status: str, word: str | None
+) -> None:
     (test,) = cases(run(e.TestFinished("a", outcome, message="why")))
 
     assert test["status"] == status
@@ -117,13 +123,13 @@ def test_every_outcome_has_a_status_and_where_that_is_not_enough_a_word(outcome,
         assert test["extra"]["skip_reason"] == "why"
 
 
-def test_a_strict_xpass_is_a_failure_that_says_so():
+def test_a_strict_xpass_is_a_failure_that_says_so() -> None:
     (test,) = cases(run(e.TestFinished("a", Outcome.FAILED, message="[XPASS(strict)] never")))
 
     assert (test["status"], test["extra"]["outcome"]) == ("fail", "xpass")
 
 
-def test_the_facts_of_a_test_are_where_readers_look_for_them():
+def test_the_facts_of_a_test_are_where_readers_look_for_them() -> None:
     phases = (e.Phase("setup", "passed", 0.1, stdout="one\n"), e.Phase("call", "failed", 0.2, stdout="two\n"))
     failure = e.Failure("ValueError", "first\nsecond", e.Place("lib.py", 9), "1", "2")
     (test,) = cases(
@@ -160,7 +166,7 @@ def test_the_facts_of_a_test_are_where_readers_look_for_them():
     assert [phase["duration"] for phase in test["extra"]["phases"]] == [100_000_000, 200_000_000]
 
 
-def test_a_reason_is_one_short_line_even_where_nothing_was_said():
+def test_a_reason_is_one_short_line_even_where_nothing_was_said() -> None:
     long, empty = cases(
         run(
             e.TestFinished("a", Outcome.FAILED, message="\n \nx" + "y" * 600),
@@ -172,27 +178,27 @@ def test_a_reason_is_one_short_line_even_where_nothing_was_said():
     assert empty["reason"] == "failed"
 
 
-def test_repeated_names_get_numbers_and_keep_their_own():
+def test_repeated_names_get_numbers_and_keep_their_own() -> None:
     tests = cases(run(*[e.TestFinished("a", Outcome.PASSED)] * 3, selected=("a",), count=3))[:3]
 
     assert [test["label"] for test in tests] == ["a", "a#2", "a#3"]
     assert [test.get("extra", {}).get("id") for test in tests] == [None, "a", "a"]
 
 
-def test_a_lone_surrogate_is_written_as_literal_text():
+def test_a_lone_surrogate_is_written_as_literal_text() -> None:
     (test,) = cases(run(e.TestFinished("a\udc80", Outcome.FAILED, message="\udcff")))
 
     assert (test["label"], test["reason"]) == ("a\\udc80", "\\udcff")
 
 
-def test_what_was_selected_and_never_ran_is_ignored_as_not_run():
+def test_what_was_selected_and_never_ran_is_ignored_as_not_run() -> None:
     tests = cases([*run(e.TestFinished("a", Outcome.PASSED), selected=("a", "b"))[:-2], e.ProcessExited(0)])
 
     assert [(test["label"], test["status"]) for test in tests[:2]] == [("a", "ok"), ("b", "ignore")]
     assert tests[1]["extra"]["outcome"] == "not_run"
 
 
-def test_tests_that_were_counted_and_never_named_are_there_too():
+def test_tests_that_were_counted_and_never_named_are_there_too() -> None:
     tests = cases(run(e.TestFinished("a", Outcome.PASSED), count=3))
 
     assert [test["label"] for test in tests] == ["a", "pytest: test 2 of 3", "pytest: test 3 of 3", "pytest"]
@@ -215,7 +221,7 @@ def test_a_file_that_cannot_be_collected_is_a_failing_test_and_counts():
     assert (lines[1]["extra"]["outcome"], lines[1]["extra"]["phase"]) == ("error", "collect")
 
 
-def test_what_comes_beyond_the_count_gets_a_suite_of_its_own():
+def test_what_comes_beyond_the_count_gets_a_suite_of_its_own() -> None:
     lines = objects(strict_lines(run(*(e.TestFinished(name, Outcome.PASSED) for name in "abc"), count=2)))
 
     assert [line["type"] for line in lines] == ["suite", "test", "test", "final", "suite", "test", "final"]
@@ -223,7 +229,7 @@ def test_what_comes_beyond_the_count_gets_a_suite_of_its_own():
 
 
 @pytest.mark.parametrize("known", [(), ("a",)])
-def test_a_run_that_did_not_pass_has_a_failing_test_whatever_its_tests_did(known):
+def test_a_run_that_did_not_pass_has_a_failing_test_whatever_its_tests_did(known: tuple[str, ...]) -> None:
     tests = [e.TestFinished(name, Outcome.PASSED) for name in known]
     lines = strict_lines([*run(*tests)[:-2], e.ProcessExited(-9, "SIGKILL")])
 
@@ -234,14 +240,14 @@ def test_a_run_that_did_not_pass_has_a_failing_test_whatever_its_tests_did(known
 
 @given(EVENTS)
 @settings(max_examples=300)
-def test_whatever_happens_the_public_stream_keeps_its_rules(events):
+def test_whatever_happens_the_public_stream_keeps_its_rules(events: list[e.Event]) -> None:
     lines = strict_lines(events)
 
     assert violations(b"".join(lines)) == []
 
 
 @given(EVENTS)
-def test_no_test_is_lost_and_no_failure_is_read_back_as_a_pass(events):
+def test_no_test_is_lost_and_no_failure_is_read_back_as_a_pass(events: list[e.Event]) -> None:
     recorder = Recorder()
     relay = Relay(STARTED, [recorder])
     for event in events:
@@ -261,7 +267,7 @@ def test_no_test_is_lost_and_no_failure_is_read_back_as_a_pass(events):
 
 
 @given(EVENTS)
-def test_the_projection_of_the_replayed_log_is_that_of_the_live_run(events):
+def test_the_projection_of_the_replayed_log_is_that_of_the_live_run(events: list[e.Event]) -> None:
     live, recorder = Strict(), Recorder()
     relay = Relay(STARTED, [live, recorder])
     for event in events:
@@ -277,7 +283,7 @@ def test_the_projection_of_the_replayed_log_is_that_of_the_live_run(events):
         assert replayed.lines == live.lines
 
 
-def _has_surrogates(events) -> bool:
+def _has_surrogates(events: list[e.Event]) -> bool:
     try:
         msgspec.json.encode(msgspec.to_builtins(events))
     except UnicodeEncodeError:
