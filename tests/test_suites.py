@@ -26,6 +26,7 @@ from proctor import launch
 from proctor.execute import Request, execute
 from proctor.launch import Artifact, Launch, Voice
 from proctor.outcome import Outcome, RunOutcome
+from proctor.plan_run import RunPlan
 from proctor.prepare import Prepared
 from proctor.process.stop import Stop
 from proctor.relay import Relay
@@ -328,8 +329,8 @@ def built(tmp_path, monkeypatch, text):
     build = Launch(("/bin/sh", "-c", text), str(tmp_path), "build", launch.Build("test-build"))
     suite = Suite("build", "made", Voice.BUILD, (build,), then=then)
     spec = RunSpec(str(tmp_path), "made")
-    request = Request(spec, Prepared((suite,)), Stop(), clean_environment(), keeping=Keeping(archive=False))
-    return execute(request).result
+    plan = RunPlan(spec, Prepared((suite,)), clean_environment(), Keeping(archive=False))
+    return execute(Request(plan, Stop())).result
 
 
 def test_what_a_build_has_made_runs_next_each_as_a_suite(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from proctor.errors import LaunchError, UsageError
 from proctor.launch import Artifact, Launch, Lines, Program, Voice
 from proctor.listener import Listener, listen
 from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
+from proctor.plan_run import RunPlan
 from proctor.prepare import Prepared
 from proctor.process.cold_start import ColdStart
 from proctor.process.deadline import Ending
@@ -27,7 +28,7 @@ from proctor.process.stop import Stop
 from proctor.relay import Fault, Sink
 from proctor.result import RunResult
 from proctor.runners.plan import Suite, Then, suites
-from proctor.running import Keeping, ResultLine, Running, Shelf
+from proctor.running import ResultLine, Running, Shelf
 from proctor.spec import RunSpec
 
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
@@ -37,12 +38,9 @@ WEAK = "processes that the tests detach may outlive the run: this system does no
 class Request(msgspec.Struct, frozen=True):
     """A run to be carried out, and who wants to know of it."""
 
-    spec: RunSpec
-    prepared: Prepared
+    plan: RunPlan
     stop: Stop
-    environ: Mapping[str, str]
     sinks: Sequence[Sink] = ()
-    keeping: Keeping = Keeping()
     result_lines: Sequence[ResultLine] = ()
     finish: Callable[[Executed], None] | None = None  # called while the run's files are there, kept or not
 
@@ -58,21 +56,22 @@ class Executed(msgspec.Struct, frozen=True):
 def execute(request: Request) -> Executed:
     """Start, listen, end, conclude. Returns only when nothing of the run is alive."""
     run_id = new_run_id(datetime.now(UTC))
-    processes = ColdStart(run_id, request.environ, request.stop)
-    return execute_with(processes, request, run_id)
+    return execute_with(ColdStart(run_id, request.plan.environ, request.stop), request, run_id)
 
 
 def execute_with(processes: Starter[P], request: Request, run_id: str) -> Executed:
-    spec, prepared = request.spec, request.prepared
+    """The same with processes that are started in some way."""
+    plan, prepared = request.plan, request.plan.prepared
     since = time.monotonic()
-    with Shelf(Path(spec.root), run_id, request.environ, request.keeping) as shelf:
+    with Shelf(Path(plan.spec.root), run_id, plan.environ, plan.keeping) as shelf:
         with ExitStack() as living:
             # A suite that cannot be started is no run; a program that cannot is a test that fails.
             first = prepared.suites[0]
             begun = processes.start(first.launches[0]) if _is_process(first) else None
             if begun is not None:
                 living.callback(begun.close)
-            run = Running(_started(spec, prepared, run_id), request.sinks, shelf, request.result_lines, since)
+            started = _started(plan.spec, prepared, run_id)
+            run = Running(started, request.sinks, shelf, request.result_lines, since)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
             crew = living.enter_context(_Crew(run, request, processes))
@@ -149,7 +148,7 @@ class _Crew(Generic[P]):
 
     def __init__(self, run: Running, request: Request, processes: Starter[P]) -> None:
         self._run, self._processes = run, processes
-        self._spec, self._prepared, self._stop = request.spec, request.prepared, request.stop
+        self._spec, self._prepared, self._stop = request.plan.spec, request.plan.prepared, request.stop
         self._suite = 0  # the number of the one under way
         self._jobs: list[_Job[P]] = []
         self._waiting: deque[Launch] = deque()

@@ -39,8 +39,8 @@ class RunPlan(msgspec.Struct, frozen=True):
     spec: RunSpec
     prepared: Prepared
     environ: Mapping[str, str]  # that the tests see
-    keeping: Keeping
-    settings: Settings
+    keeping: Keeping = Keeping()
+    settings: Settings = Settings()
     notices: tuple[str, ...] = ()  # what the caller should know about the selection
 
 

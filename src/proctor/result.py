@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -99,6 +99,16 @@ def _joined(parts: list[dict[str, T]]) -> Mapping[str, T]:
     return parts[0] if len(parts) == 1 else _Joined(parts)
 
 
+def _first(values: Iterable[T | None]) -> T | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _worst_end(ends: Iterable[ProcessExited | None]) -> ProcessExited | None:
+    """The first process that did not end with 0, or else the last."""
+    known = [end for end in ends if end is not None]
+    return next((end for end in known if end.exit_code), known[-1] if known else None)
+
+
 class Session(msgspec.Struct):
     """What one session of a suite said of itself, and how its process ended. A restart begins another."""
 
@@ -159,13 +169,11 @@ class SuiteResult(msgspec.Struct):
 
     @property
     def broke(self) -> SessionBroke | None:
-        return next((session.broke for session in self.sessions if session.broke), None)
+        return _first(session.broke for session in self.sessions)
 
     @property
     def exited(self) -> ProcessExited | None:
-        """Of the first session that did not end with 0, or else of the last."""
-        ends = [session.exited for session in self.sessions if session.exited]
-        return next((end for end in ends if end.exit_code), ends[-1] if ends else None)
+        return _worst_end(session.exited for session in self.sessions)
 
     @property
     def done(self) -> int:
@@ -250,16 +258,15 @@ class RunResult(msgspec.Struct):
 
     @property
     def described(self) -> SuiteDescribed | None:
-        return next((suite.described for suite in self.suites if suite.described), None)
+        return _first(suite.described for suite in self.suites)
 
     @property
     def broke(self) -> SessionBroke | None:
-        return next((suite.broke for suite in self.suites if suite.broke), None)
+        return _first(suite.broke for suite in self.suites)
 
     @property
     def exited(self) -> ProcessExited | None:
-        ends = [suite.exited for suite in self.suites if suite.exited]
-        return next((end for end in ends if end.exit_code), ends[-1] if ends else None)
+        return _worst_end(suite.exited for suite in self.suites)
 
     @property
     def finished(self) -> SessionFinished | None:

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     asked = options.asked(parsed, root, settings, collect_only=True, arguments=passed_on)
     plan = plan_run(asked, settings, os.environ)
     with stoppable() as stop:
-        result = execute(Request(plan.spec, plan.prepared, stop, plan.environ, keeping=plan.keeping)).result
+        result = execute(Request(plan, stop)).result
     _show(parsed, result, settings.mask_secrets)
     return result.exit_code
 

@@ -40,17 +40,7 @@ def main(arguments: list[str]) -> int:
     outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts)
     try:
         with stoppable() as stop:
-            request = Request(
-                plan.spec,
-                plan.prepared,
-                stop,
-                plan.environ,
-                outputs.sinks,
-                plan.keeping,
-                outputs.result_lines,
-                outputs.finish,
-            )
-            executed = execute(request)
+            executed = execute(Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish))
     finally:
         outputs.close()
     return outputs.conclude(executed.result.exit_code)

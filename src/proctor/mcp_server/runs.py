@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -151,16 +152,8 @@ class Run:
     def _work(self) -> None:
         try:
             plan = self._make_plan()
-            request = Request(
-                plan.spec,
-                plan.prepared,
-                self._stop,
-                plan.environ,
-                [self],
-                plan.keeping,
-                finish=lambda executed: self._keep(executed, plan.settings),
-            )
-            execute(request)
+            keep = partial(self._keep, settings=plan.settings)
+            execute(Request(plan, self._stop, [self], finish=keep))
         except Exception as error:  # noqa: BLE001  where a thread ends: whoever waits will raise it
             self.error = error
         finally:
