@@ -1,0 +1,68 @@
+"""Processes that only exist on paper: what they write and how they end is a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from proctor.errors import LaunchError
+from proctor.launch import Launch
+from proctor.process.deadline import Push
+from proctor.process.process import Chunk, Diversion
+
+
+class Scripted:
+    """Writes one chunk at each look and ends when there are no more; a push can end it earlier."""
+
+    def __init__(self, chunks: Iterable[Chunk], exit_status: int, hangs: bool, adopts: bool) -> None:
+        self.exit_status: int | None = None
+        self.done = self.cut_off = self.closed = self.deaf = False
+        self.adopts = adopts
+        self.diversion: Diversion | None = None
+        self.pushes: list[Push] = []
+        self._chunks, self._ends_with, self._hangs = list(chunks), exit_status, hangs
+
+    def push(self, push: Push) -> None:
+        self.pushes.append(push)
+        self._hangs, self._ends_with = False, -15
+
+    def stop_hearing(self) -> None:
+        self.deaf = True
+
+    def close(self) -> None:
+        self.closed = True
+
+    def look(self) -> list[Chunk]:
+        if self._chunks:
+            return [self._chunks.pop(0)]
+        if not self._hangs:
+            self.exit_status, self.done = self._ends_with, True
+        return []
+
+
+class Script:
+    """Starts scripted processes by the names of their launches; one without a script cannot be started."""
+
+    def __init__(self) -> None:
+        self.started: dict[str, Scripted] = {}
+        self.most_at_once = 0
+        self.on_wait: Callable[[], None] = lambda: None
+        self._scripts: dict[str, Scripted] = {}
+
+    def add(
+        self, name: str, *chunks: bytes | Chunk, code: int = 0, hangs: bool = False, adopts: bool = True
+    ) -> None:
+        """Bytes are written to stdout."""
+        written = [chunk if isinstance(chunk, Chunk) else Chunk("stdout", chunk) for chunk in chunks]
+        self._scripts[name] = Scripted(written, code, hangs, adopts)
+
+    def start(self, launch: Launch) -> Scripted:
+        if launch.name not in self._scripts:
+            raise LaunchError(f"cannot start {launch.name}: no such file")
+        self.started[launch.name] = self._scripts[launch.name]
+        return self.started[launch.name]
+
+    def wait(self, processes: Sequence[Scripted], seconds: float) -> list[tuple[Scripted, list[Chunk]]]:
+        assert seconds >= 0
+        self.most_at_once = max(self.most_at_once, len(processes))
+        self.on_wait()
+        return [(process, process.look()) for process in processes]
