@@ -72,7 +72,7 @@ def outcomes(executed: Executed) -> dict[str, str]:
     return {name: str(test.outcome) for name, test in executed.result.tests.items()}
 
 
-def test_every_suite_is_entered_and_finished_also_the_only_one(runs):
+def test_every_suite_is_entered_and_finished_also_the_only_one(runs: Runs) -> None:
     runs.script.add("one", PASSES)
     executed = runs.run(tap("one"))
 
@@ -84,7 +84,7 @@ def test_every_suite_is_entered_and_finished_also_the_only_one(runs):
     assert runs.script.started["one"].closed
 
 
-def test_suites_follow_each_other_and_their_entries_have_their_numbers(runs):
+def test_suites_follow_each_other_and_their_entries_have_their_numbers(runs: Runs) -> None:
     runs.script.add("one", PASSES)
     runs.script.add("two", FAILS, b"ok 2\n", code=1)
     executed = runs.run(tap("one", "two"))
@@ -99,7 +99,7 @@ def test_suites_follow_each_other_and_their_entries_have_their_numbers(runs):
     assert numbers == sorted(numbers) and set(numbers) == {0, 1}
 
 
-def test_a_name_that_two_suites_use_is_told_apart(runs):
+def test_a_name_that_two_suites_use_is_told_apart(runs: Runs) -> None:
     runs.script.add("one", PASSES)
     runs.script.add("two", PASSES)
     found = [suite for name in ("one", "two") for suite in suites("tap", Plan((launch(name, Lines("tap")),)))]
@@ -107,7 +107,7 @@ def test_a_name_that_two_suites_use_is_told_apart(runs):
     assert outcomes(runs.run(found)) == {"a": "passed", "a#2": "passed"}
 
 
-def test_a_first_suite_that_cannot_start_is_no_run(runs, tmp_path):
+def test_a_first_suite_that_cannot_start_is_no_run(runs: Runs, tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match="cannot start one"):
         runs.run(tap("one"), keep=True)
 
@@ -115,7 +115,7 @@ def test_a_first_suite_that_cannot_start_is_no_run(runs, tmp_path):
     assert not list((tmp_path / ".proctor" / "runs").iterdir())
 
 
-def test_a_later_suite_that_cannot_start_is_incomplete_and_the_others_count(runs):
+def test_a_later_suite_that_cannot_start_is_incomplete_and_the_others_count(runs: Runs) -> None:
     runs.script.add("one", PASSES)
     result = runs.run(tap("one", "two")).result
 
@@ -126,7 +126,7 @@ def test_a_later_suite_that_cannot_start_is_incomplete_and_the_others_count(runs
     assert result.reason == "two: cannot start two: no such file"
 
 
-def test_a_program_that_cannot_start_is_a_test_that_fails(runs):
+def test_a_program_that_cannot_start_is_a_test_that_fails(runs: Runs) -> None:
     runs.script.add("/good")
     executed = runs.run(programs("/good", "/missing"))
 
@@ -134,7 +134,7 @@ def test_a_program_that_cannot_start_is_a_test_that_fails(runs):
     assert executed.result.outcome is RunOutcome.FAILED
 
 
-def test_programs_run_as_many_at_once_as_were_asked_for(runs):
+def test_programs_run_as_many_at_once_as_were_asked_for(runs: Runs) -> None:
     for name in ("/a", "/b", "/c"):
         runs.script.add(name, b"x\n")
     executed = runs.run(programs("/a", "/b", "/c"), workers="2")
@@ -143,7 +143,7 @@ def test_programs_run_as_many_at_once_as_were_asked_for(runs):
     assert executed.result.counts[Outcome.PASSED] == 3
 
 
-def test_tests_that_are_known_without_a_process_are_listed_and_nothing_starts(runs):
+def test_tests_that_are_known_without_a_process_are_listed_and_nothing_starts(runs: Runs) -> None:
     known = (KnownTest("one::a", "t/one.t", 3),)
     found = suites("tap", Plan((Launch((), "/project", "one", Lines("tap", known=known)),)))
     result = runs.run(found, collect_only=True).result
@@ -152,7 +152,7 @@ def test_tests_that_are_known_without_a_process_are_listed_and_nothing_starts(ru
     assert result.outcome is RunOutcome.PASSED
 
 
-def test_a_process_that_only_prints_is_stopped_when_enough_tests_failed_and_nothing_else_starts(runs):
+def test_a_process_that_only_prints_is_stopped_when_enough_tests_failed_and_nothing_else_starts(runs: Runs) -> None:
     runs.script.add("one", FAILS, b"ok 2 - b\n# more\n", hangs=True)
     runs.script.add("two", PASSES)
     result = runs.run(tap("one", "two"), maxfail=1).result
@@ -163,7 +163,7 @@ def test_a_process_that_only_prints_is_stopped_when_enough_tests_failed_and_noth
     assert result.suites[0].reason == "stopped after 1 failure"
 
 
-def test_a_run_that_takes_too_long_is_interrupted_and_what_ran_has_its_outcome(runs):
+def test_a_run_that_takes_too_long_is_interrupted_and_what_ran_has_its_outcome(runs: Runs) -> None:
     runs.script.add("one", b"1..2\nok 1 - a\n", hangs=True)
     result = runs.run(tap("one", "two"), timeout=1e-9).result
 
@@ -172,7 +172,7 @@ def test_a_run_that_takes_too_long_is_interrupted_and_what_ran_has_its_outcome(r
     assert result.notices == ["suites that were not run: two"]
 
 
-def test_a_run_that_is_cancelled_is_killed_at_once(runs):
+def test_a_run_that_is_cancelled_is_killed_at_once(runs: Runs) -> None:
     runs.script.add("one", hangs=True)
     runs.script.on_wait = lambda: runs.stop.ask(RunOutcome.CANCELLED)
     result = runs.run(tap("one")).result
@@ -181,7 +181,7 @@ def test_a_run_that_is_cancelled_is_killed_at_once(runs):
     assert result.outcome is RunOutcome.CANCELLED
 
 
-def test_a_program_has_its_own_time(runs):
+def test_a_program_has_its_own_time(runs: Runs) -> None:
     runs.script.add("/slow", hangs=True)
     runs.script.add("/next")
     executed = runs.run(programs("/slow", duration=1e-9) + programs("/next"))
@@ -189,7 +189,7 @@ def test_a_program_has_its_own_time(runs):
     assert outcomes(executed) == {"/slow": "timeout", "/next": "passed"}
 
 
-def test_what_a_build_made_runs_after_it_and_a_plan_that_fails_is_a_suite_that_says_so(runs):
+def test_what_a_build_made_runs_after_it_and_a_plan_that_fails_is_a_suite_that_says_so(runs: Runs) -> None:
     def then(made: object) -> Plan:
         raise LaunchError("nothing to run here")
 
@@ -201,14 +201,14 @@ def test_what_a_build_made_runs_after_it_and_a_plan_that_fails_is_a_suite_that_s
     assert result.reason == "cargo: nothing to run here"
 
 
-def test_it_is_said_once_a_run_that_detached_processes_cannot_be_adopted(runs):
+def test_it_is_said_once_a_run_that_detached_processes_cannot_be_adopted(runs: Runs) -> None:
     for name in ("/a", "/b"):
         runs.script.add(name, adopts=False)
 
     assert runs.run(programs("/a", "/b")).result.notices == [WEAK]
 
 
-def test_a_loop_that_breaks_leaves_no_process_open(runs):
+def test_a_loop_that_breaks_leaves_no_process_open(runs: Runs) -> None:
     def fail() -> None:
         raise MemoryError
 
@@ -220,7 +220,7 @@ def test_a_loop_that_breaks_leaves_no_process_open(runs):
     assert runs.script.started["one"].closed
 
 
-def test_a_session_that_never_spoke_and_ends_with_pytests_usage_error_is_one(runs):
+def test_a_session_that_never_spoke_and_ends_with_pytests_usage_error_is_one(runs: Runs) -> None:
     from proctor.process.process import Chunk
 
     runs.script.add("pytest", Chunk("stderr", b"ERROR: file not found: x\n"), code=4)
@@ -229,7 +229,7 @@ def test_a_session_that_never_spoke_and_ends_with_pytests_usage_error_is_one(run
     assert (result.outcome, result.reason) == (RunOutcome.USAGE_ERROR, "file not found: x")
 
 
-def test_a_run_that_is_kept_has_its_document_when_the_caller_gets_it(runs, tmp_path):
+def test_a_run_that_is_kept_has_its_document_when_the_caller_gets_it(runs: Runs, tmp_path: Path) -> None:
     runs.script.add("one", PASSES)
     executed = runs.run(tap("one"), keep=True)
 
