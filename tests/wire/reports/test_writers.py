@@ -249,13 +249,11 @@ def test_prove_reads_our_tap_and_agrees(tmp_path: Path) -> None:
     assert f"Failed {bad}/{len(Outcome) + 1} subtests" in said
     assert "Parse errors" not in said
     assert "TODO passed" in said
-    assert "RunResult: FAIL" in said
+    assert "Result: FAIL" in said
 
 
 @needs_prove
-@pytest.mark.parametrize(
-    "ends, words", [([e.SessionFinished(None)], "RunResult: PASS"), ([], "Bailout called")]
-)
+@pytest.mark.parametrize("ends, words", [([e.SessionFinished(None)], "Result: PASS"), ([], "Bailout called")])
 def test_prove_agrees_about_the_end(tmp_path: Path, ends: list[e.SessionFinished], words: str) -> None:
     result = result_of([e.TestFinished("a", Outcome.PASSED), *ends])
 
