@@ -76,7 +76,7 @@ errors = st.builds(e.CollectionFailed, names, st.builds(e.Failure, texts, texts)
 
 
 @st.composite
-def results(draw) -> RunResult:
+def results(draw: st.DrawFn) -> RunResult:
     """A finished run of any tests, with or without its end."""
     found = draw(st.lists(tests, max_size=6, unique_by=lambda test: test.test))
     broken = draw(st.lists(errors, max_size=2))
