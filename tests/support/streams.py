@@ -18,6 +18,7 @@ from proctor.wire.stream import log as jsonl
 from proctor.wire.stream.reader import StreamReader
 from proctor.wire.stream.rules import StreamRules, Violation
 from proctor.wire.stream.writer import StrictStream
+from support.pieces import pieces
 
 STARTED = e.RunStarted(
     "20260101-000000-abcdef", "pytest", ("python", "-m", "pytest"), "/p", "/py", "2026-01-01T00:00:00Z"
@@ -91,13 +92,13 @@ def violations(data: bytes) -> list[Violation]:
     return found + rules.close()
 
 
-def read(data: bytes, size: int | None = None) -> list[RunResult]:
+def read(data: bytes, size: int = 0) -> list[RunResult]:
     """The runs that the forgiving reader finds, fed in pieces of a size."""
     results: list[RunResult] = []
     replay = Replay(lambda: [], results.append)
     reader = StreamReader()
-    for start in range(0, len(data), size or max(1, len(data))):
-        replay.take(reader.feed(data[start : start + (size or len(data))]))
+    for piece in pieces(data, size):
+        replay.take(reader.feed(piece))
     replay.take(reader.close())
     replay.close()
     return results

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from support.full_runs import AT, CASES, FACTS, FAILED, LONG, STARTED, result_of
 from support.golden import agree, told
+from support.pieces import pieces
 
 from proctor import events as e
 from proctor.errors import StreamError
@@ -32,8 +33,8 @@ def written(facts: tuple[e.Event, ...]) -> bytes:
 
 def run_of(data: bytes, size: int = 1000) -> list[e.Entry]:
     reader = DocumentRun()
-    for at in range(0, len(data), size):
-        assert reader.feed(data[at : at + size]) == []
+    for piece in pieces(data, size):
+        assert reader.feed(piece) == []
     return reader.close()
 
 
