@@ -23,14 +23,14 @@ from proctor.durations import ENDLESS, clock, parse
         ("9" * 5000 + "d", ENDLESS),
     ],
 )
-def test_a_time_is_a_number_of_seconds(text, seconds):
+def test_a_time_is_a_number_of_seconds(text: str, seconds: float) -> None:
     assert parse(text) == seconds
 
 
 @pytest.mark.parametrize(
     "text", ["", " ", "soon", "15min", "-3", "+3", "1 hour", "1 2", "1.", ".5", "1.2.3", "1,5h", "h", "٣"]
 )
-def test_what_is_no_time_is_none(text):
+def test_what_is_no_time_is_none(text: str) -> None:
     assert parse(text) is None
 
 
@@ -38,5 +38,5 @@ def test_what_is_no_time_is_none(text):
     "seconds, shown",
     [(0, "0s"), (59.9, "59s"), (60, "1m00s"), (187, "3m07s"), (3600, "1h00m"), (7500, "2h05m")],
 )
-def test_a_clock_shows_two_units_at_most(seconds, shown):
+def test_a_clock_shows_two_units_at_most(seconds: float, shown: str) -> None:
     assert clock(seconds) == shown

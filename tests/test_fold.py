@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import TypeAlias
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.made_runs import passed
+from support.streams import STARTED, Recorder, entered
 
 from proctor import events as e
 from proctor.fold import begin, conclude, fold, fold_parts
@@ -16,26 +19,7 @@ from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
 from proctor.relay import Relay, Sink
 from proctor.result import RunResult
 
-STARTED = e.RunStarted(
-    "20260101-000000-abcdef", "pytest", ("python",), "/p", "python", "2026-01-01T00:00:00Z"
-)
-
-
-class Recorder:
-    def __init__(self) -> None:
-        self.seen: list[e.Entry] = []
-
-    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
-        self.seen.append(entry)
-
-    def tick(self, now: float, so_far: RunResult) -> None:
-        pass
-
-    @property
-    def end(self) -> e.RunFinished:
-        event = self.seen[-1].event
-        assert isinstance(event, e.RunFinished)
-        return event
+Events: TypeAlias = tuple[e.Event, ...]
 
 
 def run(*events: e.Event, sinks: Sequence[Sink] = ()) -> RunResult:
@@ -45,17 +29,13 @@ def run(*events: e.Event, sinks: Sequence[Sink] = ()) -> RunResult:
     return relay.close(9.0)
 
 
-def passed(test: str) -> e.TestFinished:
-    return e.TestFinished(test, Outcome.PASSED)
-
-
 def phases(*pairs: tuple[str, ...]) -> tuple[e.Phase, ...]:
     return tuple(e.Phase(when, outcome) for when, outcome in pairs)
 
 
 SELECTED = e.TestsSelected(("a", "b", "c"))
 READY = e.SuiteStarted("pytest", "2026-01-01T00:00:00Z", 3)
-ALL_PASSED = (SELECTED, READY, passed("a"), passed("b"), passed("c"))
+ALL_PASSED: Events = (SELECTED, READY, *passed("a", "b", "c"))
 USAGE = e.StatusExplained(RunOutcome.USAGE_ERROR, "what?")
 NOTHING = e.StatusExplained(RunOutcome.NO_TESTS)
 ENDED = e.SessionFinished(0, 3)
@@ -94,15 +74,13 @@ def test_a_pass_needs_the_sessions_end_the_exit_status_and_the_counts() -> None:
         ((), RunOutcome.INCOMPLETE),
     ],
 )
-def test_whatever_is_missing_or_disagrees_is_not_a_pass(
-    events: tuple[e.Event, ...], outcome: RunOutcome
-) -> None:
+def test_whatever_is_missing_or_disagrees_is_not_a_pass(events: Events, outcome: RunOutcome) -> None:
     assert run(*events).outcome is outcome
 
 
 @pytest.mark.parametrize("bad", sorted(BAD))
 def test_a_bad_test_is_never_green_even_if_everything_says_zero(bad: Outcome) -> None:
-    result = run(SELECTED, READY, passed("a"), passed("b"), e.TestFinished("c", bad), ENDED, EXITED)
+    result = run(SELECTED, READY, *passed("a", "b"), e.TestFinished("c", bad), ENDED, EXITED)
 
     assert result.outcome in (RunOutcome.FAILED, RunOutcome.CRASHED)
 
@@ -110,21 +88,21 @@ def test_a_bad_test_is_never_green_even_if_everything_says_zero(bad: Outcome) ->
 def test_a_test_that_never_finished_is_a_crash_and_every_sink_hears_of_it() -> None:
     recorder = Recorder()
     result = run(
-        SELECTED, READY, passed("a"), e.TestStarted("b"), e.ProcessExited(-9, "SIGKILL"), sinks=[recorder]
+        SELECTED, READY, *passed("a"), e.TestStarted("b"), e.ProcessExited(-9, "SIGKILL"), sinks=[recorder]
     )
 
     assert result.tests["b"].outcome is Outcome.CRASH
     assert result.current_test == "b"
     assert result.not_run == ("c",)
-    assert type(recorder.seen[-1].event) is e.RunFinished
-    assert [entry.seq for entry in recorder.seen] == list(range(len(recorder.seen)))
+    assert type(recorder.entries[-1].event) is e.RunFinished
+    assert [entry.seq for entry in recorder.entries] == list(range(len(recorder.entries)))
 
 
 def test_a_suite_whose_collection_never_ended_still_has_a_beginning() -> None:
     recorder = Recorder()
     run(e.ProcessExited(-9, "SIGKILL"), sinks=[recorder])
 
-    kinds = [type(entry.event) for entry in recorder.seen]
+    kinds = [type(entry.event) for entry in recorder.entries]
     assert kinds == [e.RunStarted, e.ProcessExited, e.SuiteStarted, e.SuiteFinished, e.RunFinished]
 
 
@@ -132,7 +110,7 @@ def test_a_reader_that_fails_costs_that_reader_only() -> None:
     class Bomb(Recorder):
         name = "-o events=log"
 
-        def handle(self, entry, so_far):
+        def handle(self, entry: e.Entry, so_far: RunResult) -> None:
             if isinstance(entry.event, e.TestFinished):
                 raise OSError("disk full")
 
@@ -141,7 +119,7 @@ def test_a_reader_that_fails_costs_that_reader_only() -> None:
 
     assert result.outcome is RunOutcome.PASSED
     assert result.notices == ["-o events=log stopped: OSError: disk full"]
-    assert type(recorder.seen[-1].event) is e.RunFinished
+    assert type(recorder.entries[-1].event) is e.RunFinished
 
 
 @pytest.mark.parametrize(
@@ -174,8 +152,8 @@ def test_a_failed_subtest_fails_its_test_though_the_test_itself_passed() -> None
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
 def test_a_test_that_is_reported_again_counts_once_and_failing_once_is_failing(order: slice) -> None:
-    again = [e.TestFinished("a", Outcome.FAILED), passed("a")][order]
-    result = run(SELECTED, READY, *again, passed("b"), passed("c"))
+    again = [e.TestFinished("a", Outcome.FAILED), *passed("a")][order]
+    result = run(SELECTED, READY, *again, *passed("b", "c"))
 
     assert result.tests["a"].outcome is Outcome.FAILED
     assert result.counts[Outcome.FAILED] == 1
@@ -188,7 +166,7 @@ def test_every_fact_is_kept_where_readers_look_for_it() -> None:
     warning = e.WarningRecorded("W", "old", "t.py", 1)
     error = e.CollectionFailed("u.py", e.Failure("E", "E: x"))
     result = begin(STARTED)
-    facts: tuple[e.Event, ...] = (
+    facts: Events = (
         described,
         collector,
         e.TestsSelected(("a", "b"), {"a": ("slow",)}, {"a": e.Place("t.py", 3)}),
@@ -226,7 +204,7 @@ def test_every_fact_is_kept_where_readers_look_for_it() -> None:
     assert suite.session.fault == e.FaultTraced("Segmentation fault")
     assert result.notices == ["by the way"]
 
-    fold(result, e.Entry(90, 9.0, 0, passed("b")))
+    fold(result, e.Entry(90, 9.0, 0, *passed("b")))
 
     assert (result.attached, list(result.running)) == ({}, ["a"])
 
@@ -251,7 +229,7 @@ def test_of_several_processes_the_first_that_failed_speaks(codes: tuple[int, ...
 def test_the_first_test_that_was_lost_is_the_one_that_was_running() -> None:
     lost = [e.TestFinished(test, Outcome.TIMEOUT) for test in "ab"]
 
-    assert run(SELECTED, READY, passed("c"), *lost).current_test == "a"
+    assert run(SELECTED, READY, *passed("c"), *lost).current_test == "a"
 
 
 def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one() -> None:
@@ -373,8 +351,8 @@ def test_a_suite_that_is_never_counted_begins_with_what_is_known_of_it() -> None
     recorder = Recorder()
     run(SELECTED, e.CollectionFailed("u.py", e.Failure()), e.ProcessExited(1), sinks=[recorder])
 
-    assert recorder.seen[-3].event == e.SuiteStarted("pytest", STARTED.started, 4)
-    assert recorder.seen[-1].event.seconds == 9.0
+    assert recorder.entries[-3].event == e.SuiteStarted("pytest", STARTED.started, 4)
+    assert recorder.end.seconds == 9.0
 
 
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -413,24 +391,20 @@ def test_in_any_order_the_result_is_consistent_and_green_is_earned(events: list[
 # Several suites
 
 
-def entered(name: str, source: str = "control") -> e.SuiteEntered:
-    return e.SuiteEntered(name, name, (), "/p", source=source)
-
-
-def several(*suites, end=9.0, sinks=()):
+def several(*suites: tuple[str, str, Sequence[e.Event]], sinks: Sequence[Sink] = ()) -> RunResult:
     """Suites one after the other, each with its events, and a second for each."""
     relay = Relay(STARTED, sinks)
     for number, (name, source, events) in enumerate(suites):
         relay.publish(entered(name, source), float(number), number)
         relay.publish_all(events, float(number), number)
         relay.close_suite(number + 1.0, number)
-    return relay.close(end)
+    return relay.close(9.0)
 
 
-GREEN = (*ALL_PASSED, ENDED, EXITED)
+GREEN: Events = (*ALL_PASSED, ENDED, EXITED)
 
 
-def test_each_suite_is_judged_by_itself_and_the_worst_is_the_runs():
+def test_each_suite_is_judged_by_itself_and_the_worst_is_the_runs() -> None:
     recorder = Recorder()
     failed = (e.SuiteStarted("tap", "", 1), e.TestFinished("t", Outcome.FAILED), e.SessionFinished(None, 1))
     result = several(
@@ -444,12 +418,18 @@ def test_each_suite_is_judged_by_itself_and_the_worst_is_the_runs():
     assert list(tap.tests) == ["t"]
     assert (pytest_suite.seconds, tap.seconds) == (1.0, 1.0)
     assert (result.expected, result.exited) == (4, e.ProcessExited(3))
-    assert type(recorder.seen[-2].event) is e.SuiteFinished
+    assert type(recorder.entries[-2].event) is e.SuiteFinished
 
 
-def test_suites_may_overlap_and_each_keeps_what_is_its_own():
-    one = (e.TestsSelected(("a",)), e.SuiteStarted("one", "", 1), passed("a"), ENDED, EXITED)
-    two = (
+def test_suites_may_overlap_and_each_keeps_what_is_its_own() -> None:
+    one: Events = (
+        e.TestsSelected(("a",)),
+        e.SuiteStarted("one", "", 1),
+        *passed("a"),
+        ENDED,
+        EXITED,
+    )
+    two: Events = (
         e.TestsSelected(("b", "c")),
         e.SuiteStarted("two", "", 2),
         e.TestStarted("b"),
@@ -474,15 +454,23 @@ def test_suites_may_overlap_and_each_keeps_what_is_its_own():
     assert list(result.tests) == ["a", "b"]
 
 
-def test_the_totals_of_a_run_are_those_of_its_suites():
+def test_the_totals_of_a_run_are_those_of_its_suites() -> None:
     described = e.SuiteDescribed("/p")
     broke = e.SessionBroke(e.Failure("E", "E: inside"))
     error = e.CollectionFailed("u.py", e.Failure())
     warning = e.WarningRecorded("W", "old", "t.py", 1)
     place = e.Place("t.py", 3)
     selected = e.TestsSelected(("a", "b", "c"), {"a": ("slow",)}, {"a": place})
-    one = (described, selected, e.TestsDeselected(("x", "y")), READY, passed("a"), broke, e.ProcessExited(3))
-    two = (e.SuiteStarted("two", "", 5, filtered_out=7), error, warning, passed("d"), EXITED)
+    one: Events = (
+        described,
+        selected,
+        e.TestsDeselected(("x", "y")),
+        READY,
+        *passed("a"),
+        broke,
+        e.ProcessExited(3),
+    )
+    two: Events = (e.SuiteStarted("two", "", 5, filtered_out=7), error, warning, *passed("d"), EXITED)
     result = several(("one", "control", one), ("two", "control", two))
 
     assert [(s.described, s.broke, s.left_out) for s in result.suites] == [
@@ -490,7 +478,7 @@ def test_the_totals_of_a_run_are_those_of_its_suites():
         (None, None, 7),
     ]
     assert (list(result.tests), list(result.selected)) == (["a", "d"], ["a", "b", "c"])
-    assert (result.tests["d"], result.tests.get("e")) == (passed("d"), None)
+    assert (result.tests["d"], result.tests.get("e")) == (*passed("d"), None)
     assert ("d" in result.tests, "e" in result.tests, len(result.tests)) == (True, False, 2)
     assert (result.markers["a"], result.places["a"]) == (("slow",), place)
     assert (result.expected, result.left_out, result.not_run) == (8, 9, ("b", "c"))
@@ -500,21 +488,21 @@ def test_the_totals_of_a_run_are_those_of_its_suites():
     assert result.counts == {Outcome.PASSED: 2}
 
 
-def test_suites_that_all_ended_well_end_the_run_as_the_last_of_them_did():
+def test_suites_that_all_ended_well_end_the_run_as_the_last_of_them_did() -> None:
     names = ("one", "two")
     result = several(*((name, "control", (e.ProcessExited(0, test=name),)) for name in names))
 
     assert result.exited == e.ProcessExited(0, test="two")
 
 
-def test_an_unknown_suite_begins_where_it_is_first_heard_of():
+def test_an_unknown_suite_begins_where_it_is_first_heard_of() -> None:
     result = begin(STARTED)
-    fold(result, e.Entry(0, 0.5, 1, passed("b")))
+    fold(result, e.Entry(0, 0.5, 1, *passed("b")))
 
     assert [list(suite.tests) for suite in result.suites] == [[], ["b"]]
 
 
-def test_a_run_that_has_one_end_for_itself_and_its_suite_ends_both():
+def test_a_run_that_has_one_end_for_itself_and_its_suite_ends_both() -> None:
     result = begin(STARTED)
     fold(result, e.Entry(0, 1.0, 0, e.RunFinished(RunOutcome.FAILED, 2.5, ("c",), "because")))
 
@@ -535,30 +523,30 @@ def test_a_suite_that_began_later_than_now_took_no_time() -> None:
     assert relay.result.suites[0].seconds == 0.0
 
 
-def test_a_suite_is_closed_once():
+def test_a_suite_is_closed_once() -> None:
     recorder = Recorder()
     relay = Relay(STARTED, [recorder])
     relay.publish_all((entered("one"), *GREEN), 0.0)
     relay.close_suite(1.0, 0)
-    before = len(recorder.seen)
+    before = len(recorder.entries)
     relay.close_suite(2.0, 0)
 
-    assert len(recorder.seen) == before
+    assert len(recorder.entries) == before
 
 
-def test_a_suite_without_tests_fails_no_other_but_is_told():
+def test_a_suite_without_tests_fails_no_other_but_is_told() -> None:
     result = several(("pytest", "control", GREEN), ("tap", "lines", (e.SessionFinished(None), EXITED)))
 
     assert (result.outcome, result.reason) == (RunOutcome.PASSED, "tap: no tests")
 
 
-def test_suites_that_are_all_empty_are_no_tests():
+def test_suites_that_are_all_empty_are_no_tests() -> None:
     empty = (ENDED, EXITED)
 
     assert several(("pytest", "control", empty), ("tap", "control", empty)).outcome is RunOutcome.NO_TESTS
 
 
-def test_what_ended_one_suite_early_says_nothing_about_the_next():
+def test_what_ended_one_suite_early_says_nothing_about_the_next() -> None:
     crashed = (e.TestStarted("z"), e.ProcessExited(-6, "SIGABRT"))
     result = several(("one", "control", crashed), ("two", "control", GREEN))
 
@@ -567,7 +555,7 @@ def test_what_ended_one_suite_early_says_nothing_about_the_next():
     assert result.reason == "one: SIGABRT"
 
 
-def test_a_run_that_is_stopped_after_a_suite_is_not_what_its_suite_was():
+def test_a_run_that_is_stopped_after_a_suite_is_not_what_its_suite_was() -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("one"), *GREEN), 0.0)
     relay.close_suite(1.0, 0)
@@ -577,7 +565,7 @@ def test_a_run_that_is_stopped_after_a_suite_is_not_what_its_suite_was():
     assert (result.outcome, result.suites[0].outcome) == (RunOutcome.CANCELLED, RunOutcome.PASSED)
 
 
-def test_a_suite_that_begins_after_the_run_was_stopped_was_stopped_too():
+def test_a_suite_that_begins_after_the_run_was_stopped_was_stopped_too() -> None:
     relay = Relay(STARTED, [])
     relay.publish(e.RunStopped(RunOutcome.TIMEOUT), 0.0)
     relay.publish_all((entered("one"), *GREEN), 0.0)
@@ -585,7 +573,7 @@ def test_a_suite_that_begins_after_the_run_was_stopped_was_stopped_too():
     assert relay.close(1.0).suites[0].outcome is RunOutcome.TIMEOUT
 
 
-def test_a_build_has_no_tests_and_its_errors_are_collection_errors():
+def test_a_build_has_no_tests_and_its_errors_are_collection_errors() -> None:
     broken = e.CollectionFailed("src/lib.rs", e.Failure("", "expected `;`", e.Place("src/lib.rs", 3)))
     said = e.StatusExplained(RunOutcome.COLLECTION_ERROR, "no such package")
     result = several(
@@ -611,16 +599,27 @@ def test_a_build_has_no_tests_and_its_errors_are_collection_errors():
         ("cargo", (entered("build", "build"),), True),
     ],
 )
-def test_a_run_that_was_meant_to_have_several_suites_has_them(runner, events, is_several):
+def test_a_run_that_was_meant_to_have_several_suites_has_them(
+    runner: str, events: Events, is_several: bool
+) -> None:
     relay = Relay(msgspec.structs.replace(STARTED, runner=runner), [])
     relay.publish_all(events, 0.0)
 
     assert relay.result.several is is_several
 
 
-def test_a_session_that_begins_after_another_ended_is_the_next_of_its_suite():
-    first = (e.SuiteDescribed("/p", {"n": "1"}), e.TestStarted("a"), e.ProcessExited(-11, "SIGSEGV"))
-    second = (e.SuiteDescribed("/p", {"n": "2"}), passed("b"), e.SessionFinished(0), EXITED)
+def test_a_session_that_begins_after_another_ended_is_the_next_of_its_suite() -> None:
+    first: Events = (
+        e.SuiteDescribed("/p", {"n": "1"}),
+        e.TestStarted("a"),
+        e.ProcessExited(-11, "SIGSEGV"),
+    )
+    second: Events = (
+        e.SuiteDescribed("/p", {"n": "2"}),
+        *passed("b"),
+        e.SessionFinished(0),
+        EXITED,
+    )
     result = begin(STARTED)
     for at, fact in enumerate((*first, *second)):
         fold(result, e.Entry(at, float(at), 0, fact))
@@ -648,7 +647,7 @@ LINES_DONE = (e.SuiteStarted("t", "", 3), *ALL_PASSED[2:], e.SessionFinished(Non
     ],
 )
 def test_lines_that_look_whole_must_agree_with_the_end_of_their_process(
-    events: tuple[e.Event, ...], outcome: RunOutcome
+    events: Events, outcome: RunOutcome
 ) -> None:
     relay = Relay(STARTED, [])
     relay.publish_all((entered("t", "lines"), *events), 0.0)
@@ -671,16 +670,17 @@ SUITE_EVENTS = st.tuples(
 )
 
 
-def woven(events, recorder):
+def woven(events: list[tuple[int, e.Event]], recorder: Recorder) -> RunResult:
     """Events of any suites in any order, each suite numbered when it is first heard of."""
-    relay, numbers = Relay(STARTED, [recorder]), {}
+    relay = Relay(STARTED, [recorder])
+    numbers: dict[int, int] = {}
     for suite, event in events:
         relay.publish(event, 0.0, numbers.setdefault(suite, len(numbers)))
     return relay.close(1.0)
 
 
 @given(st.lists(SUITE_EVENTS, max_size=20))
-def test_suites_in_any_order_add_up_to_the_run(events: list[e.Event]) -> None:
+def test_suites_in_any_order_add_up_to_the_run(events: list[tuple[int, e.Event]]) -> None:
     recorder = Recorder()
     result = woven(events, recorder)
 
@@ -688,17 +688,17 @@ def test_suites_in_any_order_add_up_to_the_run(events: list[e.Event]) -> None:
         type(event) for _, event in events
     }
     assert sum(result.counts.values()) == sum(len(suite.tests) for suite in result.suites)
-    assert type(recorder.seen[-1].event) is e.RunFinished
+    assert type(recorder.entries[-1].event) is e.RunFinished
     if result.outcome is RunOutcome.PASSED:
         assert {suite.outcome for suite in result.suites} <= {RunOutcome.PASSED, RunOutcome.NO_TESTS}
 
 
 @given(st.lists(SUITE_EVENTS, max_size=20))
-def test_suites_are_the_same_when_they_are_told_again(events: list[e.Event]) -> None:
+def test_suites_are_the_same_when_they_are_told_again(events: list[tuple[int, e.Event]]) -> None:
     recorder = Recorder()
     live = woven(events, recorder)
     again = begin(STARTED)
-    for entry in recorder.seen:
+    for entry in recorder.entries:
         fold(again, entry)
 
     assert (again.outcome, again.suites, again.counts) == (live.outcome, live.suites, live.counts)

@@ -9,6 +9,7 @@ from time import process_time
 
 import pytest
 from support.made_runs import failed, run_of
+from support.streams import STARTED
 
 from proctor import events as e
 from proctor.fold import begin
@@ -27,7 +28,7 @@ def filled(*units: str) -> list[str]:
 
 def told(reader: str, *lines: str) -> list[e.Event]:
     reading = LineReader("x", "/project", Lines(reader))
-    so_far = begin(e.RunStarted("", "x", (), "/project", "", "")).suites[0]
+    so_far = begin(STARTED).suites[0]
     return [*reading.feed("".join(f"{line}\n" for line in lines).encode()), *reading.close(1, so_far)]
 
 

@@ -17,7 +17,7 @@ def tool(directory: Path, name: str = "tool", mode: int = 0o755) -> Path:
     return path
 
 
-def test_a_program_is_the_first_on_path_that_can_be_run(tmp_path):
+def test_a_program_is_the_first_on_path_that_can_be_run(tmp_path: Path) -> None:
     tool(tmp_path / "a", mode=0o644)
     (tmp_path / "b" / "tool").mkdir(parents=True)
     wanted, later = tool(tmp_path / "c"), tool(tmp_path / "d")
@@ -29,14 +29,18 @@ def test_a_program_is_the_first_on_path_that_can_be_run(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["", ":", "/nonexistent:", ":/nonexistent", "/nonexistent::/nonexistent"])
-def test_an_empty_entry_of_path_is_not_the_current_directory(tmp_path, monkeypatch, path):
+def test_an_empty_entry_of_path_is_not_the_current_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
     tool(tmp_path)
     monkeypatch.chdir(tmp_path)
 
     assert program("tool", {"PATH": path}) == program("tool", {"PATH": path}, tmp_path) == ""
 
 
-def test_a_relative_entry_of_path_starts_where_the_program_does(tmp_path, monkeypatch):
+def test_a_relative_entry_of_path_starts_where_the_program_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wanted = tool(tmp_path / "bin")
     monkeypatch.chdir("/")
 
@@ -44,18 +48,18 @@ def test_a_relative_entry_of_path_starts_where_the_program_does(tmp_path, monkey
     assert program("tool", {"PATH": "bin"}) == ""
 
 
-def test_without_a_path_the_systems_programs_are_found():
+def test_without_a_path_the_systems_programs_are_found() -> None:
     assert Path(program("sh", {})).name == "sh"
 
 
-def test_what_is_no_program(tmp_path):
+def test_what_is_no_program(tmp_path: Path) -> None:
     assert not is_program(tmp_path)
     assert not is_program(tmp_path / "missing")
     assert not is_program(tool(tmp_path, mode=0o644))
     assert is_program(tool(tmp_path, mode=0o755))
 
 
-def test_a_path_in_the_project_is_told_from_its_root():
+def test_a_path_in_the_project_is_told_from_its_root() -> None:
     assert relative(Path("/p/a/b.t"), Path("/p")) == "a/b.t"
     assert relative(Path("/q/b.t"), Path("/p")) == "/q/b.t"
 
@@ -68,9 +72,9 @@ def test_a_path_in_the_project_is_told_from_its_root():
         ({"XDG_CACHE_HOME": "", "HOME": "/h"}, "/h/.cache/proctor"),
     ],
 )
-def test_the_cache_is_where_the_user_wants_caches(environ, place):
+def test_the_cache_is_where_the_user_wants_caches(environ: dict[str, str], place: str) -> None:
     assert user_cache(environ) == Path(place)
 
 
-def test_without_a_home_there_is_no_cache():
+def test_without_a_home_there_is_no_cache() -> None:
     assert user_cache({}) is user_cache({"XDG_CACHE_HOME": "relative"}) is None

@@ -731,7 +731,7 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
-def test_a_run_says_once_that_what_its_tests_detach_may_live_on(tmp_path):
+def test_a_run_says_once_that_what_its_tests_detach_may_live_on(tmp_path: Path) -> None:
     """Where the supervisors' Python has no `_ctypes`, which is how they ask the kernel for orphans."""
     (tmp_path / "stub").mkdir()
     (tmp_path / "stub" / "_ctypes.py").write_text("raise ImportError")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from support.streams import STARTED
 
 import proctor
 from proctor import events as e
@@ -14,7 +16,6 @@ from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
 from proctor.result import RunResult
 
-STARTED = e.RunStarted("id", "pytest", (), "/p", "", "2026-01-01T00:00:00Z")
 FACTS = (
     e.TestsSelected(("a", "b")),
     e.SuiteStarted("pytest", "", 2),
@@ -45,7 +46,7 @@ class Reader:
 
 
 class Whole(Reader):
-    def handle_parts(self, first: e.Entry, parts: list[e.TestFinished], so_far: RunResult) -> None:
+    def handle_parts(self, first: e.Entry, parts: Sequence[e.TestFinished], so_far: RunResult) -> None:
         for number, part in enumerate(parts, first.seq):
             self.handle(e.Entry(number, first.at, first.suite, part), so_far)
 
@@ -71,7 +72,7 @@ READERS = st.lists(
 
 
 @given(READERS)
-def test_whichever_reader_fails_and_when_the_others_see_everything_in_order(readers):
+def test_whichever_reader_fails_and_when_the_others_see_everything_in_order(readers: list[Reader]) -> None:
     healthy = [Reader("first"), Whole("last")]
     relay = run([healthy[0], *readers, healthy[1]])
 
@@ -86,7 +87,9 @@ def test_whichever_reader_fails_and_when_the_others_see_everything_in_order(read
 
 
 @given(READERS)
-def test_every_reader_that_fails_is_on_record_and_a_notice_says_so_before_the_verdict(readers):
+def test_every_reader_that_fails_is_on_record_and_a_notice_says_so_before_the_verdict(
+    readers: list[Reader],
+) -> None:
     witness = Reader("witness")
     relay = run([witness, *readers])
     notices = [entry.event.text for entry in witness.seen if isinstance(entry.event, e.Noticed)]
@@ -99,8 +102,8 @@ def test_every_reader_that_fails_is_on_record_and_a_notice_says_so_before_the_ve
     assert len(notices) <= len(relay.faults)
 
 
-def test_a_reader_that_fails_at_the_last_entry_is_on_record_and_nothing_follows_the_verdict():
-    relay, healthy = Relay(STARTED, []), Reader("healthy")
+def test_a_reader_that_fails_at_the_last_entry_is_on_record_and_nothing_follows_the_verdict() -> None:
+    healthy = Reader("healthy")
     relay = Relay(STARTED, [Reader("-o events=x", at=4), healthy])
     relay.publish_all((e.SuiteStarted("pytest", "", 0), e.ProcessExited(0)), 0.0)
     relay.close(1.0)
@@ -110,7 +113,7 @@ def test_a_reader_that_fails_at_the_last_entry_is_on_record_and_nothing_follows_
     assert relay.result.outcome is RunOutcome.CRASHED
 
 
-def test_only_the_fold_writes_a_result():
+def test_only_the_fold_writes_a_result() -> None:
     """Nothing else assigns to a result or changes what is in it."""
     fields = {*RunResult.__struct_fields__, "sessions", "selected", "deselected", "collectors", "errors"}
     changing = {"append", "extend", "update", "pop", "add", "clear", "setdefault", "insert", "remove"}

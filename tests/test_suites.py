@@ -9,8 +9,8 @@ import types
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 from support.projects import (
     clean_environment,
@@ -20,6 +20,7 @@ from support.projects import (
     run_suite,
     write_project,
 )
+from support.streams import STARTED, Strict, entered, objects
 
 from proctor import events as e
 from proctor import launch
@@ -38,7 +39,6 @@ from proctor.wire import formats
 from proctor.wire.relabel import SuiteLabels
 from proctor.wire.reports.report import Lines
 from proctor.wire.stream.rules import StreamRules
-from proctor.wire.stream.writer import StrictStream
 
 TAP = "#!/bin/sh\nprintf '1..2\\nok 1 - one\\n%sok 2 - two\\n'\n"
 FILES = {
@@ -249,35 +249,25 @@ def test_an_interrupt_ends_the_suite_under_way_and_those_to_come(tmp_path: Path)
     assert document["notices"] == ["suites that were not run: t/a.t"]
 
 
-def test_a_name_that_an_earlier_suite_has_used_gets_a_number():
+def test_a_name_that_an_earlier_suite_has_used_gets_a_number() -> None:
     labels = SuiteLabels(["a"])
-    events = (e.TestStarted("a"), e.TestFinished("a", "passed"))
-    told = [labels.relabelled(event, suite).test for suite in (1, 0, 2, 1) for event in events]
+    events = (e.TestStarted("a"), e.TestFinished("a", Outcome.PASSED))
+    told = [labels.relabelled(event, suite) for suite in (1, 0, 2, 1) for event in events]
+    names = [event.test for event in told if isinstance(event, e.TestStarted | e.TestFinished)]
 
-    assert told == ["a#2", "a#2", "a", "a", "a#3", "a#3", "a#2", "a#2"]
+    assert names == ["a#2", "a#2", "a", "a", "a#3", "a#3", "a#2", "a#2"]
 
 
 def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so() -> None:
-    stream = StrictStream()
-    lines: list[dict[str, Any]] = []
-
-    class Sink:
-        name = "lines"
-
-        def handle(self, entry, so_far):
-            lines.extend(json.loads(line) for line in stream.lines(entry, so_far))
-
-        def tick(self, now: float, so_far: RunResult) -> None: ...
-
-    relay = Relay(e.RunStarted("id", "a,b", (), "/p", "", "2026-01-01T00:00:00Z", source="suites"), [Sink()])
+    strict = Strict()
+    relay = Relay(msgspec.structs.replace(STARTED, runner="a,b", source="suites"), [strict])
     tests = (e.TestsSelected(("t",)), e.SuiteStarted("a", "", 1), e.TestFinished("t", Outcome.PASSED))
-    relay.publish_all(
-        (e.SuiteEntered("a", "a", (), "/p"), *tests, e.SessionFinished(0), e.ProcessExited(0)), 0.0
-    )
+    relay.publish_all((entered("a"), *tests, e.SessionFinished(0), e.ProcessExited(0)), 0.0)
     relay.close_suite(1.0, 0)
     relay.publish(e.RunStopped(RunOutcome.CANCELLED), 1.0)
     relay.close(2.0)
 
+    lines = objects(strict.lines)
     assert [line["type"] for line in lines] == ["suite", "test", "final", "suite", "test", "final"]
     assert (lines[4]["status"], lines[4]["reason"]) == ("fail", "cancelled")
 
@@ -305,7 +295,7 @@ class BuildReader(Lines):
         return [e.SessionFinished(None)]
 
 
-def built(tmp_path, monkeypatch, text):
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> RunResult:
     row = formats.Format(read="wire.test_build:BuildReader")
     monkeypatch.setitem(formats.FORMATS, "test-build", row)
     monkeypatch.setattr(formats, "READERS", (*formats.READERS, "test-build"))

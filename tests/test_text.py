@@ -25,26 +25,26 @@ ANY = st.text(st.characters(codec=None))
         ("[31m", "[31m"),
     ],
 )
-def test_escapes_are_taken_out(text, plain):
+def test_escapes_are_taken_out(text: str, plain: str) -> None:
     assert without_escapes(text) == plain
 
 
-def test_the_rows_of_failures_take_the_same_escapes_out():
+def test_the_rows_of_failures_take_the_same_escapes_out() -> None:
     assert failure_row._ANSI.pattern == ESCAPES.pattern  # it runs elsewhere, and so has a copy
 
 
 @pytest.mark.parametrize("text, written", [("a", "a"), ("ä", "ä"), ("\udc80\ud83d", "\\udc80\\ud83d")])
-def test_a_lone_surrogate_is_written_as_literal_text(text, written):
+def test_a_lone_surrogate_is_written_as_literal_text(text: str, written: str) -> None:
     assert (literal(text), utf8(text)) == (written, written.encode())
 
 
 @given(ANY)
-def test_any_text_can_be_written_and_text_that_could_be_stays(text):
+def test_any_text_can_be_written_and_text_that_could_be_stays(text: str) -> None:
     assert text_of(utf8(text)) == literal(text)
     assert literal(literal(text)) == literal(text)
 
 
-def test_a_byte_that_is_no_utf_8_is_written_as_literal_text():
+def test_a_byte_that_is_no_utf_8_is_written_as_literal_text() -> None:
     assert text_of(b"caf\xe9 \xc3\xa9") == "caf\\xe9 é"
 
 
@@ -62,10 +62,10 @@ def test_a_byte_that_is_no_utf_8_is_written_as_literal_text():
         ("x" * 1000, None, "x" * 1000),
     ],
 )
-def test_the_first_line_is_the_first_that_says_something(text, length, line):
+def test_the_first_line_is_the_first_that_says_something(text: str, length: int | None, line: str) -> None:
     assert first_line(text, length) == line
 
 
 @given(ANY)
-def test_the_first_line_is_one_of_those_that_splitlines_finds(text):
+def test_the_first_line_is_one_of_those_that_splitlines_finds(text: str) -> None:
     assert first_line(text) == next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ NAMES = st.lists(st.sampled_from(["a", "a#2", "a#3", "a#2#2", "b", "", "#2"]), m
         (["", ""], ["", "#2"]),
     ],
 )
-def test_a_second_x_is_x_2_unless_that_is_taken(names, unique):
+def test_a_second_x_is_x_2_unless_that_is_taken(names: list[str], unique: list[str]) -> None:
     found = UniqueNames()
 
     assert [found.unique(name) for name in names] == unique
@@ -28,7 +30,7 @@ def test_a_second_x_is_x_2_unless_that_is_taken(names, unique):
 
 
 @given(NAMES, st.integers(0, 30))
-def test_names_are_unique_whether_they_come_one_by_one_or_together(names, cut):
+def test_names_are_unique_whether_they_come_one_by_one_or_together(names: list[str], cut: int) -> None:
     one_by_one, together, in_two = UniqueNames(), UniqueNames(), UniqueNames()
     unique = [one_by_one.unique(name) for name in names]
 
@@ -37,14 +39,14 @@ def test_names_are_unique_whether_they_come_one_by_one_or_together(names, cut):
     assert in_two.unique_all(names[:cut]) + in_two.unique_all(names[cut:]) == unique
 
 
-def test_a_name_that_repeats_100_000_times_stays_short():
+def test_a_name_that_repeats_100_000_times_stays_short() -> None:
     names = UniqueNames()
     found = [names.unique("a") for _ in range(100_000)]
 
     assert (found[-1], max(map(len, found))) == ("a#100000", 8)
 
 
-def test_names_that_look_like_ours_do_not_make_it_try_numbers_again():
+def test_names_that_look_like_ours_do_not_make_it_try_numbers_again() -> None:
     names = UniqueNames()
     for number in range(2, 10_002):
         names.unique(f"a#{number}")
@@ -57,10 +59,10 @@ def test_names_that_look_like_ours_do_not_make_it_try_numbers_again():
     assert asked.count < 10_000 + 5 * 1000
 
 
-class _Counted(dict):
+class _Counted(dict[str, int]):
     count = 0
 
-    def __contains__(self, key):
+    def __contains__(self, key: object) -> bool:
         self.count += 1
         return super().__contains__(key)
 
@@ -77,5 +79,7 @@ class _Counted(dict):
         ("a\nb#2", (), "a\nb"),
     ],
 )
-def test_a_number_is_taken_off_again_unless_the_name_is_known(name, known, expected):
+def test_a_number_is_taken_off_again_unless_the_name_is_known(
+    name: str, known: Collection[str], expected: str
+) -> None:
     assert without_number(name, known) == expected

@@ -101,13 +101,13 @@ def test_two_projects_never_share_a_place_in_the_cache(tmp_path: Path) -> None:
     assert len({store.homes(root, environ)[1] for root in roots}) == 4
 
 
-def test_a_relative_cache_is_ignored(tmp_path):
+def test_a_relative_cache_is_ignored(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "XDG_CACHE_HOME": "caches"}
 
     assert store.homes(Path("/a"), environ)[1] == tmp_path / ".cache" / "proctor" / "runs" / "%2Fa"
 
 
-def test_runs_are_listed_newest_first_and_strangers_are_not_runs(tmp_path):
+def test_runs_are_listed_newest_first_and_strangers_are_not_runs(tmp_path: Path) -> None:
     paths = [record(tmp_path, number) for number in (2, 1, 3)]
     (tmp_path / ".proctor" / "runs" / "notes").mkdir()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.full_runs import CASES
-from support.streams import STARTED, publish_suites
+from support.streams import STARTED, Log, publish_suites
 
 from proctor import events as e
 from proctor.archive.lookup import read_run
@@ -21,7 +21,6 @@ from proctor.mcp_server import records
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
 from proctor.wire import formats
-from proctor.wire.stream import log
 
 SECRET = "hunter2"
 LEAKS = f"ValueError: password='{SECRET}'"
@@ -35,26 +34,13 @@ FAILS = e.TestFinished(
     failure=WHY,
     phases=(e.Phase("call", "failed", longrepr=LEAKS, stdout=f"{LEAKS}\n", failure=WHY),),
 )
-RUNS = {
+RUNS: dict[str, tuple[e.Event, ...]] = {
     "leaks": (e.SuiteStarted("pytest", "", 2), e.TestStarted("t.py::test_leaks"), FAILS, e.Noticed(LEAKS)),
     "all": CASES["all"],
     "several": CASES["several"],
     "stopped": CASES["stopped"],
 }
 NEVER_MASKED = {"json", "stream", "events", "results"}
-
-
-class Log:
-    name = "log"
-
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
-
-    def handle(self, entry, so_far):
-        self.lines.append(log.encode(entry, so_far))
-
-    def tick(self, now, so_far):
-        pass
 
 
 def lines_of(kind: str) -> list[bytes]:
@@ -72,7 +58,7 @@ def kept(root: Path, lines: list[bytes]) -> Path:
     return path
 
 
-def shown(capfdbinary, *arguments: str) -> str:
+def shown(capfdbinary: pytest.CaptureFixture[bytes], *arguments: str) -> str:
     main(list(arguments))
     return capfdbinary.readouterr().out.decode()
 
@@ -90,7 +76,7 @@ def on_stdin(path: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -101,7 +87,9 @@ def verdict(document: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("kind", RUNS)
-def test_every_way_to_show_a_cut_log_agrees_on_outcome_and_reason(here, kind, capfdbinary):
+def test_every_way_to_show_a_cut_log_agrees_on_outcome_and_reason(
+    here: Path, kind: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     lines = lines_of(kind)
     for count in range(1, len(lines) + 1):
         path = kept(here, lines[:count])
@@ -124,7 +112,9 @@ def test_every_way_to_show_a_cut_log_agrees_on_outcome_and_reason(here, kind, ca
 
 @pytest.mark.parametrize("form", formats.offered("show"))
 @pytest.mark.parametrize("mask", [True, False])
-def test_secrets_are_masked_by_the_settings_and_the_format_alone(here, form, mask, capfdbinary):
+def test_secrets_are_masked_by_the_settings_and_the_format_alone(
+    here: Path, form: str, mask: bool, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     (here / "proctor.toml").write_text(f"mask_secrets = {str(mask).lower()}\n")
     lines = lines_of("leaks")
     for count in range(4, len(lines) + 1):
@@ -134,7 +124,9 @@ def test_secrets_are_masked_by_the_settings_and_the_format_alone(here, form, mas
             assert (SECRET not in text) == (mask and form not in NEVER_MASKED), text
 
 
-def test_a_run_under_way_is_running_in_every_format(here, capfdbinary):
+def test_a_run_under_way_is_running_in_every_format(
+    here: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     path = kept(here, lines_of("leaks")[:4])
     lock = RunDirectory(path)
     try:

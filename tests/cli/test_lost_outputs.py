@@ -55,7 +55,7 @@ def unread() -> int:
 
 
 @pytest.mark.parametrize("form", formats.offered("run"))
-def test_a_file_that_cannot_be_written_costs_nothing_else(root, form):
+def test_a_file_that_cannot_be_written_costs_nothing_else(root: Path, form: str) -> None:
     ran = run_suite(root, "--format", "agent", "-o", f"{form}={FULL}", "-o", "json=whole.json")
 
     assert ran.out.startswith("2 passed")
@@ -65,7 +65,7 @@ def test_a_file_that_cannot_be_written_costs_nothing_else(root, form):
 
 
 @pytest.mark.parametrize("form", formats.offered("run"))
-def test_a_full_stdout_is_no_success_and_a_reader_who_left_is_no_failure(root, form):
+def test_a_full_stdout_is_no_success_and_a_reader_who_left_is_no_failure(root: Path, form: str) -> None:
     chosen = ("run", "--python", project_python(), "--format", form)
 
     assert into(FULL, root, *chosen) == Ran(3, "", f"proctor: stdout {NO_ROOM}")

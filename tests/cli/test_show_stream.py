@@ -22,13 +22,12 @@ from support.projects import (
     run_suite,
     write_project,
 )
-from support.streams import BUILD, STARTED, Recorder, case, final, objects, suite, violations, written
+from support.streams import BUILD, STARTED, Log, case, final, objects, suite, violations, written
 
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.relay import Relay
 from proctor.wire.control.decoder import encode
-from proctor.wire.stream import log as jsonl
 
 OUTCOMES = {
     "test_a.py": """
@@ -252,13 +251,13 @@ def test_a_log_shown_to_people_is_what_they_saw_live(tmp_path: Path) -> None:
 
 
 def test_the_replay_of_a_long_run_does_not_pretend_to_wait(tmp_path: Path) -> None:
-    recorder = Recorder()
-    relay = Relay(STARTED, [recorder])
+    kept = Log()
+    relay = Relay(STARTED, [kept])
     relay.publish(e.SuiteStarted("pytest", BUILD, 2000), 0.5)
     for number in range(2000):
         relay.publish(e.TestFinished(f"t{number}", Outcome.PASSED), float(number))
     relay.close(2000.0)
-    log = b"".join(jsonl.encode(entry, relay.result) for entry in recorder.entries)
+    log = b"".join(kept.lines)
     assert len(log) > 2 << 16  # more than is read at once
     (tmp_path / "e.jsonl").write_bytes(log)
 

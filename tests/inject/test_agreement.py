@@ -22,11 +22,12 @@ from proctor.phases import failed_phases
 from proctor.process import deadline, supervise, supervisor
 from proctor.render.neutral import neutral
 from proctor.runners import matching, pytest_suite
+from proctor.text import literal
 from proctor.unique_names import UniqueNames
 from proctor.wire import exit_status
 from proctor.wire.control import ledger, session
 from proctor.wire.control.decoder import LINE, ControlDecoder
-from proctor.wire.literal import carried, literal
+from proctor.wire.literal import carried
 
 INJECT = Path(proctor.__file__).parent / "inject"
 PLUGIN = INJECT / "proctor_pytest.py"
@@ -68,7 +69,7 @@ TEXTS = ["", "plain", "grün", "\U0001f600", "a\udcffb", "\ud800\udc00", "\x1b[3
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_that_has_no_utf_8_is_written_in_one_way(text):
+def test_a_text_that_has_no_utf_8_is_written_in_one_way(text: str) -> None:
     channel = injected("proctor_channel")
 
     assert channel.literal(text) == client._literal(text) == literal(text)
@@ -79,11 +80,11 @@ def test_a_text_that_has_no_utf_8_is_written_in_one_way(text):
 @pytest.mark.parametrize(
     "text", ["plain", "\x1b[31mred\x1b[0m", "\x1b]8;;http://x\x07link\x1b]8;;\x1b\\\\", "\x1bMup"]
 )
-def test_a_row_and_a_text_for_people_have_the_same_escapes_taken_out(text):
+def test_a_row_and_a_text_for_people_have_the_same_escapes_taken_out(text: str) -> None:
     assert failure_row.error(text) == neutral(text)
 
 
-def test_every_status_and_every_reserved_key_is_known_on_both_sides():
+def test_every_status_and_every_reserved_key_is_known_on_both_sides() -> None:
     fixture = injected("proctor_fixture")
 
     assert set(fixture.STATUSES) == set(client.STATUSES) == ledger.STATUSES
@@ -108,7 +109,7 @@ DURATIONS = [
 
 
 @pytest.mark.parametrize("change", DURATIONS)
-def test_the_client_sends_the_durations_that_proctor_takes(change):
+def test_the_client_sends_the_durations_that_proctor_takes(change: str) -> None:
     decoder = ControlDecoder(ledger.Ledger())
     decoder.feed(b"duration %b\n" % change.encode())
 
@@ -119,7 +120,7 @@ NAMES = ["a", "a/b", "", "/a", "a//b", ".", "../a", "a\0b", "x" * 255, "x" * 256
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_client_sends_the_file_names_that_proctor_takes(name):
+def test_the_client_sends_the_file_names_that_proctor_takes(name: str) -> None:
     def refuses(check: Any, error: type[Exception]) -> bool:
         try:
             check()
@@ -131,11 +132,11 @@ def test_the_client_sends_the_file_names_that_proctor_takes(name):
     assert refuses(lambda: client._check_file_name(name, "file"), client.BadMessage) is ours
 
 
-def test_no_message_has_a_limit_of_its_own():
+def test_no_message_has_a_limit_of_its_own() -> None:
     assert client.LINE == LINE == constants(SHARED)["ATOMIC"]
 
 
-def test_the_exit_statuses_of_unittest_are_those_of_pytest():
+def test_the_exit_statuses_of_unittest_are_those_of_pytest() -> None:
     words = constants_of_tuple(INJECT / "proctor_unittest.py", "STOPPED")
 
     assert words == (exit_status.STOPPED, exit_status.USAGE, exit_status.NOTHING)
@@ -156,7 +157,7 @@ def constants_of_tuple(path: Path, first: str) -> tuple[int, ...]:
     raise AssertionError(first)
 
 
-def test_what_fails_for_its_subtests_is_known_by_the_same_words():
+def test_what_fails_for_its_subtests_is_known_by_the_same_words() -> None:
     assert injected("failure_index").COUNT == phases._COUNT
 
 
@@ -164,13 +165,13 @@ def test_what_fails_for_its_subtests_is_known_by_the_same_words():
     "expression", ["", "a", "not a", "a and b", "a or not (b and C)", "(a)", "A and (b or c)"]
 )
 @pytest.mark.parametrize("name", ["", "a", "b", "ab", "abc", "xC"])
-def test_unittest_tests_are_selected_by_the_same_expressions(expression, name):
+def test_unittest_tests_are_selected_by_the_same_expressions(expression: str, name: str) -> None:
     chosen = matching.parse(expression)(lambda word: word.lower() in name.lower()) if expression else True
 
     assert injected("unittest_loading").matches(expression, name) is chosen
 
 
-def test_the_second_test_of_a_name_is_called_the_same_everywhere():
+def test_the_second_test_of_a_name_is_called_the_same_everywhere() -> None:
     names = ["x", "x", "x#2", "x", "x#2", "y"]
     loaded = object.__new__(injected("unittest_loading").Loaded)
     loaded.tests = {}
@@ -182,7 +183,7 @@ def test_the_second_test_of_a_name_is_called_the_same_everywhere():
     assert list(loaded.tests) == [labels.unique(name) for name in names]
 
 
-def test_the_limits_of_python_and_javascript_are_the_same():
+def test_the_limits_of_python_and_javascript_are_the_same() -> None:
     words = dict(
         re.findall(r"^const ([A-Z_]+) = ([0-9* ]+);", (INJECT / "proctor_session.cjs").read_text(), re.M)
     )
@@ -194,7 +195,7 @@ def test_the_limits_of_python_and_javascript_are_the_same():
     assert int(words["MOST_CAUSES"]) == python[1].MOST_CAUSES
 
 
-def test_javascript_knows_the_channel_and_the_words_for_how_a_session_or_a_worker_ends():
+def test_javascript_knows_the_channel_and_the_words_for_how_a_session_or_a_worker_ends() -> None:
     source = (INJECT / "proctor_session.cjs").read_text()
     (listed,) = re.findall(r"^const VARIABLES = (\[.*\]);", source, re.M)
 
@@ -205,14 +206,14 @@ def test_javascript_knows_the_channel_and_the_words_for_how_a_session_or_a_worke
 OURS = {"PROCTOR_NODE_NOTES", "PROCTOR_VITEST_NOTES"}  # set and read by injected files alone
 
 
-def test_every_variable_that_injected_files_read_is_set_by_proctor():
+def test_every_variable_that_injected_files_read_is_set_by_proctor() -> None:
     known = "".join(path.read_text() for path in INJECT.parent.rglob("*.py") if INJECT not in path.parents)
     for path in [INSTALLED, *INJECT.rglob("*.?js"), *INJECT.rglob("*.py")]:
         words = set(re.findall(r"\bPROCTOR_[A-Z_]+\b", path.read_text())) - OURS
         assert [word for word in words if word not in known] == [], path
 
 
-def test_every_fact_of_a_session_has_a_reader():
+def test_every_fact_of_a_session_has_a_reader() -> None:
     known = set(session._SessionFacts.__struct_fields__)
     for path in INJECT.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -227,18 +228,26 @@ def test_every_fact_of_a_session_has_a_reader():
                 assert set(keys) <= known, path
 
 
-def test_every_fact_of_a_phase_has_a_reader():
+def test_every_fact_of_a_phase_has_a_reader() -> None:
     report = pytest.TestReport(
-        "a", ("a", 1, "a"), {}, "failed", "why", "call", [("Captured stdout call", "o")]
+        "a",
+        ("a", 1, "a"),
+        {},
+        "failed",
+        "why",
+        "call",
+        [("Captured stdout call", "o")],
+        wasxfail="x",
+        context="c",
+        proctor_facts={"log": [], "reported": []},
     )
-    report.wasxfail, report.context, report.proctor_facts = "x", "c", {"log": [], "reported": []}
     facts = injected("pytest_phases")._phase_facts(report)
 
     assert set(facts) <= set(events.Phase.__struct_fields__)
     assert msgspec.convert(facts, events.Phase).subtest == "c"
 
 
-def test_the_supervisor_knows_every_push_and_the_variable_of_the_channel():
+def test_the_supervisor_knows_every_push_and_the_variable_of_the_channel() -> None:
     source = Path(supervisor.__file__).read_text()
 
     for push in deadline.Push:
@@ -246,7 +255,7 @@ def test_the_supervisor_knows_every_push_and_the_variable_of_the_channel():
     assert 'b"PROCTOR_CONTROL"' in source and "PROCTOR_CONTROL" in supervise._with_channel({})
 
 
-def test_the_installed_plugin_stands_down_for_the_injected_one_and_has_the_usual_settings():
+def test_the_installed_plugin_stands_down_for_the_injected_one_and_has_the_usual_settings() -> None:
     words = constants(INSTALLED)
 
     assert words["INJECTED"] == constants(PLUGIN)["INJECTED"] == pytest_suite.PLUGIN
@@ -323,7 +332,9 @@ COUNTS = (
 )
 
 
-def test_the_index_of_a_plain_session_has_a_row_for_each_phase_that_proctor_takes_for_a_failure(pytestconfig):
+def test_the_index_of_a_plain_session_has_a_row_for_each_phase_that_proctor_takes_for_a_failure(
+    pytestconfig: pytest.Config,
+) -> None:
     subtests = [Phase("call", outcome, subtest="[n=1]") for outcome in ("failed", "passed")]
     own = [Phase(when, "failed", longrepr=text) for text in COUNTS for when in ("call", "teardown")]
     for steps in [

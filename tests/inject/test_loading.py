@@ -38,7 +38,9 @@ class Case(unittest.TestCase):
     ],
     ids=["pytest", "unittest"],
 )
-def test_what_knows_failures_is_loaded_at_the_first_failure(tmp_path, runner, source, usual, failures):
+def test_what_knows_failures_is_loaded_at_the_first_failure(
+    tmp_path: Path, runner: str, source: str, usual: set[str], failures: set[str]
+) -> None:
     write_project(tmp_path, {"watch.py": LOADED, "test_a.py": "import watch\n" + source.format(1)})
     run_suite(tmp_path, "--runner", runner)
     passing = loaded(tmp_path)
@@ -74,7 +76,7 @@ EXHAUSTED = {
 
 
 @pytest.mark.parametrize("runner", EXHAUSTED)
-def test_a_failure_is_reported_though_no_file_can_be_opened(tmp_path, runner):
+def test_a_failure_is_reported_though_no_file_can_be_opened(tmp_path: Path, runner: str) -> None:
     write_project(tmp_path, {"full.py": ALL_DESCRIPTORS, "test_a.py": EXHAUSTED[runner]})
 
     document = document_of(tmp_path, "--runner", runner, python=sys.executable)
@@ -84,7 +86,7 @@ def test_a_failure_is_reported_though_no_file_can_be_opened(tmp_path, runner):
     assert document["outcome"] == "failed"
 
 
-def test_modules_that_a_test_replaces_are_not_those_of_the_reporter(tmp_path):
+def test_modules_that_a_test_replaces_are_not_those_of_the_reporter(tmp_path: Path) -> None:
     """Libraries that fake a file system put another `os` in the place of the real one while a test runs."""
     write_project(
         tmp_path,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 from support.mcp_client import talk, text_of
@@ -35,19 +37,23 @@ CHANGING = (
 )
 NO_CACHE = {"HOME": "", "XDG_CACHE_HOME": ""}  # where a run would move to
 
+Answers: TypeAlias = dict[str, tuple[str, Any]]  # by call: the text and the structured content
+
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     return answers(tmp_path_factory.mktemp("undisturbed"), "pass")
 
 
 @pytest.mark.parametrize("disturbance", DISTURBANCES.values(), ids=DISTURBANCES)
 @pytest.mark.parametrize("environ", [{}, NO_CACHE], ids=["cache", "no cache"])
-def test_a_fault_of_the_archive_changes_no_answer(tmp_path, undisturbed, disturbance, environ):
+def test_a_fault_of_the_archive_changes_no_answer(
+    tmp_path: Path, undisturbed: Answers, disturbance: str, environ: dict[str, str]
+) -> None:
     assert answers(tmp_path, disturbance, environ) == undisturbed
 
 
-def answers(path, disturbance, environ=None):
+def answers(path: Path, disturbance: str, environ: dict[str, Any] | None = None) -> Answers:
     """What every tool says about a run, without what differs from run to run."""
     root = write_project(path / "project", {"test_a.py": TESTS.format(disturbance=disturbance)})
     found = {}
@@ -64,7 +70,7 @@ def answers(path, disturbance, environ=None):
     }
 
 
-def same(value, root):
+def same(value: Any, root: Path) -> Any:
     """The value without ids, times, paths, the line that disturbs, and what the archive says of itself."""
     if isinstance(value, str):
         value = "".join(line for line in value.splitlines(True) if "not kept" not in line)

@@ -30,7 +30,7 @@ tests = st.builds(
     st.none() | texts,
     st.none() | texts,
 )
-documents = st.builds(
+values = st.builds(
     lambda tests, errors, output, reason, not_run, warnings: {
         "schema": "proctor.result/1",
         "run_id": "20260101-000000-abcdef",
@@ -66,12 +66,14 @@ documents = st.builds(
     st.lists(names, max_size=60),
     st.lists(texts, max_size=5),
 )
-documents = documents.map(lambda values: read(json.dumps(values).encode()))
+documents = values.map(lambda value: read(json.dumps(value).encode()))
 budgets = st.integers(200, 20_000)
 
 
 @given(documents, budgets)
-def test_a_brief_document_keeps_to_its_budget_and_counts_what_is_missing(document, budget):
+def test_a_brief_document_keeps_to_its_budget_and_counts_what_is_missing(
+    document: Document, budget: int
+) -> None:
     short = shorten.failures(document, budget)
 
     assert weight(short) <= budget
@@ -90,7 +92,7 @@ def test_a_brief_document_keeps_to_its_budget_and_counts_what_is_missing(documen
 
 
 @given(documents, budgets)
-def test_a_summary_keeps_to_its_budget(document, budget):
+def test_a_summary_keeps_to_its_budget(document: Document, budget: int) -> None:
     assert weight(shorten.summary(document, budget)) <= budget
 
 
@@ -113,7 +115,7 @@ def test_lines_keep_to_their_budget_and_the_verdict_stays(lines: list[str], budg
 
 
 @pytest.mark.parametrize("count", [20_000])
-def test_very_many_failures_are_no_trouble(count):
+def test_very_many_failures_are_no_trouble(count: int) -> None:
     tests = [
         Test(f"test_a.py::test_{number}", "failed", 0.1, "m" * 100, "t" * 3000) for number in range(count)
     ]

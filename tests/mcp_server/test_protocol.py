@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_types import Tool
+from mcp_types import CallToolResult, Tool
 from support.mcp_client import Talk, stdio, talk, text_of
 from support.projects import GUARD, proctor, project_python, write_project
 
@@ -401,7 +401,7 @@ def test_bad_options_are_refused(tmp_path: Path) -> None:
         assert proctor("mcp", *arguments, cwd=tmp_path).code == 4
 
 
-def test_the_budget_of_the_project_applies_unless_a_call_gives_its_own(tmp_path):
+def test_the_budget_of_the_project_applies_unless_a_call_gives_its_own(tmp_path: Path) -> None:
     failing = """
         import pytest
 
@@ -417,7 +417,7 @@ def test_the_budget_of_the_project_applies_unless_a_call_gives_its_own(tmp_path)
         (root / "proctor.toml").write_text("budget = 7\n")
         refusal = server.refusal("execute_tests")
 
-    def tokens(answer):
+    def tokens(answer: CallToolResult) -> float:
         half = json.dumps(answer.structured_content, ensure_ascii=False)
         return max(len(text_of(answer).encode()), len(half.encode())) / 3
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from signal import Signals
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -50,8 +51,8 @@ def tag() -> str:
     return f"test-{uuid4().hex}"
 
 
-def python(code: str, **more: object) -> Launch:
-    return Launch((sys.executable, "-c", code), "/", **more)  # type: ignore[arg-type]
+def python(code: str, **more: Any) -> Launch:
+    return Launch((sys.executable, "-c", code), "/", **more)
 
 
 def heard(process: Supervised, stop: Stop, until: bytes | None = None) -> dict[str, bytes]:
@@ -432,7 +433,9 @@ def test_the_supervisor_tells_the_exit_of_what_it_was_told_to_kill(tag: str) -> 
     ],
     ids=["no module", "no library", "other names", "refused"],
 )
-def test_a_supervisor_that_cannot_adopt_orphans_says_so(tag, stop, monkeypatch, tmp_path, stub):
+def test_a_supervisor_that_cannot_adopt_orphans_says_so(
+    tag: str, stop: Stop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stub: str
+) -> None:
     """Its interpreter finds another `_ctypes`, as on a system whose Python has none or an unlike one."""
     (tmp_path / "_ctypes.py").write_text(stub)
     found_first = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
@@ -445,7 +448,7 @@ def test_a_supervisor_that_cannot_adopt_orphans_says_so(tag, stop, monkeypatch, 
     assert process.exit_status == 4
 
 
-def test_a_supervisor_adopts_orphans(tag):
+def test_a_supervisor_adopts_orphans(tag: str) -> None:
     with Supervised(python(FOREVER), tag, os.environ) as process:
         assert process.adopts
 

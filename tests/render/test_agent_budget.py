@@ -28,7 +28,7 @@ def different(count: int) -> list[e.TestFinished]:
 
 
 @pytest.mark.parametrize("budget", [LEAST, 300, 1000, 4000])
-def test_two_hundred_different_failures_keep_to_the_budget(budget):
+def test_two_hundred_different_failures_keep_to_the_budget(budget: int) -> None:
     text = agent_text_within(run_of(*different(200), *passed("tests/test_0.py::test_fine")), budget, Detail())
 
     assert estimate(text) <= budget

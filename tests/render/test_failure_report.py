@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from support.made_runs import failed, passed, run_of
 
@@ -15,10 +17,10 @@ from proctor.render.result_index import failure_index
 from proctor.result import RunResult
 
 
-def phase(when: str, message: str, line: int = 7, **more: object) -> e.Phase:
+def phase(when: str, message: str, line: int = 7, **more: Any) -> e.Phase:
     kind = message.partition(":")[0] if ": " in message else ""
     failure = e.Failure(kind, message, e.Place("t.py", line) if line else None)
-    return e.Phase(when, "failed", failure=failure, **more)  # type: ignore[arg-type]
+    return e.Phase(when, "failed", failure=failure, **more)
 
 
 def finished(test: str, *phases: e.Phase, outcome: Outcome = Outcome.FAILED) -> e.TestFinished:
@@ -29,10 +31,10 @@ def text(result: RunResult) -> str:
     return report_text(result)
 
 
-def test_values_that_differ_are_one_cause_and_each_test_has_its_own_message():
-    out = {"stdout": "looking\n", "longrepr": "the trace of a\nE   KeyError: 'x-17'"}
+def test_values_that_differ_are_one_cause_and_each_test_has_its_own_message() -> None:
+    trace = "the trace of a\nE   KeyError: 'x-17'"
     result = run_of(
-        finished("t.py::a", phase("call", "KeyError: 'x-17'", **out)),
+        finished("t.py::a", phase("call", "KeyError: 'x-17'", stdout="looking\n", longrepr=trace)),
         finished("t.py::b", phase("call", "KeyError: 'y-2'", longrepr="the trace of b")),
     )
 
@@ -51,7 +53,7 @@ def test_values_that_differ_are_one_cause_and_each_test_has_its_own_message():
     )
 
 
-def test_callers_of_what_has_changed_are_one_cause_and_each_has_its_own_place():
+def test_callers_of_what_has_changed_are_one_cause_and_each_has_its_own_place() -> None:
     message = "TypeError: price() missing 1 required argument: 'currency'"
     result = run_of(*(finished(f"t.py::test_{n}", phase("call", message, n)) for n in (3, 8)))
 
@@ -67,7 +69,7 @@ def test_callers_of_what_has_changed_are_one_cause_and_each_has_its_own_place():
     )
 
 
-def test_a_broken_fixture_is_named_and_so_are_all_the_tests_it_broke():
+def test_a_broken_fixture_is_named_and_so_are_all_the_tests_it_broke() -> None:
     def broken(count: int) -> list[e.TestFinished]:
         return [
             failed(f"t.py::test_{n}", "OSError: no disk", ("conftest.py", 9), when="setup", fixture="disk")
@@ -89,7 +91,7 @@ def test_a_broken_fixture_is_named_and_so_are_all_the_tests_it_broke():
     assert text(most_of_them).startswith(f"--- ERROR 13 {head}  t.py::test_{{{inside}}}\n{end}")
 
 
-def test_a_test_that_fails_twice_has_two_blocks_and_its_output_once():
+def test_a_test_that_fails_twice_has_two_blocks_and_its_output_once() -> None:
     call = phase("call", "E: one", 3, longrepr="trace one\nE: one", stdout="out\n")
     teardown = phase("teardown", "E: two", 9, longrepr="trace two\nE: two", stderr="err\n")
 
@@ -112,7 +114,7 @@ def test_a_test_that_fails_twice_has_two_blocks_and_its_output_once():
     )
 
 
-def test_subtests_have_their_names():
+def test_subtests_have_their_names() -> None:
     parts = [phase("call", f"KeyError: '{n}'", subtest=f"[n={n}]") for n in (1, 2)]
     other = phase("call", "OSError: no disk", 0, subtest="[n=3]")
 
@@ -132,7 +134,7 @@ def test_subtests_have_their_names():
     )
 
 
-def test_more_subtests_than_are_named_together_are_named_one_by_one():
+def test_more_subtests_than_are_named_together_are_named_one_by_one() -> None:
     parts = [phase("call", "OSError: no disk", subtest=f"[n={n}]") for n in range(13)]
 
     (block,) = blocks(run_of(finished("t.py::a", *parts)))
@@ -140,7 +142,7 @@ def test_more_subtests_than_are_named_together_are_named_one_by_one():
     assert [f"  t.py::a [n={n}]" for n in range(13)] == block.body.splitlines()[:13]
 
 
-def test_files_that_cannot_be_collected_are_one_cause_with_one_trace():
+def test_files_that_cannot_be_collected_are_one_cause_with_one_trace() -> None:
     why = e.Failure("ImportError", "ImportError: no x", e.Place("lib.py", 1))
     errors = [e.CollectionFailed(f"test_{n}.py", why, f"trace {n}\nImportError: no x") for n in (1, 2)]
 
@@ -155,7 +157,7 @@ def test_files_that_cannot_be_collected_are_one_cause_with_one_trace():
     )
 
 
-def test_an_internal_error_comes_first_and_tones_say_how_bad_it_is():
+def test_an_internal_error_comes_first_and_tones_say_how_bad_it_is() -> None:
     result = run_of(
         failed("t.py::a", "E: a"),
         e.CollectionFailed("c.py", e.Failure("E", "E: c")),
@@ -181,14 +183,14 @@ def test_an_internal_error_comes_first_and_tones_say_how_bad_it_is():
     ]
 
 
-def test_a_usage_error_shows_what_the_tool_wrote():
+def test_a_usage_error_shows_what_the_tool_wrote() -> None:
     result = run_of(e.OutputReceived("stderr", "no such option\n"), outcome=RunOutcome.USAGE_ERROR)
 
     assert text(result) == "--- USAGE ERROR\nno such option\n\nUSAGE ERROR in 0.00s\n"
 
 
 @pytest.mark.parametrize("own", ["too late", "ValueError: too late"])
-def test_people_agents_and_the_index_have_the_same_failures(own):
+def test_people_agents_and_the_index_have_the_same_failures(own: str) -> None:
     """Also of a test that fails by itself and in a subtest, whether or not its failure has a type."""
     counting = finished("t.py::b", phase("call", "no", 3, subtest="[n=1]"), e.Phase("call", "failed"))
     result = run_of(

@@ -25,7 +25,7 @@ def result_of(*tests: dict[str, Any], **counts: int) -> RunResult:
     return result
 
 
-def failing(number: int, **more):
+def failing(number: int, **more: Any) -> dict[str, Any]:
     """Each for a cause of its own: a number alone is not another cause."""
     return case(f"t{number}", "fail", reason="no" + "o" * number, **more)
 
@@ -81,7 +81,7 @@ def test_a_run_that_failed_without_a_failing_test_is_an_annotation_too() -> None
     assert annotations_of(result)[0].title == "tests: incomplete"
 
 
-def test_the_report_stands_where_nothing_in_it_is_a_command():
+def test_the_report_stands_where_nothing_in_it_is_a_command() -> None:
     heard = StringWriter()
     write_github_log(result_of(failing(1, stdout="::error::spoofed\n"), fail=1), heard, token="secret")
 

@@ -13,13 +13,13 @@ SECRET = "password='hunter2'"
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_result_without_secrets_is_not_copied(kind):
+def test_a_result_without_secrets_is_not_copied(kind: str) -> None:
     result = result_of(CASES[kind])
 
     assert masked_values(result) is result
 
 
-def test_a_result_is_masked_in_all_its_texts_and_in_no_id():
+def test_a_result_is_masked_in_all_its_texts_and_in_no_id() -> None:
     test = f"t.py::test_login[{SECRET}]"
     result = run_of(*failed_and_passed(test), e.Noticed(SECRET), e.OutputReceived("stdout", SECRET))
 
@@ -39,7 +39,7 @@ def failed_and_passed(test: str) -> list[e.TestFinished]:
     return [failed(test, f"ValueError: {SECRET}"), *passed("ok")]
 
 
-def test_a_name_gives_its_value_away_in_documents():
+def test_a_name_gives_its_value_away_in_documents() -> None:
     document = {
         "test": {"node_id": SECRET, "properties": {"password": "plain", "size": 3}},
         "tests": [SECRET],
@@ -51,5 +51,5 @@ def test_a_name_gives_its_value_away_in_documents():
     }
 
 
-def test_the_ids_of_an_event_stay():
+def test_the_ids_of_an_event_stay() -> None:
     assert masked_values(e.TestsSelected((SECRET,))) == e.TestsSelected((SECRET,))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given, settings
 from support.streams import EVENTS, STARTED, case, final, read, rendered, suite, written
 
 from proctor import events as e
-from proctor.relay import Relay
+from proctor.relay import Relay, Sink
 from proctor.render.dots import Dots
 from proctor.render.github import write_github_log
 from proctor.render.human import HEARTBEAT, PlainLog, report_text
@@ -18,7 +17,7 @@ from proctor.render.libtest import Libtest
 from proctor.render.line_per_test import LinePerTest
 from proctor.render.outcome_tree import write_outcome_tree
 from proctor.render.summary import write_summary
-from proctor.render.writer import StringWriter, coloured_writer
+from proctor.render.writer import StringWriter, Writer, coloured_writer
 from proctor.result import RunResult
 
 MIXED = written(
@@ -39,7 +38,7 @@ def result_of(data: bytes) -> RunResult:
     return result
 
 
-def said(reader, data: bytes) -> str:
+def said(reader: Callable[[RunResult, Writer], None], data: bytes) -> str:
     heard = StringWriter()
     reader(result_of(data), heard)
     return heard.text()
@@ -138,7 +137,7 @@ def test_the_plain_log_tells_failures_at_once_and_again_at_the_end() -> None:
     assert "ERROR cannot collect b.py: SyntaxError: what\n" in text
 
 
-def test_a_plain_log_gives_a_sign_of_life_in_long_silence_and_only_then():
+def test_a_plain_log_gives_a_sign_of_life_in_long_silence_and_only_then() -> None:
     heard = StringWriter()
     relay = Relay(STARTED, [PlainLog(heard)])
 
@@ -157,7 +156,7 @@ def test_dots_are_one_character_a_test_and_name_what_fails() -> None:
     assert text.splitlines()[:3] == ["." * 60 + " 60/71", "." * 10, "FAILED bad: it broke"]
 
 
-def test_names_are_one_line_a_test():
+def test_names_are_one_line_a_test() -> None:
     assert rendered(MIXED, LinePerTest).splitlines()[:7] == [
         "passed  a.py::ok 1.50s",
         "skipped a.py::C::skipped: later",
@@ -169,7 +168,7 @@ def test_names_are_one_line_a_test():
     ]
 
 
-def test_the_tree_has_files_classes_functions_and_parameters():
+def test_the_tree_has_files_classes_functions_and_parameters() -> None:
     assert said(write_outcome_tree, MIXED).partition("\n---")[0] == (
         "ERROR   b.py: SyntaxError: what\n"
         "b.py\n"
@@ -185,7 +184,7 @@ def test_the_tree_has_files_classes_functions_and_parameters():
     )
 
 
-def test_the_summary_fits_on_a_screen():
+def test_the_summary_fits_on_a_screen() -> None:
     assert said(write_summary, MIXED) == (
         "CRASH 2 failed 1 error 1 passed 1 skipped 1 not run in 2.50s\n"
         "failures:\n"
@@ -215,7 +214,9 @@ def test_colours_are_by_line_and_take_nothing_away() -> None:
 @pytest.mark.parametrize("reader", [PlainLog, Libtest, Dots, LinePerTest])
 @given(EVENTS)
 @settings(max_examples=30)
-def test_no_reader_fails_or_lets_a_control_character_through(reader, events):
+def test_no_reader_fails_or_lets_a_control_character_through(
+    reader: Callable[[Writer], Sink], events: Sequence[e.Event]
+) -> None:
     heard = StringWriter()
     relay = Relay(STARTED, [reader(heard)])
     for event in events:
@@ -230,7 +231,7 @@ def test_no_reader_fails_or_lets_a_control_character_through(reader, events):
 @given(EVENTS)
 @settings(max_examples=30)
 def test_no_report_fails_or_lets_a_control_character_through(
-    reader: Callable[..., Any], events: list[e.Event]
+    reader: Callable[[RunResult, Writer], None], events: Sequence[e.Event]
 ) -> None:
     relay = Relay(STARTED, [])
     for event in events:

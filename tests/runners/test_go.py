@@ -449,7 +449,9 @@ def test_sources_tell_of_tests_and_of_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("package", ["strings", "sort"])
-def test_a_package_of_the_standard_library_comes_to_what_go_says(environ, document, package):
+def test_a_package_of_the_standard_library_comes_to_what_go_says(
+    environ: dict[str, str], document: Callable[..., dict[str, Any]], package: str
+) -> None:
     go_program = program("go", environ)
     root = subprocess.run(
         [go_program, "env", "GOROOT"], env=environ, capture_output=True, text=True, check=True

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from proctor.wire.control.decoder import ControlDecoder, Frame
 from proctor.wire.control.ledger import Ledger, Limits
-
-
-def pieces(data: bytes, size: int) -> list[bytes]:
-    size = size or max(1, len(data))
-    return [data[start : start + size] for start in range(0, len(data), size)]
+from support.pieces import pieces
 
 
 def decode(data: bytes, size: int = 0, limits: Limits | None = None) -> tuple[list[Frame], ControlDecoder]:

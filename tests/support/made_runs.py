@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from proctor import events as e
 from proctor.fold import begin, fold
@@ -12,8 +13,8 @@ from proctor.result import RunResult
 RUN_ID = "20260101-120000-abcdef"
 
 
-def run_of(*facts: e.Event, outcome: RunOutcome = RunOutcome.FAILED) -> RunResult:
-    result = begin(e.RunStarted(RUN_ID, "pytest", ("pytest",), "/project", "/python", "2026-01-01T12:00:00Z"))
+def run_of(*facts: e.Event, outcome: RunOutcome = RunOutcome.FAILED, cwd: str = "/project") -> RunResult:
+    result = begin(e.RunStarted(RUN_ID, "pytest", ("pytest",), cwd, "/python", "2026-01-01T12:00:00Z"))
     for seq, fact in enumerate([*facts, e.RunFinished(outcome)]):
         fold(result, e.Entry(seq, 0.0, 0, fact))
     return result
@@ -28,11 +29,11 @@ def failed(
     message: str,
     place: tuple[str, int] | None = None,
     when: str = "call",
-    **more: object,
+    **more: Any,
 ) -> e.TestFinished:
     """A test of which one phase failed; the type is what stands before the colon."""
     kind = message.partition(":")[0] if ": " in message else "AssertionError"
-    failure = e.Failure(kind, message, e.Place(*place) if place else None, **more)  # type: ignore[arg-type]
+    failure = e.Failure(kind, message, e.Place(*place) if place else None, **more)
     outcome = Outcome.FAILED if when == "call" else Outcome.ERROR
     phase = e.Phase(when, "failed", failure=failure)
     return e.TestFinished(test, outcome, message=message, failure=failure, phases=(phase,))

@@ -12,6 +12,7 @@ from proctor.relay import Relay
 from proctor.result import RunResult
 from proctor.wire import formats
 from proctor.wire.reports.detect import detect
+from support.pieces import pieces
 
 FOREIGN = Path(__file__).parents[1] / "data" / "foreign"
 REPORTS = {
@@ -23,8 +24,7 @@ REPORTS = {
 def events_of(data: bytes, form: str, size: int = 0) -> list[e.Event]:
     """All events, the bytes arriving in pieces of this size."""
     reader = formats.reader(form)
-    step = size or max(1, len(data))
-    found = [event for at in range(0, len(data), step) for event in reader.feed(data[at : at + step])]
+    found = [event for piece in pieces(data, size) for event in reader.feed(piece)]
     return found + reader.close()
 
 
@@ -39,10 +39,9 @@ def read(data: bytes, form: str, size: int = 0) -> RunResult:
     """The result of a report; one that is broken is incomplete for that reason."""
     events: list[e.Event] = []
     reader = formats.reader(form)
-    step = size or max(1, len(data))
     try:
-        for at in range(0, len(data), step):
-            events += reader.feed(data[at : at + step])
+        for piece in pieces(data, size):
+            events += reader.feed(piece)
         events += reader.close()
     except StreamError as error:
         events.append(e.ChannelBroken(str(error)))

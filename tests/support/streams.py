@@ -14,9 +14,11 @@ from proctor.relay import Relay, Sink
 from proctor.render.writer import StringWriter, Writer
 from proctor.replay import Replay
 from proctor.result import RunResult
+from proctor.wire.stream import log as jsonl
 from proctor.wire.stream.reader import StreamReader
 from proctor.wire.stream.rules import StreamRules, Violation
 from proctor.wire.stream.writer import StrictStream
+from support.pieces import pieces
 
 STARTED = e.RunStarted(
     "20260101-000000-abcdef", "pytest", ("python", "-m", "pytest"), "/p", "/py", "2026-01-01T00:00:00Z"
@@ -24,8 +26,33 @@ STARTED = e.RunStarted(
 BUILD = "2026-01-01T00:00:01+00:00"
 
 
-class Strict:
-    """A sink that keeps the lines of the public stream."""
+class _Keeper:
+    """A sink that keeps what it is given. Time passes without it."""
+
+    name = "keeper"
+
+    def tick(self, now: float, so_far: RunResult) -> None:
+        pass
+
+
+class Recorder(_Keeper):
+    """Keeps the entries."""
+
+    def __init__(self) -> None:
+        self.entries: list[e.Entry] = []
+
+    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
+        self.entries.append(entry)
+
+    @property
+    def end(self) -> e.RunFinished:
+        event = self.entries[-1].event
+        assert isinstance(event, e.RunFinished)
+        return event
+
+
+class Strict(_Keeper):
+    """Keeps the lines of the public stream."""
 
     def __init__(self) -> None:
         self._stream = StrictStream()
@@ -34,29 +61,23 @@ class Strict:
     def handle(self, entry: e.Entry, so_far: RunResult) -> None:
         self.lines += self._stream.lines(entry, so_far)
 
-    def tick(self, now: float, so_far: RunResult) -> None:
-        pass
 
-
-class Recorder:
-    """A sink that keeps the entries."""
+class Log(_Keeper):
+    """Keeps the lines of the full log."""
 
     def __init__(self) -> None:
-        self.entries: list[e.Entry] = []
+        self.lines: list[bytes] = []
 
     def handle(self, entry: e.Entry, so_far: RunResult) -> None:
-        self.entries.append(entry)
-
-    def tick(self, now: float, so_far: RunResult) -> None:
-        pass
+        self.lines.append(jsonl.encode(entry, so_far))
 
 
-def strict_lines(events: Iterable[e.Event], started: e.RunStarted = STARTED) -> list[bytes]:
+def strict_lines(events: Sequence[e.Event], started: e.RunStarted = STARTED) -> list[bytes]:
     """What the public stream says about a run with these events, to its very end."""
     strict = Strict()
     relay = Relay(started, [strict])
     publish_suites(relay, events, 0.5)
-    if not events or not isinstance(list(events)[-1], e.RunFinished):
+    if not events or not isinstance(events[-1], e.RunFinished):
         relay.close(1.0)
     return strict.lines
 
@@ -71,13 +92,13 @@ def violations(data: bytes) -> list[Violation]:
     return found + rules.close()
 
 
-def read(data: bytes, size: int | None = None) -> list[RunResult]:
+def read(data: bytes, size: int = 0) -> list[RunResult]:
     """The runs that the forgiving reader finds, fed in pieces of a size."""
     results: list[RunResult] = []
     replay = Replay(lambda: [], results.append)
     reader = StreamReader()
-    for start in range(0, len(data), size or max(1, len(data))):
-        replay.take(reader.feed(data[start : start + (size or len(data))]))
+    for piece in pieces(data, size):
+        replay.take(reader.feed(piece))
     replay.take(reader.close())
     replay.close()
     return results
@@ -158,6 +179,10 @@ EVENTS: st.SearchStrategy[Sequence[e.Event]] = st.lists(
     ),
     max_size=12,
 )
+
+
+def entered(name: str, source: str = "control") -> e.SuiteEntered:
+    return e.SuiteEntered(name, name, (), "/p", source=source)
 
 
 def numbered(events: Iterable[e.Event]) -> Iterator[tuple[int, e.Event]]:

@@ -77,7 +77,9 @@ def stopped(kind: str, message: str = "", place: e.Place | None = None) -> e.Ses
         (Session(finished=e.SessionFinished(1), interrupted=stopped("Failed", "x")), 1, "", None, ""),
     ],
 )
-def test_a_status_means_this(session, code, stderr, outcome, reason):
+def test_a_status_means_this(
+    session: Session, code: int, stderr: str, outcome: RunOutcome | None, reason: str
+) -> None:
     expected = None if outcome is None else e.StatusExplained(outcome, reason)
 
     assert explained(session, code, stderr) == expected
@@ -94,5 +96,5 @@ def test_a_status_means_this(session, code, stderr, outcome, reason):
         ("Traceback\nE ImportError: no\n", "ImportError: no"),
     ],
 )
-def test_a_complaint_is_the_line_that_says_what_is_wrong(stderr, said):
+def test_a_complaint_is_the_line_that_says_what_is_wrong(stderr: str, said: str) -> None:
     assert complaint(stderr) == said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.pieces import pieces
 
 from proctor import events as e
 from proctor.outcome import Outcome
@@ -29,8 +30,8 @@ Extension modules: msgspec._core (total: 1)
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_the_users_frames_of_the_current_thread_innermost_first(size: int) -> None:
     reader = FaultReader("/project")
-    for start in range(0, len(DUMP), size):
-        reader.feed(DUMP[start : start + size])
+    for piece in pieces(DUMP, size):
+        reader.feed(piece)
 
     (dump,) = reader.dumps()
     assert dump.reason == "Segmentation fault"

@@ -17,15 +17,15 @@ from proctor.wire.formats import FORMATS
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
 
 
-def test_the_reference_lists_exactly_the_formats_that_options_take():
-    listed = {}
+def test_the_reference_lists_exactly_the_formats_that_options_take() -> None:
+    listed: dict[str, str] = {}
     for row in re.findall(r"^\| (`.+?) \| .* \| ([a-z ]+) \|$", REFERENCE.read_text(), re.M):
         listed |= dict.fromkeys(re.findall(r"`([a-z-]+)`", row[0]), row[1])
 
     assert listed == {name: row.offered for name, row in FORMATS.items() if row.offered}
 
 
-def test_the_reference_names_the_formats_that_are_never_masked():
+def test_the_reference_names_the_formats_that_are_never_masked() -> None:
     never = [name for name, row in FORMATS.items() if row.mask == "never"]
 
     assert never == ["json", "stream", "events", "results"]
@@ -33,7 +33,7 @@ def test_the_reference_names_the_formats_that_are_never_masked():
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_reader_and_writer_of_the_table_exists(name):
+def test_every_reader_and_writer_of_the_table_exists(name: str) -> None:
     row = FORMATS[name]
     options = row.offered.split()
 
@@ -43,13 +43,13 @@ def test_every_reader_and_writer_of_the_table_exists(name):
     assert bool(row.write) == bool(row.writer)
 
 
-def test_a_format_that_loses_nothing_leaves_nothing_out():
+def test_a_format_that_loses_nothing_leaves_nothing_out() -> None:
     everything = result_of(CASES["one"])
 
     assert {name for name in FORMATS if formats.left_out(name, everything)} == {"junit", "ctrf", "tap"}
 
 
-def test_the_table_imports_no_reader_and_no_writer():
+def test_the_table_imports_no_reader_and_no_writer() -> None:
     code = "import sys, proctor.wire.formats; print([n for n in sys.modules if n.startswith('proctor.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD)
 

@@ -40,7 +40,7 @@ def test_every_event_that_names_a_test_names_it_anew(event: e.Event, expected: e
     assert relabelled(event, lambda name: f"x/{name}") == expected
 
 
-def test_what_another_suite_has_used_gets_a_number():
+def test_what_another_suite_has_used_gets_a_number() -> None:
     labels = SuiteLabels(["a"])
     names = [
         [labels.relabelled(e.TestStarted(name), suite).test for name in ("a", "b", "a")]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.control import pieces
 from support.control_vectors import VECTORS, stream_of
 from support.golden import agree
+from support.pieces import pieces
 
 from proctor.wire.control.check import Checked, ControlCheck, readable
 from proctor.wire.control.decoder import encode

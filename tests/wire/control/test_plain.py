@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.control import pieces
 from support.control_vectors import VECTORS, stream_of
+from support.pieces import pieces
 
 from proctor.wire.control import decoder as control
 from proctor.wire.control.decoder import Broken, ControlDecoder

@@ -260,14 +260,14 @@ def test_a_test_says_what_those_of_its_phases_say_that_decided(
     assert (event.message, event.traceback, event.failure) == (message, traceback, failure)
 
 
-def test_a_test_whose_worker_died_has_crashed():
+def test_a_test_whose_worker_died_has_crashed() -> None:
     before = [e.Phase("setup", "passed"), e.Phase("call", "passed")]
 
     for phases in ([], before):
         assert concluded("a", (*phases, e.Phase("???", "failed"))).outcome is Outcome.CRASH
 
 
-def test_a_conclusion_has_all_that_was_said():
+def test_a_conclusion_has_all_that_was_said() -> None:
     place, file = e.Place("t.py", 3), e.File("f", "files/f", 1)
     phases = (e.Phase("setup", "passed", 0.25), e.Phase("call", "passed", 0.5))
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from support.full_runs import AT, CASES, FACTS, FAILED, LONG, STARTED, result_of
 from support.golden import agree, told
+from support.pieces import pieces
 
 from proctor import events as e
 from proctor.errors import StreamError
@@ -32,8 +33,8 @@ def written(facts: tuple[e.Event, ...]) -> bytes:
 
 def run_of(data: bytes, size: int = 1000) -> list[e.Entry]:
     reader = DocumentRun()
-    for at in range(0, len(data), size):
-        assert reader.feed(data[at : at + size]) == []
+    for piece in pieces(data, size):
+        assert reader.feed(piece) == []
     return reader.close()
 
 
@@ -120,7 +121,7 @@ def test_a_test_that_passed_says_no_more_than_it_must(
 # Read back for one test
 
 
-def test_what_a_test_wrote_is_read_with_it():
+def test_what_a_test_wrote_is_read_with_it() -> None:
     found = read(written(FACTS))
 
     assert found.captured("t.py::fails") == (
@@ -133,7 +134,7 @@ def test_what_a_test_wrote_is_read_with_it():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_test_is_read_back_as_it_was_written(name):
+def test_every_test_is_read_back_as_it_was_written(name: str) -> None:
     events = result_of(CASES[name]).tests.values()
 
     found = [msgspec.structs.replace(test, suite="") for test in read(written(CASES[name])).tests]
@@ -142,26 +143,26 @@ def test_every_test_is_read_back_as_it_was_written(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_schema_names_every_field_that_is_written(name):
+def test_the_schema_names_every_field_that_is_written(name: str) -> None:
     found = json.loads(written(CASES[name]))
 
     assert set(found) - {"omitted"} <= set(Document.__struct_fields__)
 
 
-def test_a_document_with_half_a_character_is_read():
+def test_a_document_with_half_a_character_is_read() -> None:
     raw = written(FACTS).replace(b'"out"', b'"\\ud800"')
 
     assert read(raw).captured("t.py::fails")[0].text == "\\ud800"
 
 
-def test_a_test_without_a_result_has_its_name_and_its_files():
+def test_a_test_without_a_result_has_its_name_and_its_files() -> None:
     test = without_result("a", "running", (LONG,))
 
     assert (test.node_id, test.outcome, test.files) == ("a", "running", (LONG,))
     assert (test.duration, test.message, test.traceback) == (0.0, None, None)
 
 
-def test_a_document_with_an_outcome_of_a_later_version_is_read_but_is_no_run_of_ours():
+def test_a_document_with_an_outcome_of_a_later_version_is_read_but_is_no_run_of_ours() -> None:
     raw = written(FACTS).replace(b'"outcome":"failed"', b'"outcome":"exploded"')
 
     assert "exploded" in {test.outcome for test in read(raw).tests}

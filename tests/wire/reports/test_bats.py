@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.pieces import pieces
 
 from proctor import events as e
 from proctor.outcome import Outcome
@@ -35,7 +36,7 @@ ok 5 adds up in 6ms
 
 def told(data: bytes, size: int) -> list[e.Event]:
     reader = BatsReader()
-    events = [event for at in range(0, len(data), size) for event in reader.feed(data[at : at + size])]
+    events = [event for piece in pieces(data, size) for event in reader.feed(piece)]
     return [*events, *reader.close()]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.pieces import pieces
 
 from proctor import events as e
 from proctor.launch import Artifact
@@ -66,7 +67,7 @@ DATA = b"rustc 1.95.0 (59807616e 2026-04-14)\nhost: x86_64-unknown\nsysroot: /ru
 
 def told(data: bytes, size: int) -> tuple[list[e.Event], list[Artifact]]:
     reader = CargoBuildReader()
-    events = [event for at in range(0, len(data), size) for event in reader.feed(data[at : at + size])]
+    events = [event for piece in pieces(data, size) for event in reader.feed(piece)]
     return [*events, *reader.close()], reader.artifacts
 
 
@@ -132,10 +133,9 @@ PIECES = [
 
 @pytest.mark.parametrize("form", ["cargo-build", "libtest-list"])
 @given(st.lists(st.one_of(st.binary(max_size=20), st.sampled_from(PIECES)), max_size=20), st.integers(1, 50))
-def test_any_bytes_end_in_events(form: str, pieces: list[bytes], size: int) -> None:
-    data = b"\n".join(pieces)
+def test_any_bytes_end_in_events(form: str, parts: list[bytes], size: int) -> None:
     reader = formats.reader(form)
-    for at in range(0, len(data), size):
-        reader.feed(data[at : at + size])
+    for piece in pieces(b"\n".join(parts), size):
+        reader.feed(piece)
 
     assert isinstance(reader.close()[-1], e.SessionFinished | e.ChannelBroken)

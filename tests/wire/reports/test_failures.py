@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.pieces import pieces
 
 from proctor.errors import StreamError
 from proctor.events import CollectionFailed, Noticed, Place, TestFinished
@@ -23,9 +24,8 @@ TEXT = "===== 4 failed in 0.1s =====\n" + block(map(encode, ROWS), 7)
 
 def read(text: str, size: int = 1 << 16) -> FailuresReader:
     reader = FailuresReader()
-    data = text.encode()
-    for start in range(0, len(data), size):
-        reader.feed(data[start : start + size])
+    for piece in pieces(text.encode(), size):
+        reader.feed(piece)
     reader.close()
     return reader
 

@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.pieces import pieces
 
 from proctor import events as e
 from proctor.launch import Artifact
@@ -40,7 +41,7 @@ what it printed
 
 def told(data: bytes, size: int) -> tuple[list[e.Event], list[Artifact]]:
     reader = LibtestListReader()
-    events = [event for at in range(0, len(data), size) for event in reader.feed(data[at : at + size])]
+    events = [event for piece in pieces(data, size) for event in reader.feed(piece)]
     return [*events, *reader.close()], reader.artifacts
 
 
@@ -76,7 +77,7 @@ def test_a_line_too_long_to_hold_keeps_its_head_and_its_tail(text: str, size: in
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(libtest_json, "_LONG", 300)
         patched.setattr(libtest_json, "_KEPT", 100)
-        (ended,) = [event for at in range(0, len(data), size) for event in reader.feed(data[at : at + size])]
+        (ended,) = [event for piece in pieces(data, size) for event in reader.feed(piece)]
 
     assert isinstance(ended, e.TestFinished)
     head, mark, tail = re.split(r"\n(\[\.\.\. [0-9]+ bytes left out \.\.\.\])\n", ended.phases[0].stdout)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from support.streams import STARTED
 
 from proctor import events as e
 from proctor.fold import begin
@@ -20,7 +21,7 @@ def go(reader: str = "go-json", known: tuple[KnownTest, ...] = KNOWN) -> LineRea
     return LineReader("go", "/project", Lines(reader, known=known))
 
 
-SO_FAR = begin(e.RunStarted("", "x", (), "/project", "", "")).suites[0]
+SO_FAR = begin(STARTED).suites[0]
 
 
 def lines(*actions: tuple[str, str]) -> bytes:
@@ -39,7 +40,7 @@ def ended(events: list[e.Event]) -> dict[str, Outcome]:
     return {event.test: event.outcome for event in events if isinstance(event, e.TestFinished)}
 
 
-def test_known_tests_that_a_dead_process_never_came_to_are_named():
+def test_known_tests_that_a_dead_process_never_came_to_are_named() -> None:
     events = told(go(), DIED, 1)
 
     assert ended(events) == {"p::Test1": "passed", "p::Test2": "crash", "p::Test2/sub": "crash"}
@@ -50,7 +51,7 @@ def test_known_tests_that_a_dead_process_never_came_to_are_named():
     assert crash.failure.place == crash.place == e.Place("a_test.go", 2)
 
 
-def test_a_part_of_a_test_is_where_its_test_is():
+def test_a_part_of_a_test_is_where_its_test_is() -> None:
     events = told(go(), DIED, 1)
     places = {event.test: event.place for event in events if isinstance(event, e.TestStarted)}
 
@@ -65,7 +66,7 @@ def test_a_part_is_where_the_innermost_known_test_is() -> None:
     assert places == [e.Place("x.t", 2), e.Place("x.t", 1)]
 
 
-def test_what_we_ended_did_not_crash():
+def test_what_we_ended_did_not_crash() -> None:
     reader = go()
     reader.stopped = True
     events = told(reader, DIED, -2)
@@ -74,13 +75,13 @@ def test_what_we_ended_did_not_crash():
     assert [event.tests for event in events if isinstance(event, e.TestsSelected)] == [("p::Test3",)]
 
 
-def test_a_process_that_came_to_its_end_has_lost_nothing():
+def test_a_process_that_came_to_its_end_has_lost_nothing() -> None:
     events = told(go(), lines(("run", "Test1"), ("pass", "Test1"), ("pass", "")), 0)
 
     assert not any(isinstance(event, e.TestsSelected) for event in events)
 
 
-def tap(*points: str, **more: object) -> tuple[LineReader, bytes]:
+def tap(*points: str, **more: Any) -> tuple[LineReader, bytes]:
     reader = LineReader("suite", "/project", Lines("tap", **more))
     return reader, "".join(f"{point}\n" for point in points).encode()
 
@@ -208,7 +209,7 @@ def test_a_report_that_is_cut_short_is_held_against_the_end_of_the_process(
 
 
 def test_a_test_that_was_running_explains_a_report_that_is_cut_short() -> None:
-    running = begin(e.RunStarted("r", "go", (), "/project", "", ""))
+    running = begin(STARTED).suites[0]
     running.running["b"] = 0.0
     reader, data = tap("1..2", "ok 1 - a")
     reader.feed(data)
@@ -216,7 +217,7 @@ def test_a_test_that_was_running_explains_a_report_that_is_cut_short() -> None:
     assert not any(isinstance(event, e.ChannelBroken) for event in reader.close(3, running))
 
 
-def test_a_report_that_broke_is_told_once():
+def test_a_report_that_broke_is_told_once() -> None:
     reader = LineReader("suite", "/project", Lines("junit"))
 
     assert reader.feed(b"<testsuites></b>") == [e.ChannelBroken("junit: line 1: mismatched tag")]
@@ -226,7 +227,7 @@ def test_a_report_that_broke_is_told_once():
     assert silent.close(0, SO_FAR) == [e.ChannelBroken("junit: line 1: no element found")]
 
 
-def test_a_list_of_tests_has_their_places_and_is_no_report_of_them():
+def test_a_list_of_tests_has_their_places_and_is_no_report_of_them() -> None:
     reader = LineReader("go", "/project", Lines("go-list", known=KNOWN))
     said = [
         {"Action": "output", "Package": "p", "Output": f"{line}\n"}
@@ -263,7 +264,7 @@ def test_what_a_build_complains_of_is_seen_from_the_project() -> None:
     assert e.CollectionFailed("a/src/lib.rs", e.Failure("", "no", e.Place("a/src/lib.rs", 3)), "no") in events
 
 
-def test_a_process_that_told_why_it_has_no_tests_is_not_asked_again():
+def test_a_process_that_told_why_it_has_no_tests_is_not_asked_again() -> None:
     reader = LineReader("go", "/project", Lines("go-json"))
     output = {"Action": "output", "Package": "p", "Output": "a.go:3:4: undefined: x\n"}
     said = [{"Action": "start", "Package": "p"}, output, {"Action": "fail", "Package": "p"}]
@@ -284,7 +285,7 @@ def test_the_parts_of_a_failure_are_seen_from_the_project_too() -> None:
     assert phase.stdout == "said"
 
 
-def test_a_build_has_what_it_made():
+def test_a_build_has_what_it_made() -> None:
     reader = LineReader("build", "/project", Build("cargo-build"))
 
     assert reader.artifacts == ()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.golden import agree, told
+from support.pieces import pieces
 
 from proctor import events as e
 from proctor.outcome import Outcome
@@ -27,8 +28,7 @@ def captured(name: str) -> str:
 def read(text: str, size: int = 0) -> list[e.Event]:
     """All events, the text arriving in pieces of this size."""
     reader = TextReader("pytest")
-    step = size or max(1, len(text))
-    found = [event for at in range(0, len(text), step) for event in reader.feed(text[at : at + step])]
+    found = [event for piece in pieces(text, size) for event in reader.feed(piece)]
     return found + reader.close()
 
 

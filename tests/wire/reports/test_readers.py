@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.golden import agree, told
 from support.made_reports import MADE
+from support.pieces import pieces
 from support.reports import REPORTS, events_of, outcomes, read, report, tally
 
 from proctor import events as e
@@ -498,12 +499,12 @@ SEEDS = sorted({data[start : start + 60] for data in REPORTS.values() for start 
     st.lists(st.one_of(st.binary(max_size=40), st.sampled_from(SEEDS), st.just(b"\n")), max_size=12),
     st.integers(1, 50),
 )
-def test_any_bytes_end_in_events_or_a_stream_error(form: str, pieces: list[bytes], size: int) -> None:
-    data = b"".join(pieces)
+def test_any_bytes_end_in_events_or_a_stream_error(form: str, parts: list[bytes], size: int) -> None:
+    data = b"".join(parts)
     reader = formats.reader(form)
     try:
-        for at in range(0, len(data), size):
-            assert all(isinstance(event, e.Event) for event in reader.feed(data[at : at + size]))
+        for piece in pieces(data, size):
+            assert all(isinstance(event, e.Event) for event in reader.feed(piece))
         ending = reader.close()
     except StreamError as error:
         assert str(error).startswith(f"{form}: ")
@@ -588,7 +589,7 @@ def test_a_name_decides_only_for_an_empty_report() -> None:
     assert detect(b"something else", "a.tap") is None
 
 
-def test_an_unknown_format_is_named_with_those_that_are_known():
+def test_an_unknown_format_is_named_with_those_that_are_known() -> None:
     with pytest.raises(UsageError, match="cannot read format 'subunit': expected one of libtest, results"):
         formats.reader("subunit")
     with pytest.raises(UsageError, match="cannot write format 'jest': expected one of junit, ctrf, tap"):
@@ -626,7 +627,7 @@ def test_lines_made_to_be_slow_are_read_all_the_same(form: str, line: bytes) -> 
 def test_a_report_finds_its_reader_by_its_first_bytes(name: str, size: int) -> None:
     data = REPORTS[name]
     reading, known = AnyReport(name), AnyReport(name, form := form_of(name))
-    entries = [entry for at in range(0, len(data), size) for entry in reading.feed(data[at : at + size])]
+    entries = [entry for piece in pieces(data, size) for entry in reading.feed(piece)]
     entries += reading.close()
 
     assert (reading.form, reading.gap) == (form, "")

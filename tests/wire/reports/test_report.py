@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -47,11 +48,13 @@ def test_a_fault_before_anything_was_told_is_raised_at_once() -> None:
         (["x" * 300, "y" * 198], ["x" * 300 + " > " + "y" * 194 + "..."]),
     ],
 )
-def test_groups_are_the_first_part_of_a_name_and_cut_where_they_are_very_long(groups, parts):
+def test_groups_are_the_first_part_of_a_name_and_cut_where_they_are_very_long(
+    groups: list[str], parts: list[str]
+) -> None:
     assert scope(groups, " > ") == parts
 
 
-def test_a_line_and_a_document_may_be_as_long_as_the_limit(monkeypatch):
+def test_a_line_and_a_document_may_be_as_long_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "MAX_LINE", 3 << 20)
     monkeypatch.setattr(report, "MAX_DOCUMENT", 3 << 20)
     for form, told in (
@@ -153,7 +156,9 @@ def test_output_makes_a_test_one_phase_of_the_same_kind(outcome: Outcome) -> Non
         (formats.writer, "write", formats.WRITERS),
     ],
 )
-def test_an_unknown_format_is_an_error_that_names_the_known_ones(find, verb, known):
+def test_an_unknown_format_is_an_error_that_names_the_known_ones(
+    find: Callable[[str], object], verb: str, known: tuple[str, ...]
+) -> None:
     with pytest.raises(UsageError) as raised:
         find("morse")
 

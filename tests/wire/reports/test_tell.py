@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.full_runs import CASES, result_of
+from support.streams import entered
 
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
@@ -18,7 +19,7 @@ def suite(
     name: str, *facts: e.Event, outcome: RunOutcome, reason: str = "", source: str = "lines"
 ) -> list[e.Event]:
     return [
-        e.SuiteEntered(name, "tap", (), "/p", source=source),
+        entered(name, source),
         *facts,
         e.SuiteFinished(outcome, 1.5, reason=reason),
     ]
@@ -64,7 +65,7 @@ def test_why_a_run_is_no_pass_is_told_where_its_tests_do_not_show_it(facts: list
         ([*FINE, FAILED], ["fine"]),
     ],
 )
-def test_at_least_one_suite_is_shown_and_no_test_is_in_none(facts, names):
+def test_at_least_one_suite_is_shown_and_no_test_is_in_none(facts: list[e.Event], names: list[str]) -> None:
     result = result_of(tuple(facts))
     suites = tell.suites(result)
 
@@ -72,7 +73,7 @@ def test_at_least_one_suite_is_shown_and_no_test_is_in_none(facts, names):
     assert [test for suite in suites for test in tell.tests_of(suite)] == list(result.tests.values())
 
 
-def test_a_test_that_never_ran_is_told_with_its_place():
+def test_a_test_that_never_ran_is_told_with_its_place() -> None:
     (suite,) = tell.suites(result_of((LOST, FAILED)))
 
     assert [*tell.tests_of(suite)][1:] == [e.TestFinished("b", Outcome.NOT_RUN, message="not run", place=AT)]
@@ -100,7 +101,7 @@ def test_a_text_is_shown_without_what_cannot_be(text: str, shown: str) -> None:
     assert tell.printable(text) == shown
 
 
-def test_all_tests_are_those_of_all_suites():
+def test_all_tests_are_those_of_all_suites() -> None:
     result = result_of(CASES["several"])
 
     assert [test.test for test in tell.tests(result)] == [

@@ -76,7 +76,7 @@ errors = st.builds(e.CollectionFailed, names, st.builds(e.Failure, texts, texts)
 
 
 @st.composite
-def results(draw) -> RunResult:
+def results(draw: st.DrawFn) -> RunResult:
     """A finished run of any tests, with or without its end."""
     found = draw(st.lists(tests, max_size=6, unique_by=lambda test: test.test))
     broken = draw(st.lists(errors, max_size=2))
@@ -249,13 +249,11 @@ def test_prove_reads_our_tap_and_agrees(tmp_path: Path) -> None:
     assert f"Failed {bad}/{len(Outcome) + 1} subtests" in said
     assert "Parse errors" not in said
     assert "TODO passed" in said
-    assert "RunResult: FAIL" in said
+    assert "Result: FAIL" in said
 
 
 @needs_prove
-@pytest.mark.parametrize(
-    "ends, words", [([e.SessionFinished(None)], "RunResult: PASS"), ([], "Bailout called")]
-)
+@pytest.mark.parametrize("ends, words", [([e.SessionFinished(None)], "Result: PASS"), ([], "Bailout called")])
 def test_prove_agrees_about_the_end(tmp_path: Path, ends: list[e.SessionFinished], words: str) -> None:
     result = result_of([e.TestFinished("a", Outcome.PASSED), *ends])
 

@@ -86,7 +86,7 @@ def test_there_is_an_example_of_every_event() -> None:
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
-def test_what_is_written_is_read_back(event):
+def test_what_is_written_is_read_back(event: e.Event) -> None:
     entry = e.Entry(7, 1.25, 0, event)
 
     line = jsonl.encode(entry, begin(STARTED))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.streams import (
     STARTED,
-    Recorder,
+    Log,
     case,
     final,
     read,
@@ -23,7 +23,6 @@ from proctor.errors import StreamError
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
 from proctor.render.agent import agent_text
-from proctor.wire.stream import log as jsonl
 from proctor.wire.stream import reader as stream_reader
 from proctor.wire.stream.reader import StreamReader, is_stream
 
@@ -187,7 +186,7 @@ def test_a_label_that_comes_twice_is_two_tests() -> None:
     assert result.notices == ["line 3: a second test 'a'"]
 
 
-def test_a_label_that_comes_100_000_times_is_read_in_linear_size_and_told_in_two_notices():
+def test_a_label_that_comes_100_000_times_is_read_in_linear_size_and_told_in_two_notices() -> None:
     data = written(suite(100_000), *[case("a")] * 100_000, final(100_000))
     entries = [*(reader := StreamReader()).feed(data), *reader.close()]
     tests = [entry.event.test for entry in entries if isinstance(entry.event, e.TestFinished)]
@@ -201,7 +200,7 @@ def test_a_label_that_comes_100_000_times_is_read_in_linear_size_and_told_in_two
     ]
 
 
-def test_a_label_that_is_like_one_of_ours_is_kept():
+def test_a_label_that_is_like_one_of_ours_is_kept() -> None:
     (result,) = read(written(suite(3), case("a"), case("a#2"), case("a"), final(3)))
 
     assert list(result.tests) == ["a", "a#2", "a#3"]
@@ -232,10 +231,9 @@ def test_a_pass_needs_every_number_to_agree(
 
 
 def a_log() -> list[bytes]:
-    recorder = Recorder()
-    relay = Relay(STARTED, [recorder])
-    relay.close(1.0)
-    return [jsonl.encode(entry, relay.result) for entry in recorder.entries]
+    kept = Log()
+    Relay(STARTED, [kept]).close(1.0)
+    return kept.lines
 
 
 def entries(data: bytes) -> list[e.Entry]:

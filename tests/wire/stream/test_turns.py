@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from proctor.wire.stream.turns import Turns
 
 
-def test_the_first_to_begin_is_written_as_it_comes_and_the_others_wait():
+def test_the_first_to_begin_is_written_as_it_comes_and_the_others_wait() -> None:
     turns: Turns[str] = Turns()
 
     assert turns.take(0, ["a"]) == ["a"]
@@ -21,7 +21,7 @@ def test_the_first_to_begin_is_written_as_it_comes_and_the_others_wait():
 
 
 @given(st.lists(st.integers(0, 3)))
-def test_nothing_is_lost_and_suites_are_not_mixed(order):
+def test_nothing_is_lost_and_suites_are_not_mixed(order: list[int]) -> None:
     turns: Turns[int] = Turns()
     written = [item for suite in order for item in turns.take(suite, [suite])]
     for suite in dict.fromkeys(order):

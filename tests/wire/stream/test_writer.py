@@ -10,7 +10,18 @@ import pytest
 from hypothesis import given, settings
 from support.full_runs import CASES
 from support.golden import agree, told
-from support.streams import BUILD, EVENTS, STARTED, Recorder, Strict, objects, read, strict_lines, violations
+from support.streams import (
+    BUILD,
+    EVENTS,
+    STARTED,
+    Log,
+    Recorder,
+    Strict,
+    objects,
+    read,
+    strict_lines,
+    violations,
+)
 
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
@@ -204,7 +215,7 @@ def test_tests_that_were_counted_and_never_named_are_there_too() -> None:
     assert [test["label"] for test in tests] == ["a", "pytest: test 2 of 3", "pytest: test 3 of 3", "pytest"]
 
 
-def test_a_count_that_nobody_can_have_meant_is_not_written_out():
+def test_a_count_that_nobody_can_have_meant_is_not_written_out() -> None:
     tests = objects(strict_lines(run(e.TestFinished("a", Outcome.PASSED), count=999_999_999)))[1:-1]
 
     assert len(tests) == 1 + 1000 + 1  # which R9 then finds to be fewer than were announced, and so they are
@@ -212,7 +223,7 @@ def test_a_count_that_nobody_can_have_meant_is_not_written_out():
     assert (tests[-1]["status"], tests[-1]["extra"]["phase"]) == ("fail", "run")
 
 
-def test_a_file_that_cannot_be_collected_is_a_failing_test_and_counts():
+def test_a_file_that_cannot_be_collected_is_a_failing_test_and_counts() -> None:
     failed = e.CollectionFailed("x.py", e.Failure("ImportError", "ImportError: no", PLACE), "Traceback")
     lines = objects(strict_lines([e.SuiteStarted("pytest", BUILD, 1), failed, e.SessionFinished(2)]))
 
@@ -268,12 +279,12 @@ def test_no_test_is_lost_and_no_failure_is_read_back_as_a_pass(events: list[e.Ev
 
 @given(EVENTS)
 def test_the_projection_of_the_replayed_log_is_that_of_the_live_run(events: list[e.Event]) -> None:
-    live, recorder = Strict(), Recorder()
-    relay = Relay(STARTED, [live, recorder])
+    live, kept = Strict(), Log()
+    relay = Relay(STARTED, [live, kept])
     for event in events:
         relay.publish(event, 0.5)
     relay.close(1.0)
-    log = [jsonl.decode(jsonl.encode(entry, relay.result)) for entry in recorder.entries]
+    log = [jsonl.decode(line) for line in kept.lines]
 
     replayed = Strict()
     replay = Replay(lambda: [replayed], lambda result: None)
