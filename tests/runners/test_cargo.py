@@ -99,7 +99,7 @@ SHOP = {
             }
 
             #[test]
-            fn returns_an_error() -> RunResult<(), String> {
+            fn returns_an_error() -> Result<(), String> {
                 println!("trying");
                 Err("out of stock".into())
             }
