@@ -94,7 +94,9 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
     assert run.name == document["run_id"]
     if kind.kept == "in part":  # what is lost is known to be lost
         assert shown["outcome"] == "incomplete"
-        assert told.document is None or any("not kept" in notice for notice in document["notices"])
+        assert told.document is None or any(
+            "the record of the run stopped" in notice for notice in document["notices"]
+        )
         return verdict(document)
     assert json.loads((run / "result.json").read_bytes()) == shown == document
     assert ways.told_again(run) == (kind.outcome, kind.tests, document["not_run"])
