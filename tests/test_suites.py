@@ -35,7 +35,7 @@ from proctor.running import Keeping
 from proctor.spec import RunSpec
 from proctor.wire import formats
 from proctor.wire.relabel import SuiteLabels
-from proctor.wire.reports.report import Lines
+from proctor.wire.reports.report import LineReport
 from proctor.wire.stream.rules import StreamRules
 from proctor.wire.stream.writer import StrictStream
 
@@ -284,7 +284,7 @@ def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so() -> 
 # A build, and what follows it
 
 
-class BuildReader(Lines):
+class BuildReader(LineReport):
     """`made PATH` and `broken FILE` lines."""
 
     format = "test-build"

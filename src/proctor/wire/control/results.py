@@ -8,9 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from proctor import events as e
-from proctor.unique_names import UniqueNames
 from proctor.wire.control.program import reported
-from proctor.wire.reports.report import Lines, decode
+from proctor.wire.reports.report import LineReport, decode
 
 _PATHS = ("test", "testout_path", "proctor")
 
@@ -33,14 +32,10 @@ class _Result(msgspec.Struct):
 _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
-class ResultsReader(Lines):
+class ResultsReader(LineReport):
     """Each line stands for a test, or for a part of one. Nothing says that there are no more."""
 
     format = "results"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._labels = UniqueNames()
 
     def _line(self, line: bytes) -> Iterator[e.Event]:
         if not line.strip():
@@ -55,7 +50,7 @@ class ResultsReader(Lines):
             part_of = test.removesuffix(f"/{result.name}")
         said = {key: value for key, value in body.items() if key not in _PATHS}
         files = tuple(e.File(file.name, file.path, file.length) for file in result.files or ())
-        yield reported(self._labels.unique(test), part_of, said, files, result.testout_path)
+        yield reported(self._names.unique(test), part_of, said, files, result.testout_path)
 
     def _last(self) -> Iterator[e.Event]:
         yield e.SessionFinished(None)

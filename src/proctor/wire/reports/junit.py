@@ -145,7 +145,7 @@ class JunitReader(Report):
         yield e.SuiteStarted(self._writer, "", len(self._names))
         seconds = self._took if self._took is not None else 0.0 if self._loose else self._suites_took
         created = self._started + seconds if self._started else 0.0
-        yield from self._ending(e.SessionFinished(None, len(self._names), duration=seconds, created=created))
+        yield self._ending(None, len(self._names), duration=seconds, created=created)
 
     def _parse(self, data: bytes, last: bool) -> Iterator[e.Event]:
         problem: StreamError | None = None

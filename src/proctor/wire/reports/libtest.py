@@ -16,7 +16,7 @@ from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
 from proctor.text import first_line, text_of
-from proctor.wire.reports.report import Lines, count_of, finished, seconds_of
+from proctor.wire.reports.report import LineReport, count_of, finished, printed, seconds_of
 
 MODE = "mode"  # a property: how far a test in documentation is taken, if it is not run
 
@@ -55,7 +55,7 @@ class _Ended(msgspec.Struct, frozen=True):
     mode: str = ""  # should panic, compile, compile fail
 
 
-class LibtestReader(Lines):
+class LibtestReader(LineReport):
     format = "libtest"
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class LibtestReader(Lines):
             self._under_way[begun[1]] = begun[3]
         elif len(self._behind) < _MOST:
             self._behind += _behind(text)
-        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
+        return printed(text)
 
     def _result(self, name: str, ended: _Ended) -> Iterable[e.Event]:
         """A failure is explained at the end of the suite, and told then with whatever came after it."""
@@ -193,7 +193,7 @@ class LibtestReader(Lines):
             self._erring = True
         if self._erring:
             self._errors.add(text + "\n")
-        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
+        return printed(text)
 
     def _last(self) -> Iterator[e.Event]:
         """Whatever a suite without an end has told is told; what it had under way has begun."""
@@ -205,7 +205,7 @@ class LibtestReader(Lines):
                 yield e.TestStarted(self._names.unique(name))
         if not self._suites and not self._not_built:
             self._gaps.append("there is no suite in it")
-        yield from self._ending(e.SessionFinished(None, self._count, duration=self._seconds))
+        yield self._ending(None, self._count, duration=self._seconds)
 
 
 def failed(

@@ -17,7 +17,15 @@ from proctor.result import Excerpt
 from proctor.text import text_of
 from proctor.wire.reports import diagnostics, node
 from proctor.wire.reports import perl_comments as test_more
-from proctor.wire.reports.report import COLLECTION_ERROR, Lines, finished, refined, scope, seconds_of
+from proctor.wire.reports.report import (
+    COLLECTION_ERROR,
+    LineReport,
+    finished,
+    printed,
+    refined,
+    scope,
+    seconds_of,
+)
 
 MAX_DEPTH = 50
 
@@ -74,7 +82,7 @@ class Level(msgspec.Struct):
         return f"test {self.highest} is not in the plan" if self.highest > self.plan else ""
 
 
-class TapReader(Lines):
+class TapReader(LineReport):
     format = "tap"
 
     def __init__(self) -> None:
@@ -102,7 +110,7 @@ class TapReader(Lines):
             return self._closed(self._open.pop())
         depth, odd = divmod(indent, 4)
         if odd or depth > min(MAX_DEPTH, max(len(self._levels), self._headed)) or not _is_tap(body):
-            return self._noise(text)
+            return printed(text)
         return self._told(body, depth)
 
     def _diagnostic(self, text: str, indent: str, point: Point) -> Iterable[e.Event]:
@@ -111,9 +119,6 @@ class TapReader(Lines):
         else:
             point.yaml.add(text.removeprefix(indent) + "\n")
         return ()
-
-    def _noise(self, text: str) -> Iterable[e.Event]:
-        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
 
     def _told(self, body: str, depth: int) -> Iterator[e.Event]:
         if body.startswith("#"):
@@ -218,7 +223,7 @@ class TapReader(Lines):
         count = max(self._planned, len(self._names))
         if count != self._announced:
             yield e.SuiteStarted("tap", "", count)
-        yield from self._ending(e.SessionFinished(None, len(self._names)))
+        yield self._ending(None, len(self._names))
 
     def _stream_ended(self) -> Iterator[e.Event]:
         self._never_closed(0)
