@@ -1,4 +1,4 @@
-"""Results in the words of whoever reported them, as events; and the program that is a test itself."""
+"""Results of the control channel as events, and the events of a program that is a test itself."""
 
 from __future__ import annotations
 
@@ -20,15 +20,8 @@ OUTCOMES = {
     "info": Outcome.INFO,
     "warn": Outcome.WARN,
 }
-# A program may report on itself more than once: the first of these that it said counts.
-_TELLING = (
-    Outcome.ERROR,
-    Outcome.FAILED,
-    Outcome.WARN,
-    Outcome.PASSED,
-    Outcome.INFO,
-    Outcome.SKIPPED,
-)
+# A program may report on itself more than once: the first of these that it reported counts.
+_ORDER = (Outcome.ERROR, Outcome.FAILED, Outcome.WARN, Outcome.PASSED, Outcome.INFO, Outcome.SKIPPED)
 _RESERVED = frozenset({"name", "status", "files", "testout"})
 
 
@@ -41,7 +34,7 @@ _PLAIN = {status: _plain(outcome) for status, outcome in OUTCOMES.items()}
 
 
 def reported(label: str, part_of: str, body: Body, files: tuple[e.File, ...], output: str) -> e.TestFinished:
-    """A result without a status says something, but not that anything passed. `output` is testout's path."""
+    """A result without a status is INFO, never a pass. `output` is testout's path."""
     outcome = OUTCOMES.get(body.get("status", ""), Outcome.INFO)
     message = (note(body) or None) if outcome is not Outcome.PASSED else None
     testout = body.get("testout")
@@ -71,7 +64,7 @@ def properties(body: Body, known: frozenset[str]) -> dict[str, Any] | None:
 
 
 class ProgramEnd(msgspec.Struct, frozen=True):
-    """How the process of a test ended: what its results do not know."""
+    """How the process of a test ended."""
 
     seconds: float
     exit_code: int | None
@@ -82,7 +75,7 @@ class ProgramEnd(msgspec.Struct, frozen=True):
 
 
 class ProgramReader:
-    """The results of one program. Its own result is told when it has ended: a crash may yet come after it."""
+    """The results of one program. Its own result comes at its end, because it may still crash."""
 
     def __init__(self, test: str, output: str, labels: UniqueNames) -> None:
         self._test, self._output, self._labels = test, output, labels
@@ -134,7 +127,7 @@ class ProgramReader:
         ]
 
     def _outcome(self, end: ProgramEnd) -> tuple[Outcome, str]:
-        """What the process did goes before what it said: it may have said `pass` and then died."""
+        """How the process ended counts more than its results: it may have reported `pass` and then died."""
         if end.stopped is RunOutcome.TIMEOUT:
             return Outcome.TIMEOUT, "time limit reached"
         if end.stopped is not None:
@@ -145,8 +138,8 @@ class ProgramReader:
             return Outcome.CRASH, f"{end.signal}{_last_line(end.output)}"
         if end.exit_code is None:
             return Outcome.ERROR, "the end of its process was not seen"
-        said = {_own_outcome(own.body): own.body for own in reversed(self._own)}
-        outcome = next(outcome for outcome in _TELLING if outcome in said)
+        said = {OUTCOMES[own.body.get("status", "error")]: own.body for own in reversed(self._own)}
+        outcome = next(outcome for outcome in _ORDER if outcome in said)
         body = said[outcome]
         if "status" not in body:
             return outcome, "its own result has no status"
@@ -156,10 +149,6 @@ class ProgramReader:
         if outcome is Outcome.FAILED and body.get("by") == "proctor":
             message += _last_line(end.output)
         return outcome, message or (outcome if outcome in BAD else "")
-
-
-def _own_outcome(body: Body) -> Outcome:
-    return OUTCOMES[body["status"]] if "status" in body else Outcome.ERROR
 
 
 def _last_line(output: str) -> str:
