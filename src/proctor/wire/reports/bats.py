@@ -1,5 +1,5 @@
-"""What bats says while it runs (`--formatter cat --timing`): TAP, and a line when a test begins. A test that
-has no end when the next one begins, or when bats is done, has died."""
+"""The output of bats while it runs (`--formatter cat --timing`): TAP, and a line when a test begins. A test
+without an end when the next one begins, or when bats is done, has died."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proctor.wire.reports.tap import Level, Point, TapReader
 
 _BEGIN = re.compile(rb"begin [0-9]{1,9} (.*)")
 _SUITE = re.compile(rb"suite /.*")
-_DONE = "# bats warning: Executed "  # fewer than planned: it has come to its end and says so
+_DONE = "# bats warning: Executed "  # fewer than planned: bats itself has ended
 _TIMED = re.compile(r"(.*) in ([0-9]{1,9})ms")
 _WHERE = re.compile(r"in test file (.+), line ([0-9]{1,9})\)")
 _SYNTAX = re.compile(r"(.+?): line ([0-9]{1,9}): (.+)")
@@ -96,9 +96,8 @@ def _finished(label: str, point: Point, seconds: float) -> e.TestFinished:
 
 
 def _not_gathered(said: str) -> e.CollectionFailed:
-    """The file could not even be read for its tests."""
-    for line in said.splitlines():
-        if found := _SYNTAX.fullmatch(line):
-            failure = e.Failure("", found[3], e.Place(found[1], int(found[2])))
-            return e.CollectionFailed(found[1], failure, said.rstrip())
-    return e.CollectionFailed(_GATHERING, e.Failure("", first_line(said)), said.rstrip())
+    """A file whose tests could not be listed."""
+    file, failure = _GATHERING, e.Failure("", first_line(said))
+    if found := next((found for line in said.splitlines() if (found := _SYNTAX.fullmatch(line))), None):
+        file, failure = found[1], e.Failure("", found[3], e.Place(found[1], int(found[2])))
+    return e.CollectionFailed(file, failure, said.rstrip())

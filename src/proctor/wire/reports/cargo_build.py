@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.launch import Artifact
-from proctor.wire.reports.report import JsonLines, place_of, printed
+from proctor.wire.reports.report import JsonLines, place_of
 
 # Kinds of artifacts
 TEST = "test"  # a test binary
@@ -92,7 +92,7 @@ class CargoBuildReader(JsonLines):
         self._reported: set[str] = set()
         self._finished = self._whole = False
 
-    def _other(self, text: str) -> Iterator[e.Event]:
+    def _output(self, text: str) -> Iterator[e.Event]:
         if text.startswith("rustc ") and not self._compiler.name:
             self._compiler = replace(self._compiler, name=text)
             yield e.SuiteDescribed("", {"rustc": text})
@@ -101,7 +101,7 @@ class CargoBuildReader(JsonLines):
         elif text.startswith(_SYSROOT):
             self.artifacts.append(replace(self._compiler, path=text.removeprefix(_SYSROOT)))
         elif text.startswith("{"):
-            yield from printed(text)
+            yield from super()._output(text)
 
     def _object(self, line: _Line) -> Iterator[e.Event]:
         match line.reason:

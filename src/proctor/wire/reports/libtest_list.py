@@ -15,7 +15,7 @@ from proctor.launch import Artifact
 from proctor.result import Excerpt
 from proctor.text import text_of
 from proctor.wire.reports.libtest import documented_at
-from proctor.wire.reports.report import LineReport, count_of, decode, printed
+from proctor.wire.reports.report import LineReport, count_of, decode
 
 LIST = "list"  # kinds of artifacts: that a list was read to its end, and what was in it
 LISTED = "listed"
@@ -56,7 +56,7 @@ class LibtestListReader(LineReport):
             self._begin(text_of(line[len(_BEGIN) :]))
         elif self._owner and not self._test(line, self._owner):
             self._noise.add(text_of(line) + "\n")
-            return printed(text_of(line))
+            return self._output(text_of(line))
         return ()
 
     def _test(self, line: bytes, owner: str) -> bool:

@@ -108,6 +108,10 @@ class LineReport(Report):
     def _last(self) -> Iterable[e.Event]:
         """There are no more lines."""
 
+    def _output(self, text: str) -> Iterable[e.Event]:
+        """A line that is no part of the report."""
+        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
+
     def _read(self, data: bytes) -> Iterator[e.Event]:
         *whole, rest = data.split(b"\n")
         for piece in whole:
@@ -150,10 +154,7 @@ class JsonLines(LineReport):
             except ValueError as error:
                 if self.strict:
                     raise self._fault(f"line {self._number}: {error}") from None
-        return self._other(text_of(line))
-
-    def _other(self, text: str) -> Iterable[e.Event]:
-        return printed(text)
+        return self._output(text_of(line))
 
 
 class JsonDocument(Report):
@@ -186,11 +187,6 @@ class JsonDocument(Report):
             return self._events(decode(data, self.decoder))
         except ValueError as error:
             raise self._fault(str(error)) from None
-
-
-def printed(text: str) -> list[e.Event]:
-    """A line that is no part of the report."""
-    return [e.OutputReceived("stdout", text + "\n")] if text.strip() else []
 
 
 def scope(groups: Iterable[str], between: str) -> list[str]:
