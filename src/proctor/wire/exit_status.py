@@ -7,7 +7,7 @@ from proctor.outcome import RunOutcome
 from proctor.result import Session
 
 STOPPED, INTERNAL, USAGE, NOTHING = 2, 3, 4, 5
-_CONFTEST = "while loading conftest"  # all that a pytest too old for the plugin says about it
+_CONFTEST = "while loading conftest"  # as a pytest too old for the plugin writes it
 
 
 def explained(session: Session, code: int, stderr: str) -> StatusExplained | None:

@@ -26,7 +26,7 @@ _RESERVED = frozenset({"name", "status", "files", "testout"})
 
 
 def _plain(outcome: Outcome) -> Callable[[str, str], e.TestFinished]:
-    failure = e.Failure("", outcome) if outcome in BAD else None  # all that can be said about it
+    failure = e.Failure("", outcome) if outcome in BAD else None  # there is nothing more
     return lambda label, test: e.TestFinished(label, outcome, failure=failure, part_of=test)
 
 
@@ -55,8 +55,8 @@ def amended(label: str, body: Body) -> e.ResultAmended:
 
 
 def note(body: Body) -> str:
-    said = body.get("note")
-    return said if isinstance(said, str) else ""
+    text = body.get("note")
+    return text if isinstance(text, str) else ""
 
 
 def properties(body: Body, known: frozenset[str]) -> dict[str, Any] | None:
@@ -108,10 +108,10 @@ class ProgramReader:
         outcome, message = self._outcome(end)
         bad = outcome in BAD
         testout = next((own.body["testout"] for own in self._own if "testout" in own.body), None)
-        said: Body = {}
+        merged: Body = {}
         for own in self._own:
             if own.body.get("by") != "proctor":
-                said |= own.body
+                merged |= own.body
         return [
             e.TestFinished(
                 self._test,
@@ -122,7 +122,7 @@ class ProgramReader:
                 failure=e.Failure("", message) if bad else None,
                 files=tuple(self._own_files),
                 testout=e.OutputLink(testout, self._output) if testout else None,
-                properties=properties(said, _RESERVED),
+                properties=properties(merged, _RESERVED),
             )
         ]
 
@@ -138,9 +138,9 @@ class ProgramReader:
             return Outcome.CRASH, f"{end.signal}{_last_line(end.output)}"
         if end.exit_code is None:
             return Outcome.ERROR, "the end of its process was not seen"
-        said = {OUTCOMES[own.body.get("status", "error")]: own.body for own in reversed(self._own)}
-        outcome = next(outcome for outcome in _ORDER if outcome in said)
-        body = said[outcome]
+        bodies = {OUTCOMES[own.body.get("status", "error")]: own.body for own in reversed(self._own)}
+        outcome = next(outcome for outcome in _ORDER if outcome in bodies)
+        body = bodies[outcome]
         if "status" not in body:
             return outcome, "its own result has no status"
         if outcome is Outcome.PASSED:

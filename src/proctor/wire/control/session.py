@@ -145,7 +145,7 @@ class SessionReader:
                 files=files,
                 properties=custom,
             )
-        if not facts.phases:  # said in parts, before
+        if not facts.phases:  # sent in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
         return concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
 
@@ -240,11 +240,10 @@ def _decisive(phases: tuple[e.Phase, ...]) -> list[e.Phase]:
 
 
 def _message(phases: tuple[e.Phase, ...]) -> str | None:
-    said = [_said(phase) for phase in _decisive(phases)]
-    return "\n".join(text for text in said if text) or None
+    return "\n".join(text for phase in _decisive(phases) if (text := _text(phase))) or None
 
 
-def _said(phase: e.Phase) -> str:
+def _text(phase: e.Phase) -> str:
     if phase.outcome == "skipped" and phase.wasxfail is None:
         return phase.reason.removeprefix("Skipped: ") or phase.longrepr
     if phase.outcome != "failed":
@@ -271,5 +270,5 @@ def _failure(phases: tuple[e.Phase, ...]) -> e.Failure | None:
         if phase.failure is not None:
             return phase.failure
         if phase.outcome == "failed":
-            return e.Failure("", _said(phase))
+            return e.Failure("", _text(phase))
     return None

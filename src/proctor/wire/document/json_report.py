@@ -22,9 +22,9 @@ def head(result: RunResult) -> dict[str, Any]:
     summary["collected"] = finished.collected if finished else len(result.selected) + len(deselected)
     if deselected:
         summary["deselected"] = len(deselected)
-    said = finished.exit_status if finished else None
-    exited = result.exited
-    exit_code = said if said is not None else (exited.exit_code if exited else 0)
+    exit_code = finished.exit_status if finished else None
+    if exit_code is None:
+        exit_code = result.exited.exit_code if result.exited else 0
     return {
         "created": finished.created if finished else 0.0,
         "duration": finished.duration if finished else result.seconds,
@@ -128,7 +128,7 @@ def _stage(phase: e.Phase, paths: dict[str, str], load: Load) -> dict[str, Any]:
 
 
 def _record(line: str) -> Any:
-    """A log record from a line of a file; a line that is none says that the middle was left out."""
+    """A log record from a line of a file; a line that is none marks the middle that was left out."""
     try:
         return msgspec.json.decode(line)
     except msgspec.MsgspecError:

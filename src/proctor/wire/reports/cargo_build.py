@@ -116,18 +116,18 @@ class CargoBuildReader(JsonLines):
             case "build-finished":
                 self._finished, self._whole = True, line.success
 
-    def _diagnostic(self, line: _Line, said: _Diagnostic, target: _Target) -> Iterator[e.Event]:
+    def _diagnostic(self, line: _Line, found: _Diagnostic, target: _Target) -> Iterator[e.Event]:
         """Cargo compiles a library twice, with and without its tests, and reports its errors each time."""
-        text = said.rendered or said.message
+        text = found.rendered or found.message
         if text in self._reported:
             return
         self._reported.add(text)
         yield e.OutputReceived("stdout", text)
-        if said.level == "warning":
-            place = _place(said) or e.Place("")
-            yield e.WarningRecorded(_code(said), said.message, place.file, place.line, "build")
-        elif said.level.startswith("error"):  # an internal error of the compiler says so behind it
-            self._errors.setdefault(target.src_path, []).append(said)
+        if found.level == "warning":
+            place = _place(found) or e.Place("")
+            yield e.WarningRecorded(_code(found), found.message, place.file, place.line, "build")
+        elif found.level.startswith("error"):  # or `error: internal compiler error`
+            self._errors.setdefault(target.src_path, []).append(found)
 
     def _built(self, line: _Line, target: _Target) -> None:
         package, kind = _package(line.package_id), _kind(target)
@@ -142,8 +142,8 @@ class CargoBuildReader(JsonLines):
     def _last(self) -> Iterator[e.Event]:
         if self._errors:
             yield e.SuiteStarted(self.format, "", len(self._errors))
-        for file, said in self._errors.items():
-            yield _not_built(file, said)
+        for file, errors in self._errors.items():
+            yield _not_built(file, errors)
         if not self._whole:
             self.artifacts.append(Artifact("", kind=BROKEN))
         if not self._finished:
@@ -163,19 +163,19 @@ def _package(identity: str) -> str:
     return rest.partition("@")[0] if "@" in rest else place.partition("?")[0].rpartition("/")[2]
 
 
-def _place(said: _Diagnostic) -> e.Place | None:
-    span = next((span for span in said.spans if span.is_primary), None)
+def _place(found: _Diagnostic) -> e.Place | None:
+    span = next((span for span in found.spans if span.is_primary), None)
     return place_of(span.file_name, span.line_start) if span else None
 
 
-def _code(said: _Diagnostic) -> str:
-    return said.code.code if said.code else ""
+def _code(found: _Diagnostic) -> str:
+    return found.code.code if found.code else ""
 
 
-def _not_built(file: str, said: list[_Diagnostic]) -> e.CollectionFailed:
+def _not_built(file: str, errors: list[_Diagnostic]) -> e.CollectionFailed:
     """The first error that has a place gives the message; the texts of all are joined."""
-    first = next((one for one in said if _place(one)), said[0])
+    first = next((one for one in errors if _place(one)), errors[0])
     label = next((span.label for span in first.spans if span.is_primary and span.label), "")
     message = f"{first.message}: {label}" if label else first.message
-    text = "\n".join((one.rendered or one.message).rstrip("\n") for one in said)
+    text = "\n".join((one.rendered or one.message).rstrip("\n") for one in errors)
     return e.CollectionFailed(file, e.Failure(_code(first), message, _place(first)), text)

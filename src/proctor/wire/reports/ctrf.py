@@ -114,7 +114,7 @@ class CtrfReader(JsonDocument):
 
 
 def _outcome(test: _Test) -> Outcome:
-    """`other` may be anything, so it is no pass, unless the tool's own word says what it is."""
+    """`other` may be anything, so it is an error, unless the tool's own word is a known one."""
     if test.status == "pending" or (test.status == "other" and test.raw_status in _NOT_RUN):
         return Outcome.SKIPPED
     return _STATUSES.get(test.status, Outcome.ERROR)
@@ -184,7 +184,7 @@ def _entry(test: e.TestFinished) -> dict[str, Any]:
 
 
 def _times(result: RunResult) -> tuple[int, int]:
-    """When it began and ended, in milliseconds; zero where nobody said."""
+    """When it began and ended, in milliseconds; zero where that is unknown."""
     finished = result.finished
     ended = finished.created if finished else 0.0
     try:

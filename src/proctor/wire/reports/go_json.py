@@ -67,7 +67,7 @@ class GoJsonReader(JsonLines):
         super().__init__()
         self._packages: dict[str, Package] = {}  # that have no end yet
         self._builds: dict[str, Excerpt] = {}
-        self._marked = False  # this go says which lines are its own
+        self._marked = False  # this version of go marks its own lines
         self._seen = False
         self._broken = 0
         self.cut_short: list[str] = []  # how the names of tests begin of which some may never have run
@@ -132,9 +132,9 @@ class GoJsonReader(JsonLines):
     def _failed(self, line: Line, package: Package) -> e.CollectionFailed:
         built = self._builds.get(line.failed_build)
         text = (built or package.output).text().strip()
-        said = [row for row in text.splitlines() if row.strip() and not row.startswith("#")]
+        lines = [row for row in text.splitlines() if row.strip() and not row.startswith("#")]
         cause = "" if line.failed_build else "failed, though none of its tests did: "
-        message = cause + (said[0].strip() if said else "no reason was given")
+        message = cause + (lines[0].strip() if lines else "no reason was given")
         failure = e.Failure("", message)
         if found := _COMPILED.search(text):
             failure = e.Failure("", cause + found[3], e.Place(found[1], int(found[2])))

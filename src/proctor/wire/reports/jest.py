@@ -1,6 +1,6 @@
 """The JSON of jest (`--json`) and of vitest (`--reporter=json`), which has the same form, as events.
 
-A test is `file::group > test`. A test that never ran is no skipped one, where the report says which it is.
+A test is `file::group > test`. A test that never ran does not count as skipped, if the report shows it.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class VitestReader(JestReader):
 
 def _broken(file: _File) -> e.CollectionFailed:
     lines = [line.strip() for line in file.message.splitlines() if line.strip()]
-    said = next((line for line in lines if not line.startswith("●")), "the file failed and gives no reason")
-    return e.CollectionFailed(file.name, e.Failure("", said), file.message)
+    reason = next((line for line in lines if not line.startswith("●")), "the file failed and gives no reason")
+    return e.CollectionFailed(file.name, e.Failure("", reason), file.message)
 
 
 def _failure(text: str, file: str) -> e.Failure:

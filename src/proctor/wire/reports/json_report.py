@@ -130,7 +130,7 @@ def _finished(test: _Test, name: str) -> e.TestFinished:
 
 
 def _phase(when: str, stage: _Stage, test: _Test) -> e.Phase:
-    """Only the test as a whole says that it was expected to fail."""
+    """Only the test as a whole has the information that it was expected to fail."""
     reason = _SKIPPED.fullmatch(stage.longrepr) if stage.outcome == "skipped" else None
     expected = test.outcome in ("xfailed", "xpassed") and (stage.outcome == "skipped" or when == "call")
     failure = None

@@ -32,7 +32,7 @@ MAX_TOKEN = 16 << 20  # bytes of one tag or comment
 MAX_PARTS = 100  # failures and properties of one test
 _BLANK = 4096  # characters of white space that are output after all
 
-OUTCOME = "proctor.outcome"  # the property that has the outcome where an element cannot say it
+OUTCOME = "proctor.outcome"  # the property with the outcome, where no element stands for it
 COLLECTING = "collection failure"  # pytest's message for a file that it could not import
 _TEARDOWN = "failed on teardown with "  # pytest repeats a test that failed for its teardown
 _NOT_RUN = {"notrun", "skipped", "suppressed", "disabled"}  # googletest's words, in `status` and `result`
@@ -299,12 +299,12 @@ class JunitReader(Report):
     def _test(self, case: _CaseElement, name: str) -> e.TestFinished:
         attributes = case.attributes
         outcome = refined(case.outcome(), case.properties.pop(OUTCOME, None))
-        said = [complaint for complaint in case.complaints if complaint.message or complaint.text.text()]
-        message = "\n".join(complaint.message for complaint in said)
-        traceback = "\n".join(text for c in said if (text := c.text.text().strip()))
+        complaints = [c for c in case.complaints if c.message or c.text.text()]
+        message = "\n".join(complaint.message for complaint in complaints)
+        traceback = "\n".join(text for c in complaints if (text := c.text.text().strip()))
         if outcome is Outcome.PASSED and (doubt := self._doubt(attributes)):
             outcome, message = Outcome.ERROR, doubt
-        first = next((complaint for complaint in said if complaint.kind != "skipped"), None)
+        first = next((complaint for complaint in complaints if complaint.kind != "skipped"), None)
         return finished(
             name,
             outcome,

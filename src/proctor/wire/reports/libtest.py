@@ -62,7 +62,7 @@ class LibtestReader(LineReport):
         super().__init__()
         self._count = self._suites = 0
         self._seconds = 0.0
-        self._errors = Excerpt()  # the compiler's words since its first error
+        self._errors = Excerpt()  # the compiler's output since its first error
         self._erring = False
         self._not_built = 0
         self._begin()

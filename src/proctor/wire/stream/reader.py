@@ -204,8 +204,8 @@ class _SuiteReader:
     def _final(self, final: Fields) -> e.RunFinished:
         extra = final.fields("extra")
         outcome, reason = self._verdict(final)
-        if (said := extra.text("outcome")) in _WORSE:
-            outcome, reason = RunOutcome(said), extra.text("reason")
+        if (word := extra.text("outcome")) in _WORSE:
+            outcome, reason = RunOutcome(word), extra.text("reason")
         return e.RunFinished(outcome, extra.number("seconds") or 0.0, tuple(self._not_run), reason)
 
     def _verdict(self, final: Fields) -> tuple[RunOutcome, str]:
