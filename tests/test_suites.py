@@ -37,7 +37,7 @@ from proctor.running import Keeping
 from proctor.spec import RunSpec
 from proctor.wire import formats
 from proctor.wire.relabel import SuiteLabels
-from proctor.wire.reports.report import Lines
+from proctor.wire.reports.report import LineReport
 from proctor.wire.stream.rules import StreamRules
 
 TAP = "#!/bin/sh\nprintf '1..2\\nok 1 - one\\n%sok 2 - two\\n'\n"
@@ -275,7 +275,7 @@ def test_a_run_that_is_stopped_between_its_suites_has_a_suite_that_says_so() -> 
 # A build, and what follows it
 
 
-class BuildReader(Lines):
+class BuildReader(LineReport):
     """`made PATH` and `broken FILE` lines."""
 
     format = "test-build"

@@ -1,28 +1,28 @@
-"""What an exit status means to pytest, and to every session that uses its numbers."""
+"""What an exit status of pytest means, and of every framework that uses its numbers."""
 
 from __future__ import annotations
 
-from proctor.events import StatusExplained
+from proctor.events import Failure, StatusExplained
 from proctor.outcome import RunOutcome
 from proctor.result import Session
 
 STOPPED, INTERNAL, USAGE, NOTHING = 2, 3, 4, 5
-_CONFTEST = "while loading conftest"  # all that a pytest too old for the plugin says about it
+_CONFTEST = "while loading conftest"  # as a pytest too old for the plugin writes it
 
 
 def explained(session: Session, code: int, stderr: str) -> StatusExplained | None:
-    """None where the status says no more than whether anything failed."""
+    """None where the status only means that something failed, or nothing did."""
     if session.finished is None:
         return _refused(session, code, stderr)
-    if session.interrupted is not None and session.interrupted.failure.type == "KeyboardInterrupt":
-        place = session.interrupted.failure.place
-        why = f"KeyboardInterrupt at {place}" if place else "KeyboardInterrupt"
+    stop = session.interrupted.failure if session.interrupted is not None else Failure()
+    if stop.type == "KeyboardInterrupt":
+        why = f"KeyboardInterrupt at {stop.place}" if stop.place else "KeyboardInterrupt"
         return StatusExplained(RunOutcome.INTERRUPTED, why)
     if session.broke is not None:
         return StatusExplained(RunOutcome.INTERNAL_ERROR, session.broke.failure.message)
-    if session.interrupted is not None and session.interrupted.failure.type == "Exit":  # with any status
+    if stop.type == "Exit":  # with any status
         outcome = RunOutcome.INTERRUPTED if code == STOPPED else RunOutcome.INCOMPLETE
-        return StatusExplained(outcome, session.interrupted.failure.message)
+        return StatusExplained(outcome, stop.message)
     if session.finished.exit_status not in (None, code):
         return None  # a test can end the process with any status
     if code == INTERNAL:
@@ -33,17 +33,16 @@ def explained(session: Session, code: int, stderr: str) -> StatusExplained | Non
 
 
 def _refused(session: Session, code: int, stderr: str) -> StatusExplained | None:
-    """The process ended before there was a session: it could not do what it was asked for."""
+    """The process ended before there was a session, because of a usage error or a broken conftest."""
     why = complaint(stderr)
     if code != USAGE or session.described is not None or not why:
         return None
-    return StatusExplained(
-        RunOutcome.COLLECTION_ERROR if _CONFTEST in stderr else RunOutcome.USAGE_ERROR, why
-    )
+    outcome = RunOutcome.COLLECTION_ERROR if _CONFTEST in stderr else RunOutcome.USAGE_ERROR
+    return StatusExplained(outcome, why)
 
 
 def complaint(stderr: str) -> str:
-    """What a tool wrote to stderr about a request it could not carry out."""
+    """The error message of a tool, from its stderr."""
     lines = stderr.splitlines()
     for line in lines:
         if ": error: " in line:

@@ -1,4 +1,4 @@
-"""What an interpreter says on stderr when it dies: faulthandler's dump, read for the line that matters."""
+"""Reads what faulthandler writes to stderr when an interpreter dies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 20  # dumps remembered
 
 
 class FaultReader:
-    """Fed with stderr as it comes; knows every dump so far, the newest last."""
+    """Takes stderr in pieces and returns every dump so far, the newest last."""
 
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd.rstrip("/") + "/"
@@ -35,25 +35,20 @@ class FaultReader:
         reason, _, rest = text.partition("\n")
         current = rest.find("Current thread")
         kept, places = [reason], []
-        inside = False
         for line in rest[max(0, current) :].splitlines():
-            frame = _FRAME.match(line)
-            if frame:
-                inside = True
+            if frame := _FRAME.match(line):
                 places.append(Place(frame[1].removeprefix(self._cwd), int(frame[2])))
-            elif inside:
+            elif places:
                 break
             if line:
                 kept.append(line)
-        return FaultTraced(reason.partition(": ")[2], self._of_the_user(places), "\n".join(kept))
-
-    def _of_the_user(self, places: list[Place]) -> tuple[Place, ...]:
         known = [p for p in places if not p.file.startswith("<") and not _LIBRARY.search("/" + p.file)]
-        return tuple([p for p in known if not p.file.startswith("/")] or known)
+        own = [place for place in known if not place.file.startswith("/")] or known
+        return FaultTraced(reason.partition(": ")[2], tuple(own), "\n".join(kept))
 
 
 def explain(event: TestFinished, dumps: list[FaultTraced]) -> TestFinished:
-    """A worker's death names the test but not the line; the worker's own last words do."""
+    """Adds the place of a worker's crash, which only the worker's dump has."""
     if event.outcome is not Outcome.CRASH:
         return event
     file = event.test.partition("::")[0]

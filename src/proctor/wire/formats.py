@@ -1,4 +1,4 @@
-"""The table of formats: a row says which options offer a format, what reads and writes it, and what it loses.
+"""The table of formats: which options offer each one, what reads and writes it, and what it cannot hold.
 
 Readers and writers stand here by name, as `module:attribute`, and are imported when they are needed.
 """

@@ -21,7 +21,6 @@ def carried(value: Any) -> Any:
 
 
 def encode(value: Any) -> bytes:
-    """As JSON."""
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:

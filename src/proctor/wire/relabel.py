@@ -1,5 +1,4 @@
-"""The names of tests in events, changed: a prefix that makes them names which can be run, a number where an
-earlier suite of the run has the same."""
+"""Renames tests in events: with a prefix, or with a number where another suite has a test of that name."""
 
 from __future__ import annotations
 
@@ -12,14 +11,12 @@ from proctor.unique_names import UniqueNames
 
 
 class SuiteLabels:
-    """Each test of a run has a name of its own: what another suite has used becomes `x#2`."""
+    """Makes names unique in a run: one that another suite has used becomes `x#2`."""
 
     def __init__(self, first: Iterable[str]) -> None:
         """`first` are the names that the first suite has used already."""
         self._names = UniqueNames()
-        self._own: dict[int, dict[str, str]] = {0: {}}
-        for name in dict.fromkeys(first):
-            self._own[0][name] = self._names.unique(name)
+        self._own = {0: {name: self._names.unique(name) for name in dict.fromkeys(first)}}
 
     def relabelled(self, event: e.Event, suite: int) -> e.Event:
         own = self._own.setdefault(suite, {})

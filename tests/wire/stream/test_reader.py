@@ -23,8 +23,9 @@ from proctor.errors import StreamError
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
 from proctor.render.agent import agent_text
+from proctor.wire.reports.detect import detect
 from proctor.wire.stream import reader as stream_reader
-from proctor.wire.stream.reader import StreamReader, is_stream
+from proctor.wire.stream.reader import StreamReader
 
 STREAMS = Path(__file__).parents[2] / "data" / "streams"
 
@@ -296,10 +297,10 @@ def test_what_a_newer_full_log_adds_is_told() -> None:
 
 
 def test_bytes_are_recognised_as_a_stream_or_not() -> None:
-    assert is_stream(written(b"noise", suite(0)))
-    assert is_stream(b'{"type":"note","kind":"run","seq":0,"at":0.0}\n')
-    assert not is_stream(b"<testsuites/>")
-    assert not is_stream(b'{"type":"test"}\n')
+    assert detect(written(b"noise", suite(0))) == "stream"
+    assert detect(b"".join(a_log())) == "events"
+    assert detect(b"<testsuites/>") == "junit"
+    assert detect(b'{"type":"test"}\n') is None
 
 
 def test_what_is_nested_too_deeply_is_noise() -> None:

@@ -1,7 +1,6 @@
-"""What probably went wrong on a control channel that broke: where exactly, and by which mistake.
+"""The probable cause of an error on a control channel, and its exact position.
 
-Asked once a channel, on its way out: it may take its time. A cause is a guess, so it stands beside the fact
-and never in its place.
+Called once a channel, so it may be slow. A cause is a guess: it is added to the message, never in its place.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff", b"{\0", b"\0{")  # how UTF-16 begins, with an
 
 
 class Finding(NamedTuple):
-    """`position`: of the guilty byte in the line or JSON. An empty text leaves what was known before."""
+    """`position` is that of the first wrong byte. An empty text changes nothing."""
 
     position: int = 0
     cause: str = ""
@@ -48,10 +47,10 @@ def explained(
     )
 
 
-def ended_early(rule: str, offset: int, message: str, past: bytes, seen: bytes, said: int) -> ControlError:
-    """The error for an end in a line, a JSON of `said` bytes, or a file; `seen` is what there is of it."""
-    if said:
-        cause = _length(seen, said) or "the program ended, or was ended, while it was writing"
+def ended_early(rule: str, offset: int, message: str, past: bytes, seen: bytes, stated: int) -> ControlError:
+    """The error for an end in a line, a JSON of `stated` bytes, or a file; `seen` is its beginning."""
+    if stated:
+        cause = _length(seen, stated) or "the program ended, or was ended, while it was writing"
     elif rule == "C13":
         cause = _line(seen, past).cause
     else:
@@ -88,16 +87,15 @@ def _line(line: bytes, past: bytes) -> Finding:
     if not line:
         if past[-1:] == b"}":
             return Finding(cause="the LF after the JSON is not in its length; count it, or leave it out")
-        return Finding(
-            cause="an LF too many" if not after_data else "an LF after a file that its length did not count"
-        )
+        extra = "an LF after a file that its length did not count"
+        return Finding(cause=extra if after_data else "an LF too many")
     if line.startswith(b" "):
         return Finding(cause="the word comes first, right after the LF before it")
     return Finding(cause=_word(line.decode("ascii").split(" ")[0], line, after_data))
 
 
 def _word(word: str, line: bytes, after_data: bool) -> str:
-    """Why this is no word of ours."""
+    """Why this is no control word."""
     if line.startswith((b"{", b"[")):
         if after_data:
             return "two results at once; each needs a `result N` line of its own"
@@ -122,7 +120,7 @@ def _stray(after_data: bool) -> str:
 
 
 def _arguments(line: bytes) -> str:
-    """Why a word that is known has an argument that will not do."""
+    """Why the argument of a known word is wrong."""
     if match := re.match(rb"(result [0-9]+)\s*[\[{]", line):
         return f"the LF after `{match[1].decode()}` is missing"
     if b"  " in line:
@@ -137,8 +135,7 @@ def _arguments(line: bytes) -> str:
 def _json(raw: bytes, after: bytes) -> Finding:
     """Why these bytes are not one JSON object in UTF-8."""
     if raw.startswith(_BOM):
-        message = "the JSON begins with a byte order mark (BOM)"
-        return Finding(0, "write it as UTF-8 without a BOM", message)
+        return Finding(0, "write it as UTF-8 without a BOM", "the JSON begins with a byte order mark (BOM)")
     if raw.startswith(_WIDE):
         return Finding(0, "it looks like UTF-16; write it as UTF-8", "the JSON is not UTF-8")
     try:
@@ -191,30 +188,27 @@ def _longer(raw: bytes, after: bytes) -> Finding:
     cause = _length(raw + after[:LOOK_AHEAD], len(raw))
     if not cause and not raw.isascii():
         cause = "it has characters of several bytes; the length counts bytes, not characters"
-    return Finding(
-        len(raw), cause or "the length is too small", "the JSON goes on after its length is used up"
-    )
+    cause = cause or "the length is too small"
+    return Finding(len(raw), cause, "the JSON goes on after its length is used up")
 
 
-def _length(data: bytes, said: int) -> str:
+def _length(data: bytes, stated: int) -> str:
     """The two lengths, if a whole JSON stands at the beginning of the data; else nothing."""
     text = data.decode("utf-8", "surrogateescape")
     try:
         used = _used(text)
     except (ValueError, RecursionError):
         return ""
-    told = _lengths(used, said)
-    if len(data[:used].decode("utf-8", "replace")) == said:
-        return f"{told}, which is its number of characters: count bytes"
-    return told
+    characters = len(data[:used].decode("utf-8", "replace")) == stated
+    return _lengths(used, stated) + (", which is its number of characters: count bytes" if characters else "")
 
 
-def _lengths(used: int, said: int) -> str:
-    return f"JSON is {used} bytes, the line said {said}"
+def _lengths(used: int, stated: int) -> str:
+    return f"JSON is {used} bytes, the line said {stated}"
 
 
 def _used(text: str) -> int:
-    """How many bytes the JSON value at the beginning of the text takes, with what blanks it has around it."""
+    """The bytes of the JSON value at the beginning of the text, with the blanks around it."""
     begin = len(text) - len(text.lstrip(" \t\r\n"))
     _, end = _READER.raw_decode(text, begin)
     rest = text[end:]

@@ -1,4 +1,4 @@
-"""A control stream, looked at for its own sake: what was in it, and what broke it."""
+"""Checks a control stream: its contents, and the error that broke it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,7 @@ from typing import Any
 import msgspec
 
 from proctor.errors import ControlError
-from proctor.wire.control.decoder import (
-    ControlDecoder,
-    Disconnected,
-    Duration,
-    ExitCode,
-    FileOpened,
-    Frame,
-    Noop,
-    Reconnect,
-)
+from proctor.wire.control import decoder
 from proctor.wire.control.ledger import STATUSES, Finished, Ledger, Limits, Partial
 from proctor.wire.control.rules import RULES
 
@@ -25,16 +16,16 @@ SCHEMA = "proctor.control-check/1"
 
 NO_STATUS = "none"
 _WORDS: dict[type, str] = {
-    ExitCode: "exitcode",
-    Duration: "duration",
-    Noop: "noop",
-    Reconnect: "reconnect",
-    Disconnected: "disconnect",
+    decoder.ExitCode: "exitcode",
+    decoder.Duration: "duration",
+    decoder.Noop: "noop",
+    decoder.Reconnect: "reconnect",
+    decoder.Disconnected: "disconnect",
 }
 
 
 class Checked(msgspec.Struct):
-    """What was complete in a stream, up to its end or to the byte that broke it."""
+    """The complete messages of a stream, up to its end or to its first error."""
 
     size: int = 0  # bytes looked at
     results: dict[str, int] = {}  # by status
@@ -63,11 +54,11 @@ class Checked(msgspec.Struct):
 
 
 class ControlCheck:
-    """`feed` takes a stream in pieces, `close` says what a run would make of it. Keeps no file's bytes."""
+    """`feed` takes a stream in pieces, `close` returns what a run finds in it. Keeps no file's bytes."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._ledger = Ledger(limits)
-        self._decoder = ControlDecoder(self._ledger)
+        self._decoder = decoder.ControlDecoder(self._ledger)
         self._partials: dict[str | None, None] = {}
         self._pending: list[int] = []  # lengths of the files of a result that has not come whole
         self._given = 0
@@ -92,34 +83,29 @@ class ControlCheck:
         checked.results = {status: count for status, count in checked.results.items() if count}
         return checked
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, frame: decoder.Frame) -> None:
         checked = self._checked
         if isinstance(frame, Finished):
             self._partials.pop(frame.name, None)
             checked.results[frame.body.get("status", NO_STATUS)] += 1
             checked.own = checked.own or frame.name is None
-            self._count_files()
         elif isinstance(frame, Partial):
             self._partials[frame.name] = None
-            self._count_files()
-        elif isinstance(frame, FileOpened):
+        elif isinstance(frame, decoder.FileOpened):
             self._pending.append(frame.length)
         elif word := _WORDS.get(type(frame)):
             checked.words[word] = checked.words.get(word, 0) + 1
-
-    def _count_files(self) -> None:
-        self._checked.files += len(self._pending)
-        self._checked.file_bytes += sum(self._pending)
-        self._pending.clear()
+        if isinstance(frame, Finished | Partial):
+            checked.files += len(self._pending)
+            checked.file_bytes += sum(self._pending)
+            self._pending.clear()
 
     def _late_error(self) -> ControlError | None:
-        """A partial may be found wanting only when the end of the test closes it."""
-        closed, last = 0, None
-        for last in self._ledger.close(0):  # noqa: B007  the last is what counts
-            closed += 1
-        if last is None or closed <= len(self._partials) or last.body["status"] != "error":
-            return None  # at most the exit code was asked
-        return ControlError("bad_result", "T2", self._decoder.offset, last.body["note"])
+        """The error of a partial that only shows when the end of the test closes it."""
+        closed = list(self._ledger.close(0))
+        if len(closed) <= len(self._partials) or closed[-1].body["status"] != "error":
+            return None
+        return ControlError("bad_result", "T2", self._decoder.offset, closed[-1].body["note"])
 
 
 def _facts(error: ControlError) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The control channel: lines, JSON of a stated length, and the bytes of files, told apart.
+"""Decodes the control channel into lines, JSON of a stated length, and the bytes of files.
 
-The decoder owns bytes, never a descriptor. It never allocates by a length that somebody only claimed.
+The decoder owns bytes, never a descriptor, and never allocates by a length that was only announced.
 """
 
 from __future__ import annotations
@@ -77,18 +77,9 @@ class Broken(msgspec.Struct, frozen=True):
     error: ControlError
 
 
+Result: TypeAlias = Partial | Finished | Plain
 Frame: TypeAlias = (
-    Partial
-    | Finished
-    | Plain
-    | FileOpened
-    | FileChunk
-    | ExitCode
-    | Duration
-    | Noop
-    | Reconnect
-    | Disconnected
-    | Broken
+    Result | FileOpened | FileChunk | ExitCode | Duration | Noop | Reconnect | Disconnected | Broken
 )
 
 
@@ -110,7 +101,7 @@ class ControlDecoder:
         self._expect_plain = plain  # as the last result was
         self.error: ControlError | None = None
         self.open = True
-        self._offset = 0  # of the first byte in _chunks
+        self.offset = 0  # of the first byte in _chunks: so many were taken
         self._past = b""  # the last bytes before it, to show them should something break
         self._chunks: list[bytes] = []
         self._have = 0
@@ -172,18 +163,18 @@ class ControlDecoder:
         except _Fault as fault:
             self._break(self._explained(fault, buffer), frames)
         self._past = (self._past + buffer[max(0, at - _PAST) : at])[-_PAST:]
-        self._offset += at
+        self.offset += at
         rest = buffer[at:] if self.open else b""
         self._chunks = [rest] if rest else []
         self._have = len(rest)
         return frames
 
     def _take_many(self, buffer: bytes, frames: list[Frame]) -> int:
-        """As many plain results as the buffer begins with, if all that is whole in it are such; else none.
+        """Takes all plain results in one step, if every whole message in the buffer is one; else none.
 
-        They are cut apart in one step and decoded in one. That is safe: a line's end is in no JSON string, so
-        it can stand for a joint; and where each joint has `}` before it and `{` after it, and nothing is
-        nested, each message is one object if there are as many objects as messages.
+        That is safe: no JSON string has an LF, so one can mark where two messages meet; where each has `}`
+        before it and `{` after it, and nothing is nested, each message is one object if there are as many
+        objects as messages.
         """
         head, *parts = _MESSAGE.split(buffer)
         lengths, bodies = parts[::2], parts[1::2]
@@ -212,109 +203,90 @@ class ControlDecoder:
         return self._left if self._admitted is not None and not self._chunks else 0
 
     def went_by(self, count: int) -> list[Frame]:
-        """So many bytes went to the current file directly."""
+        """Count bytes that went to the current file directly."""
         self._past = b""  # they were not seen
-        self._offset += count
+        self.offset += count
         self._left -= count
         frames: list[Frame] = []
         self._take_files(b"", 0, frames)
         return frames
 
-    @property
-    def offset(self) -> int:
-        """Bytes of the stream that have been taken."""
-        return self._offset
-
     def close(self) -> list[Frame]:
         """End of input. Inside a line, a JSON or a file that is an error."""
         frames: list[Frame] = []
-        if self.open:
-            self.open = False
-            if self._admitted is not None:
-                rule, part = "F2", f"{self._left} bytes of a file are missing"
-            elif self._length:
-                rule, part = "R3", f"{self._length - self._have} of {self._length} bytes of JSON are missing"
-            elif self._have:
-                rule, part = "C13", "the last line has no LF"
-            else:
-                return frames
-            from proctor.wire.control.cause import ended_early  # only on the way out
+        was_open, self.open = self.open, False
+        if self._admitted is not None:
+            rule, part = "F2", f"{self._left} bytes of a file are missing"
+        elif self._length:
+            rule, part = "R3", f"{self._length - self._have} of {self._length} bytes of JSON are missing"
+        else:
+            rule, part = "C13", "the last line has no LF"
+        if was_open and (rule != "C13" or self._have):
+            from proctor.wire.control.cause import ended_early  # loaded for errors only
 
             seen, message = b"".join(self._chunks), f"the input ends early: {part}"
-            error = ended_early(rule, self._offset, message, self._past, seen, self._length)
-            self._break(error, frames)
+            self._break(ended_early(rule, self.offset, message, self._past, seen, self._length), frames)
         return frames
 
     def _break(self, error: ControlError, frames: list[Frame]) -> None:
         self.error, self.open = error, False
         frames.append(Broken(error))
 
-    def _fault(self, kind: str, rule: str, at: int, message: str, data: bytes) -> _Fault:
-        return _Fault(kind, rule, at, message, data)
-
     def _explained(self, fault: _Fault, buffer: bytes) -> ControlError:
-        from proctor.wire.control.cause import explained  # only on the way out
+        from proctor.wire.control.cause import explained  # loaded for errors only
 
-        at, end = fault.at, fault.at + len(fault.data)
-        past = self._past + buffer[:at]
-        return explained(
-            fault.kind, fault.rule, str(fault), self._offset + at, past, fault.data, buffer[end:]
-        )
+        at, data = fault.at, fault.data
+        past, after = self._past + buffer[:at], buffer[at + len(data) :]
+        return explained(fault.kind, fault.rule, str(fault), self.offset + at, past, data, after)
 
     def _check_line_size(self, buffer: bytes, at: int) -> None:
         if len(buffer) - at >= LINE:
-            raise self._fault("bad_line", "C5", at, f"no LF within {LINE} bytes", buffer[at : at + 40])
+            raise _Fault("bad_line", "C5", at, f"no LF within {LINE} bytes", buffer[at : at + 40])
 
     def _take_line(self, line: bytes, at: int, frames: list[Frame]) -> None:
         if not line.isascii():
-            raise self._fault("bad_line", "C2", at, "a control line has a byte above 127", line)
+            raise _Fault("bad_line", "C2", at, "a control line has a byte above 127", line)
         text = line.decode("ascii")
         word, space, argument_text = text.partition(" ")
         if not word:
-            raise self._fault("bad_line", "C3", at, "an empty line, or one that begins with a space", line)
+            raise _Fault("bad_line", "C3", at, "an empty line, or one that begins with a space", line)
         if "\r" in text:
-            raise self._fault("bad_line", "C3", at, "CR in a control line", line)
+            raise _Fault("bad_line", "C3", at, "CR in a control line", line)
         self._take_word(word, argument_text if space else None, at, line, frames)
 
     def _take_length(self, length: int, at: int, line: bytes) -> None:
         limit = self.ledger.limits.json
         if length == 0:
-            raise self._fault("bad_json", "C6", at, "a result of 0 bytes", line)
+            raise _Fault("bad_json", "C6", at, "a result of 0 bytes", line)
         if length > limit:
             message = f"a result of {length} bytes; at most {limit} will do"
-            raise self._fault("too_large", "C6", at, message, line)
+            raise _Fault("too_large", "C6", at, message, line)
         self._length = length
 
     def _take_word(self, word: str, argument: str | None, at: int, line: bytes, frames: list[Frame]) -> None:
         match word:
             case "result":
                 if argument is None or not _NUMBER.match(argument):
-                    raise self._fault("bad_args", "C6", at, "`result` takes the number of JSON bytes", line)
+                    raise _Fault("bad_args", "C6", at, "`result` takes the number of JSON bytes", line)
                 self._take_length(int(argument.lstrip("0")[:20] or "0"), at, line)
             case "exitcode":
                 if argument is None or not _SIGNED.match(argument):
-                    raise self._fault("bad_args", "C7", at, "`exitcode` takes a whole number", line)
+                    raise _Fault("bad_args", "C7", at, "`exitcode` takes a whole number", line)
                 self.ledger.exit_code = int(argument[:20])
                 frames.append(ExitCode(self.ledger.exit_code))
             case "duration":
                 frames.append(self._duration(argument or "", at, line))
-            case "noop":
-                self._no_argument(word, argument, at, line)
-                frames.append(Noop())
-            case "disconnect":
-                self._no_argument(word, argument, at, line)
-                self.open = False
-                frames.append(Disconnected())
+            case "noop" | "disconnect":
+                if argument is not None:
+                    raise _Fault("bad_args", "C9", at, f"`{word}` takes no argument", line)
+                self.open = word == "noop"
+                frames.append(Noop() if self.open else Disconnected())
             case "reconnect":
                 if argument not in (None, "always"):
-                    raise self._fault("bad_args", "C9", at, "`reconnect` takes nothing or `always`", line)
+                    raise _Fault("bad_args", "C9", at, "`reconnect` takes nothing or `always`", line)
                 frames.append(Reconnect(argument or "once"))
             case _:
-                raise self._fault("unknown_word", "C9", at, f"unknown control word {word[:40]!r}", line)
-
-    def _no_argument(self, word: str, argument: str | None, at: int, line: bytes) -> None:
-        if argument is not None:
-            raise self._fault("bad_args", "C9", at, f"`{word}` takes no argument", line)
+                raise _Fault("unknown_word", "C9", at, f"unknown control word {word[:40]!r}", line)
 
     def _duration(self, argument: str, at: int, line: bytes) -> Duration:
         if argument == "save":
@@ -322,14 +294,14 @@ class ControlDecoder:
             return Duration(DurationAction.SAVE)
         if argument == "restore":
             if not self._saved:
-                raise self._fault("bad_args", "C8", at, "`duration restore` without a `duration save`", line)
+                raise _Fault("bad_args", "C8", at, "`duration restore` without a `duration save`", line)
             self._saved -= 1
             return Duration(DurationAction.RESTORE)
         found = _DURATION.match(argument)
         seconds = durations.parse(found[2]) if found else None
         if found is None or seconds is None:
             message = "`duration` takes a time (90, 15m, 1h 30m), + or - a time, save or restore"
-            raise self._fault("bad_args", "C8", at, message, line)
+            raise _Fault("bad_args", "C8", at, message, line)
         return Duration(_SIGNS[found[1]], int(seconds))
 
     def _take_result(self, raw: bytes, at: int, frames: list[Frame]) -> None:
@@ -344,14 +316,14 @@ class ControlDecoder:
         try:
             body = _decode(raw)
             if type(body) is not dict:
-                raise self._fault("bad_json", "R4", at, "a result is one JSON object", raw)
+                raise _Fault("bad_json", "R4", at, "a result is one JSON object", raw)
             received = self.ledger.receive(raw, body)
         except RecursionError:
-            raise self._fault("bad_json", "R3", at, "the JSON is nested too deeply", raw) from None
+            raise _Fault("bad_json", "R3", at, "the JSON is nested too deeply", raw) from None
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise self._fault("bad_json", "R3", at, f"not JSON: {error}", raw) from None
+            raise _Fault("bad_json", "R3", at, f"not JSON: {error}", raw) from None
         except Refused as refused:
-            raise self._fault("bad_result", refused.rule, at, str(refused), raw) from None
+            raise _Fault("bad_result", refused.rule, at, str(refused), raw) from None
         self._expect_plain = self._plain and len(body) == 2 and isinstance(received, Finished)
         if isinstance(received, Admission):
             self._admitted, self._files = received, list(received.files)
@@ -366,7 +338,7 @@ class ControlDecoder:
         self._left = length
 
     def _take_files(self, buffer: bytes, at: int, frames: list[Frame]) -> int:
-        """Hand on what is there of the current result's files; commit the result after the last byte."""
+        """Pass on the bytes of the current result's files; commit the result after the last one."""
         assert self._admitted is not None
         while True:
             if self._left:

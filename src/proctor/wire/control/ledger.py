@@ -1,12 +1,13 @@
-"""What the results of one test add up to: partials, names, files, and the ending of what has none.
+"""The results of one test: checked, merged with their partials, and closed at the end of the test.
 
-The decoder hands over a result before it reads its files, and commits it after them: what did not arrive
-whole changes nothing.
+A result with files is admitted first and committed after their bytes: one that did not arrive whole changes
+nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, count
 from typing import Any, Literal
 
 import msgspec
@@ -37,7 +38,7 @@ class Refused(Exception):
 
 
 class Partial(msgspec.Struct, frozen=True, gc=False):
-    """An update of a result that is not closed yet; body and raw are what this message said."""
+    """An update of a result that is not closed yet; body and raw are those of this message."""
 
     name: str | None
     body: Body
@@ -117,7 +118,7 @@ class Ledger:
         return self._count(name, raw, body, merged)
 
     def admit_plain(self, plain: Plain) -> bool:
-        """Count it, if there is nothing more to look at than its own words."""
+        """Count it, unless it has an open partial, an empty name or exceeds a limit."""
         if plain.name in self._open or not plain.name or self._results >= self.limits.results:
             return False
         self._results += 1
@@ -155,9 +156,9 @@ class Ledger:
         return Partial(name, body, raw)
 
     def close(self, observed: int, note: str = "", error: str | None = None) -> Iterator[Finished]:
-        """End of the test: partials in the order of their first appearance, then what we must add.
+        """End of the test: open partials in their order, then the test's own result if it has none.
 
-        `note` says how the process ended, if it is more than the exit code `observed`.
+        `note` is how the process ended, if that is more than the exit code `observed`.
         """
         own_partial: Body | None = None
         for name in list(self._open):
@@ -179,16 +180,12 @@ class Ledger:
         elif own_partial is not None or not self._own:
             code = observed if self.exit_code is None else self.exit_code
             own = {**(own_partial or {}), "status": "pass" if code == 0 else "fail"}
-            said = note if note and self.exit_code is None else f"exit code {code}"
-            yield self._finish(None, self._own_made(own, said))
+            reason = note if note and self.exit_code is None else f"exit code {code}"
+            yield self._finish(None, self._own_made(own, reason))
 
     def _own_made(self, body: Body, note: str) -> Body:
-        name = OWN_OUTPUT
-        number = 2
-        while (None, name) in self._taken:
-            name = f"output-{number}.txt"
-            number += 1
-        body.setdefault("testout", name)
+        names = chain([OWN_OUTPUT], (f"output-{number}.txt" for number in count(2)))
+        body.setdefault("testout", next(name for name in names if (None, name) not in self._taken))
         body.setdefault("note", note)
         return {**body, "by": "proctor"}
 

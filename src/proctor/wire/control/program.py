@@ -1,4 +1,4 @@
-"""Results in the words of whoever reported them, as events; and the program that is a test itself."""
+"""Results of the control channel as events, and the events of a program that is a test itself."""
 
 from __future__ import annotations
 
@@ -20,20 +20,13 @@ OUTCOMES = {
     "info": Outcome.INFO,
     "warn": Outcome.WARN,
 }
-# A program may report on itself more than once: the first of these that it said counts.
-_TELLING = (
-    Outcome.ERROR,
-    Outcome.FAILED,
-    Outcome.WARN,
-    Outcome.PASSED,
-    Outcome.INFO,
-    Outcome.SKIPPED,
-)
+# A program may report on itself more than once: the first of these that it reported counts.
+_ORDER = (Outcome.ERROR, Outcome.FAILED, Outcome.WARN, Outcome.PASSED, Outcome.INFO, Outcome.SKIPPED)
 _RESERVED = frozenset({"name", "status", "files", "testout"})
 
 
 def _plain(outcome: Outcome) -> Callable[[str, str], e.TestFinished]:
-    failure = e.Failure("", outcome) if outcome in BAD else None  # all that can be said about it
+    failure = e.Failure("", outcome) if outcome in BAD else None  # there is nothing more
     return lambda label, test: e.TestFinished(label, outcome, failure=failure, part_of=test)
 
 
@@ -41,7 +34,7 @@ _PLAIN = {status: _plain(outcome) for status, outcome in OUTCOMES.items()}
 
 
 def reported(label: str, part_of: str, body: Body, files: tuple[e.File, ...], output: str) -> e.TestFinished:
-    """A result without a status says something, but not that anything passed. `output` is testout's path."""
+    """A result without a status is INFO, never a pass. `output` is testout's path."""
     outcome = OUTCOMES.get(body.get("status", ""), Outcome.INFO)
     message = (note(body) or None) if outcome is not Outcome.PASSED else None
     testout = body.get("testout")
@@ -62,8 +55,8 @@ def amended(label: str, body: Body) -> e.ResultAmended:
 
 
 def note(body: Body) -> str:
-    said = body.get("note")
-    return said if isinstance(said, str) else ""
+    text = body.get("note")
+    return text if isinstance(text, str) else ""
 
 
 def properties(body: Body, known: frozenset[str]) -> dict[str, Any] | None:
@@ -71,7 +64,7 @@ def properties(body: Body, known: frozenset[str]) -> dict[str, Any] | None:
 
 
 class ProgramEnd(msgspec.Struct, frozen=True):
-    """How the process of a test ended: what its results do not know."""
+    """How the process of a test ended."""
 
     seconds: float
     exit_code: int | None
@@ -82,7 +75,7 @@ class ProgramEnd(msgspec.Struct, frozen=True):
 
 
 class ProgramReader:
-    """The results of one program. Its own result is told when it has ended: a crash may yet come after it."""
+    """The results of one program. Its own result comes at its end, because it may still crash."""
 
     def __init__(self, test: str, output: str, labels: UniqueNames) -> None:
         self._test, self._output, self._labels = test, output, labels
@@ -115,10 +108,10 @@ class ProgramReader:
         outcome, message = self._outcome(end)
         bad = outcome in BAD
         testout = next((own.body["testout"] for own in self._own if "testout" in own.body), None)
-        said: Body = {}
+        merged: Body = {}
         for own in self._own:
             if own.body.get("by") != "proctor":
-                said |= own.body
+                merged |= own.body
         return [
             e.TestFinished(
                 self._test,
@@ -129,12 +122,12 @@ class ProgramReader:
                 failure=e.Failure("", message) if bad else None,
                 files=tuple(self._own_files),
                 testout=e.OutputLink(testout, self._output) if testout else None,
-                properties=properties(said, _RESERVED),
+                properties=properties(merged, _RESERVED),
             )
         ]
 
     def _outcome(self, end: ProgramEnd) -> tuple[Outcome, str]:
-        """What the process did goes before what it said: it may have said `pass` and then died."""
+        """How the process ended counts more than its results: it may have reported `pass` and then died."""
         if end.stopped is RunOutcome.TIMEOUT:
             return Outcome.TIMEOUT, "time limit reached"
         if end.stopped is not None:
@@ -145,9 +138,9 @@ class ProgramReader:
             return Outcome.CRASH, f"{end.signal}{_last_line(end.output)}"
         if end.exit_code is None:
             return Outcome.ERROR, "the end of its process was not seen"
-        said = {_own_outcome(own.body): own.body for own in reversed(self._own)}
-        outcome = next(outcome for outcome in _TELLING if outcome in said)
-        body = said[outcome]
+        bodies = {OUTCOMES[own.body.get("status", "error")]: own.body for own in reversed(self._own)}
+        outcome = next(outcome for outcome in _ORDER if outcome in bodies)
+        body = bodies[outcome]
         if "status" not in body:
             return outcome, "its own result has no status"
         if outcome is Outcome.PASSED:
@@ -156,10 +149,6 @@ class ProgramReader:
         if outcome is Outcome.FAILED and body.get("by") == "proctor":
             message += _last_line(end.output)
         return outcome, message or (outcome if outcome in BAD else "")
-
-
-def _own_outcome(body: Body) -> Outcome:
-    return OUTCOMES[body["status"]] if "status" in body else Outcome.ERROR
 
 
 def _last_line(output: str) -> str:

@@ -1,4 +1,4 @@
-"""The results of a control channel in normal form, a line each, read back."""
+"""Reads the results of a control channel in normal form, one a line."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from proctor import events as e
-from proctor.unique_names import UniqueNames
 from proctor.wire.control.program import reported
-from proctor.wire.reports.report import Lines, decode
+from proctor.wire.reports.report import LineReport, decode
 
 _PATHS = ("test", "testout_path", "proctor")
 
@@ -33,14 +32,10 @@ class _Result(msgspec.Struct):
 _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
-class ResultsReader(Lines):
-    """Each line stands for a test, or for a part of one. Nothing says that there are no more."""
+class ResultsReader(LineReport):
+    """Each line is a test, or a part of one. There is no line that marks the end."""
 
     format = "results"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._labels = UniqueNames()
 
     def _line(self, line: bytes) -> Iterator[e.Event]:
         if not line.strip():
@@ -53,9 +48,9 @@ class ResultsReader(Lines):
         test, part_of = result.test, ""
         if result.name is not None and result.name != test:
             part_of = test.removesuffix(f"/{result.name}")
-        said = {key: value for key, value in body.items() if key not in _PATHS}
+        custom = {key: value for key, value in body.items() if key not in _PATHS}
         files = tuple(e.File(file.name, file.path, file.length) for file in result.files or ())
-        yield reported(self._labels.unique(test), part_of, said, files, result.testout_path)
+        yield reported(self._names.unique(test), part_of, custom, files, result.testout_path)
 
     def _last(self) -> Iterator[e.Event]:
         yield e.SessionFinished(None)

@@ -1,7 +1,4 @@
-"""What a reporter says about its session under the key `proctor`, turned into events.
-
-Nothing here is private to pytest: any program whose own result begins as a partial `error`, and whose
-tests are named results with phases, can speak this way.
+"""What a reporter sends about its session under the key `proctor`, as events. Any framework may use it.
 
 Annotations are values here, as in `events`, because every run reads them.
 """
@@ -30,9 +27,8 @@ class _CollectionError(msgspec.Struct):
     longrepr: str = ""
 
 
-class _Suite(msgspec.Struct):
+class _Description(msgspec.Struct):
     root: str
-    cwd: str = ""
     environment: dict[str, Any] = {}
 
 
@@ -42,12 +38,12 @@ class _InternalError(msgspec.Struct):
 
 
 class _SessionFacts(msgspec.Struct):
-    """One message of the session; each field is there only when it has news."""
+    """One message of the session; each field is optional."""
 
     python: str = ""
     pytest: str = ""
     toolchain: dict[str, str] = {}  # of anybody else: versions by name
-    suite: _Suite | None = None
+    suite: _Description | None = None
     collectors: list[e.CollectorFinished] = []
     collection_errors: list[_CollectionError] = []
     deselected: tuple[str, ...] = ()
@@ -88,7 +84,7 @@ class SessionReader:
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
         self._found: dict[str, e.Place] = {}
-        # Each id comes four times and most keywords come with every test: one string does for all.
+        # Each id comes four times and most keywords come with every test: equal strings are kept once.
         self._strings: dict[str, str] = {}
         self._errors: list[e.CollectionFailed] = []
         self._places: dict[str, e.Place] = {}
@@ -113,10 +109,9 @@ class SessionReader:
         return []  # a test that the end of the process cut short: the fold knows more about that
 
     def close(self) -> list[e.Event]:
-        """No more will come: let go of what was held back."""
-        held: list[e.Event] = [] if self._begun else list(self._errors)
-        self._errors = []
-        return held
+        """The end of the channel: the errors of a suite that never began."""
+        held, self._errors = self._errors, []
+        return [] if self._begun else [*held]
 
     def _test_started(self, name: str, body: Body) -> list[e.Event]:
         file, line = body.get("file"), body.get("line")
@@ -150,7 +145,7 @@ class SessionReader:
                 files=files,
                 properties=custom,
             )
-        if not facts.phases:  # said in parts, before
+        if not facts.phases:  # sent in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
         return concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
 
@@ -161,8 +156,7 @@ class SessionReader:
             if version := getattr(facts, tool):
                 self._toolchain[tool] = version
         if facts.suite is not None:
-            suite = facts.suite
-            found.append(e.SuiteDescribed(suite.root, self._toolchain, suite.environment))
+            found.append(e.SuiteDescribed(facts.suite.root, self._toolchain, facts.suite.environment))
         found += facts.collectors
         self._note_places(facts.collectors)
         for error in facts.collection_errors:
@@ -200,7 +194,7 @@ class SessionReader:
     def _collection_failed(self, error: _CollectionError, found: list[e.Event]) -> None:
         failed = e.CollectionFailed(error.id, error.failure, error.longrepr)
         if any(failed == known for known in self._errors):
-            return  # xdist's workers each say it
+            return  # each xdist worker reports it
         self._errors.append(failed)
         if self._begun:
             found.append(failed)
@@ -218,9 +212,9 @@ def concluded(
     place: e.Place | None = None,
     keywords: tuple[str, ...] = (),
     files: tuple[e.File, ...] = (),
-    said: dict[str, Any] | None = None,
+    custom: dict[str, Any] | None = None,
 ) -> e.TestFinished:
-    """The end of a test that is known by its phases; `said` is what its reporter had to add."""
+    """The end of a test that is known by its phases; `custom` are properties that its reporter added."""
     died = any(phase.when == _DIED and phase.outcome == "failed" for phase in phases)
     outcome = Outcome.CRASH if died else conclude(phases)
     return e.TestFinished(
@@ -234,7 +228,7 @@ def concluded(
         phases=phases,
         keywords=keywords,
         files=files,
-        properties=said,
+        properties=custom,
     )
 
 
@@ -246,11 +240,10 @@ def _decisive(phases: tuple[e.Phase, ...]) -> list[e.Phase]:
 
 
 def _message(phases: tuple[e.Phase, ...]) -> str | None:
-    said = [_said(phase) for phase in _decisive(phases)]
-    return "\n".join(text for text in said if text) or None
+    return "\n".join(text for phase in _decisive(phases) if (text := _text(phase))) or None
 
 
-def _said(phase: e.Phase) -> str:
+def _text(phase: e.Phase) -> str:
     if phase.outcome == "skipped" and phase.wasxfail is None:
         return phase.reason.removeprefix("Skipped: ") or phase.longrepr
     if phase.outcome != "failed":
@@ -277,5 +270,5 @@ def _failure(phases: tuple[e.Phase, ...]) -> e.Failure | None:
         if phase.failure is not None:
             return phase.failure
         if phase.outcome == "failed":
-            return e.Failure("", _said(phase))
+            return e.Failure("", _text(phase))
     return None

@@ -1,4 +1,4 @@
-"""What there is to run, a page at a time: `proctor.discovery/1`."""
+"""The tests that can be run, a page at a time: `proctor.discovery/1`."""
 
 from __future__ import annotations
 
@@ -41,17 +41,13 @@ class Discovery(msgspec.Struct, frozen=True):
 def discovery(result: RunResult, offset: int, limit: int) -> Discovery:
     """Tests from `offset` on, `limit` at most; the total and the errors are those of the whole."""
     page = islice(result.selected, offset, offset + limit)
+    lines, markers = {test: place.line for test, place in result.places.items()}, result.markers
     return Discovery(
         SCHEMA,
         str(result.outcome),
         len(result.selected),
         len(result.deselected),
         offset,
-        [_discovered(result, test) for test in page],
+        [Discovered(test, lines.get(test) or None, markers.get(test, ())) for test in page],
         [Uncollected(e.file, e.failure.message, e.traceback, e.failure) for e in result.collection_errors],
     )
-
-
-def _discovered(result: RunResult, test: str) -> Discovered:
-    place = result.places.get(test)
-    return Discovered(test, place.line if place and place.line else None, result.markers.get(test, ()))

@@ -22,9 +22,9 @@ def head(result: RunResult) -> dict[str, Any]:
     summary["collected"] = finished.collected if finished else len(result.selected) + len(deselected)
     if deselected:
         summary["deselected"] = len(deselected)
-    said = finished.exit_status if finished else None
-    exited = result.exited
-    exit_code = said if said is not None else (exited.exit_code if exited else 0)
+    exit_code = finished.exit_status if finished else None
+    if exit_code is None:
+        exit_code = result.exited.exit_code if result.exited else 0
     return {
         "created": finished.created if finished else 0.0,
         "duration": finished.duration if finished else result.seconds,
@@ -60,33 +60,22 @@ def tests(result: RunResult, load: Load) -> Iterator[dict[str, Any]]:
 
 
 def _own(result: RunResult) -> Iterator[e.TestFinished]:
-    """What tests report beside their own results is not known there."""
+    """Without the parts of tests, which the plugin does not know."""
     return (test for test in result.tests.values() if not test.part_of)
 
 
 def warnings(result: RunResult) -> list[dict[str, Any]]:
-    return [
-        {
-            "message": warning.message,
-            "category": warning.category,
-            "when": warning.when,
-            "filename": warning.file,
-            "lineno": warning.line,
-        }
-        for warning in result.warnings
-    ]
+    keys = ("message", "category", "when", "filename", "lineno")
+    found = [(w.message, w.category, w.when, w.file, w.line) for w in result.warnings]
+    return [dict(zip(keys, values, strict=True)) for values in found]
 
 
 def _outcome(test: e.TestFinished) -> str:
-    """The plugin's rule: what pytest's own status says, the last word that is not `passed`."""
-    outcome = "passed"
+    """The plugin's rule: the last of pytest's own statuses that is not `passed`."""
     if test.passed_in is not None:
-        return outcome
-    for phase in test.phases:
-        status = _status(phase)
-        if status not in ("passed", ""):
-            outcome = status
-    return outcome if test.phases else str(test.outcome)
+        return "passed"
+    statuses = [status for phase in test.phases if (status := _status(phase)) not in ("passed", "")]
+    return ["passed", *statuses][-1] if test.phases else str(test.outcome)
 
 
 def _status(phase: e.Phase) -> str:
@@ -139,7 +128,7 @@ def _stage(phase: e.Phase, paths: dict[str, str], load: Load) -> dict[str, Any]:
 
 
 def _record(line: str) -> Any:
-    """A log record that travelled as a line of a file; where the middle was left out, what says so."""
+    """A log record from a line of a file; a line that is none marks the middle that was left out."""
     try:
         return msgspec.json.decode(line)
     except msgspec.MsgspecError:

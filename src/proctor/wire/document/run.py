@@ -1,4 +1,4 @@
-"""A result document as the run that it tells of."""
+"""Reads a result document as the entries of its run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from proctor.wire.reports.report import MAX_DOCUMENT
 
 #: The tests and the collection errors of one suite.
 _Share: TypeAlias = tuple[list[Test], list[CollectionError]]
+#: Fields that a test of the document has in common with `TestFinished`, without the outcome.
+_SHARED = [name for name in Test.__struct_fields__ if name in e.TestFinished.__struct_fields__[2:]]
 
 
 class DocumentRun:
-    """It is one JSON value: all of it is needed before anything can be told."""
+    """It is one JSON value: there are no entries before its end."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -64,21 +66,9 @@ def _events(found: Document) -> Iterator[tuple[int, e.Event]]:
 
 
 def _only_suite(found: Document) -> Suite:
-    """A document of one suite has its facts at the top."""
-    return Suite(
-        found.runner,
-        found.runner,
-        found.outcome,
-        found.reason,
-        found.exit_code,
-        found.signal,
-        found.summary.get("duration", 0.0),
-        found.interpreter,
-        found.command,
-        "",
-        found.source,
-        found.not_run,
-    )
+    """A document of one suite has the suite's fields at the top."""
+    shared = {name: getattr(found, name) for name in Suite.__struct_fields__ if hasattr(found, name)}
+    return Suite(name=found.runner, duration=found.summary.get("duration", 0.0), **shared)
 
 
 def _of_suite(found: Document, suite: Suite, share: _Share) -> Iterator[e.Event]:
@@ -87,28 +77,12 @@ def _of_suite(found: Document, suite: Suite, share: _Share) -> Iterator[e.Event]
     yield e.SuiteEntered(suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source)
     yield e.TestsSelected((*own, *suite.not_run))
     yield e.SuiteStarted(suite.name, found.started, len(own) + len(suite.not_run) + len(errors))
-    yield from map(_collection_failed, errors)
-    yield from map(_finished, tests)
+    for error in errors:
+        failure = error.failure or e.Failure("", error.message)
+        yield e.CollectionFailed(error.file, failure, error.traceback)
+    for test in tests:
+        outcome, shared = Outcome(test.outcome), {name: getattr(test, name) for name in _SHARED}
+        yield e.TestFinished(test.node_id, outcome, test.duration, **shared)
     if suite.exit_code is not None:
         yield e.ProcessExited(suite.exit_code, suite.signal)
     yield e.SuiteFinished(RunOutcome(suite.outcome), suite.duration, suite.not_run, suite.reason)
-
-
-def _collection_failed(error: CollectionError) -> e.CollectionFailed:
-    return e.CollectionFailed(error.file, error.failure or e.Failure("", error.message), error.traceback)
-
-
-def _finished(test: Test) -> e.TestFinished:
-    return e.TestFinished(
-        test.node_id,
-        Outcome(test.outcome),
-        test.duration,
-        message=test.message,
-        traceback=test.traceback,
-        place=test.place,
-        failure=test.failure,
-        files=test.files,
-        testout=test.testout,
-        properties=test.properties,
-        part_of=test.part_of,
-    )

@@ -1,4 +1,4 @@
-"""The result document's fields, and the one decoder that reads it. Unknown words and fields do no harm."""
+"""The fields of the result document, and its decoder. Unknown words and fields are accepted."""
 
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
-"""The result document, `proctor.result/1`: the seed's fields, always all of them, and ours beside them.
-
-Written in pieces, because a document of 20,000 tests is larger than everything else we hold.
-"""
+"""The result document, `proctor.result/1`, in pieces: that of 20,000 tests is larger than all we hold."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from proctor import events as e
@@ -49,21 +47,17 @@ def chunks(result: RunResult, load: Load, output_path: str = "") -> Iterator[byt
 def _tests(result: RunResult, load: Load) -> Iterator[Test]:
     for suite in result.suites:
         for entry in suite.tests.values():
-            told = test(entry, load)
+            found = test(entry, load)
             if result.several:
-                told.suite = suite.name
-            yield told
+                found.suite = suite.name
+            yield found
 
 
 def _suite(suite: SuiteResult) -> dict[str, Any]:
-    exited = suite.exited
     return {
         "name": suite.name,
         "runner": suite.entered.runner,
-        "outcome": suite.outcome,
-        "reason": suite.reason,
-        "exit_code": exited.exit_code if exited else None,
-        "signal": exited.signal if exited else None,
+        **_end(suite),
         "counts": {outcome: count for outcome, count in suite.counts.items() if count},
         "duration": round(suite.seconds, 6),
         "interpreter": suite.entered.interpreter,
@@ -74,34 +68,29 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
     }
 
 
+def _end(ended: RunResult | SuiteResult) -> dict[str, Any]:
+    exit_code, signal = (ended.exited.exit_code, ended.exited.signal) if ended.exited else (None, None)
+    return {"outcome": ended.outcome, "reason": ended.reason, "exit_code": exit_code, "signal": signal}
+
+
 def _opened(facts: dict[str, Any]) -> bytes:
     return encode(facts)[:-1]
 
 
 def _list(items: Iterable[Any]) -> Iterator[bytes]:
-    """A JSON array in pieces: each batch without its brackets, joined by commas."""
-    yield b"["
-    batch: list[Any] = []
-    first = True
-    for item in items:
-        batch.append(item)
-        if len(batch) == _BATCH:
-            yield (b"" if first else b",") + encode(batch)[1:-1]
-            batch, first = [], False
-    if batch:
-        yield (b"" if first else b",") + encode(batch)[1:-1]
-    yield b"]"
+    """A JSON array in pieces."""
+    rest, before = iter(items), b"["
+    while batch := list(islice(rest, _BATCH)):
+        yield before + encode(batch)[1:-1]
+        before = b","
+    yield b"]" if before == b"," else b"[]"
 
 
 def _head(result: RunResult) -> dict[str, Any]:
-    exited = result.exited
     return {
         "schema": SCHEMA,
         "run_id": result.run.run_id,
-        "outcome": result.outcome,
-        "reason": result.reason,
-        "exit_code": exited.exit_code if exited else None,
-        "signal": exited.signal if exited else None,
+        **_end(result),
         "summary": result.summary(),
         "runner": result.run.runner,
         "interpreter": result.run.interpreter,
@@ -126,11 +115,7 @@ def test(entry: e.TestFinished, load: Load) -> Test:
     paths = {file.name: file.path for file in entry.files}
     moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
     traceback = "\n".join(load(path) for path in moved) or entry.traceback
-    subtests = tuple(
-        {"name": phase.subtest, "outcome": phase.outcome}
-        for phase in entry.phases
-        if phase.subtest is not None
-    )
+    subtests = [phase for phase in entry.phases if phase.subtest is not None]
     return Test(
         entry.test,
         entry.outcome,
@@ -142,24 +127,17 @@ def test(entry: e.TestFinished, load: Load) -> Test:
         entry.files,
         entry.testout,
         entry.properties,
-        subtests,
+        tuple({"name": subtest.subtest, "outcome": subtest.outcome} for subtest in subtests),
         entry.part_of,
     )
 
 
 def _collection_errors(result: RunResult) -> Iterator[dict[str, Any]]:
     for suite in result.suites:
+        name = {"suite": suite.name} if result.several else {}
         for error in suite.errors:
-            yield _collection_error(error) | ({"suite": suite.name} if result.several else {})
-
-
-def _collection_error(error: e.CollectionFailed) -> dict[str, Any]:
-    return {
-        "file": error.file,
-        "message": error.failure.message,
-        "traceback": error.traceback,
-        "failure": error.failure,
-    }
+            texts = {"file": error.file, "message": error.failure.message, "traceback": error.traceback}
+            yield {**texts, "failure": error.failure, **name}
 
 
 def _warnings(warnings: Iterable[e.WarningRecorded]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Whatever report comes in: its first bytes say which reader it needs."""
+"""Reads a report of any format: its first bytes select the reader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proctor.wire.reports.report_run import ReportRun, RunReader
 
 
 class AnyReport:
-    """Waits for as many bytes as it takes to tell, then hands everything to the reader that was found."""
+    """Holds the first bytes until they show the format, then passes everything to its reader."""
 
     def __init__(self, name: str, form: str = "auto") -> None:
         self._name = name
@@ -24,10 +24,8 @@ class AnyReport:
             if b"\n" not in self._head and len(self._head) < HEAD:
                 return []
             self._find(certain=len(self._head) >= HEAD)
-            if self._reader is None:
-                return []
-            data, self._head = self._head, b""
-        return self._reader.feed(data)
+            data = self._head
+        return self._reader.feed(data) if self._reader is not None else []
 
     def close(self) -> list[e.Entry]:
         found: list[e.Entry] = []
@@ -39,7 +37,7 @@ class AnyReport:
 
     @property
     def gap(self) -> str:
-        """What keeps another tool's report from being complete, once all of it was read."""
+        """What is missing or wrong in another tool's report, once all of it was read."""
         return self._reader.gap if isinstance(self._reader, ReportRun) else ""
 
     def _find(self, certain: bool) -> None:

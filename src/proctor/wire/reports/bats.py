@@ -1,5 +1,5 @@
-"""What bats says while it runs (`--formatter cat --timing`): TAP, and a line when a test begins. A test that
-has no end when the next one begins, or when bats is done, has died."""
+"""The output of bats while it runs (`--formatter cat --timing`): TAP, and a line when a test begins. A test
+without an end when the next one begins, or when bats is done, has died."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proctor.wire.reports.tap import Level, Point, TapReader
 
 _BEGIN = re.compile(rb"begin [0-9]{1,9} (.*)")
 _SUITE = re.compile(rb"suite /.*")
-_DONE = "# bats warning: Executed "  # fewer than planned: it has come to its end and says so
+_DONE = "# bats warning: Executed "  # fewer than planned: bats itself has ended
 _TIMED = re.compile(r"(.*) in ([0-9]{1,9})ms")
 _WHERE = re.compile(r"in test file (.+), line ([0-9]{1,9})\)")
 _SYNTAX = re.compile(r"(.+?): line ([0-9]{1,9}): (.+)")
@@ -82,23 +82,22 @@ def _finished(label: str, point: Point, seconds: float) -> e.TestFinished:
     outcome = point.outcome()
     if outcome not in BAD:
         return finished(label, outcome, seconds, message=point.reason)
-    said = point.comments.text()
-    where = list(_WHERE.finditer(said))
-    rest = (said[where[-1].end() :] if where else said).strip("\n").splitlines()
+    text = point.comments.text()
+    where = list(_WHERE.finditer(text))
+    rest = (text[where[-1].end() :] if where else text).strip("\n").splitlines()
     message = rest.pop(0).strip() if rest else ""
     compared = {found[1]: found[2] for line in rest if (found := _COMPARED.fullmatch(line))}
     place = e.Place(where[-1][1], int(where[-1][2])) if where else None
     failure = e.Failure("", message, place, compared.get("expected"), compared.get("actual"))
     output = "".join(f"{line}\n" for line in rest)
     return finished(
-        label, outcome, seconds, message=message, traceback=said.rstrip(), failure=failure, stdout=output
+        label, outcome, seconds, message=message, traceback=text.rstrip(), failure=failure, stdout=output
     )
 
 
-def _not_gathered(said: str) -> e.CollectionFailed:
-    """The file could not even be read for its tests."""
-    for line in said.splitlines():
-        if found := _SYNTAX.fullmatch(line):
-            failure = e.Failure("", found[3], e.Place(found[1], int(found[2])))
-            return e.CollectionFailed(found[1], failure, said.rstrip())
-    return e.CollectionFailed(_GATHERING, e.Failure("", first_line(said)), said.rstrip())
+def _not_gathered(text: str) -> e.CollectionFailed:
+    """A file whose tests could not be listed."""
+    file, failure = _GATHERING, e.Failure("", first_line(text))
+    if found := next((found for line in text.splitlines() if (found := _SYNTAX.fullmatch(line))), None):
+        file, failure = found[1], e.Failure("", found[3], e.Place(found[1], int(found[2])))
+    return e.CollectionFailed(file, failure, text.rstrip())

@@ -1,18 +1,18 @@
-"""What cargo says while it builds tests (`--message-format=json`): what was built, and why something was not.
+"""The output of cargo while it builds tests (`--message-format=json`): what was built, and its errors.
 
-Before it, in plain lines, stand the compiler's own words about itself (`rustc -vV`, `sysroot: DIR`).
+Plain lines before it describe the compiler (`rustc -vV`, `sysroot: DIR`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.launch import Artifact
-from proctor.text import text_of
-from proctor.wire.reports.report import Lines, decode, place_of
+from proctor.wire.reports.report import JsonLines, place_of
 
 # Kinds of artifacts
 TEST = "test"  # a test binary
@@ -74,45 +74,36 @@ class _Line(msgspec.Struct):
     success: bool = False
 
 
-_decoder = msgspec.json.Decoder(_Line)
-
-
 def target_id(package: str, kind: str, name: str) -> str:
     """What the names of a target's tests begin with: `crate`, or `crate::test/name` beside the library."""
     crate = package.replace("-", "_")
     return f"{crate}::{kind}/{name}" if kind in _ALONE else crate
 
 
-class CargoBuildReader(Lines):
+class CargoBuildReader(JsonLines):
     format = "cargo-build"
+    decoder = msgspec.json.Decoder(_Line)
 
     def __init__(self) -> None:
         super().__init__()
         self.artifacts: list[Artifact] = []
         self._compiler = Artifact("", kind=COMPILER)
         self._errors: dict[str, list[_Diagnostic]] = {}  # by the file of the target
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._finished = self._whole = False
 
-    def _line(self, line: bytes) -> Iterable[e.Event]:
-        if not line.startswith(b"{"):
-            return self._plain(text_of(line))
-        try:
-            found = decode(line, _decoder)
-        except ValueError:
-            return [e.OutputReceived("stdout", text_of(line) + "\n")]
-        return self._told(found)
-
-    def _plain(self, text: str) -> Iterator[e.Event]:
+    def _output(self, text: str) -> Iterator[e.Event]:
         if text.startswith("rustc ") and not self._compiler.name:
-            self._compiler = msgspec.structs.replace(self._compiler, name=text)
+            self._compiler = replace(self._compiler, name=text)
             yield e.SuiteDescribed("", {"rustc": text})
         elif text.startswith(_HOST):
-            self._compiler = msgspec.structs.replace(self._compiler, facts={"host": text.removeprefix(_HOST)})
+            self._compiler = replace(self._compiler, facts={"host": text.removeprefix(_HOST)})
         elif text.startswith(_SYSROOT):
-            self.artifacts.append(msgspec.structs.replace(self._compiler, path=text.removeprefix(_SYSROOT)))
+            self.artifacts.append(replace(self._compiler, path=text.removeprefix(_SYSROOT)))
+        elif text.startswith("{"):
+            yield from super()._output(text)
 
-    def _told(self, line: _Line) -> Iterator[e.Event]:
+    def _object(self, line: _Line) -> Iterator[e.Event]:
         match line.reason:
             case "compiler-message" if line.message is not None and line.target is not None:
                 yield from self._diagnostic(line, line.message, line.target)
@@ -125,40 +116,39 @@ class CargoBuildReader(Lines):
             case "build-finished":
                 self._finished, self._whole = True, line.success
 
-    def _diagnostic(self, line: _Line, said: _Diagnostic, target: _Target) -> Iterator[e.Event]:
-        """The library is compiled twice, with and without its tests, and complains each time."""
-        text = said.rendered or said.message
-        if text in self._said:
+    def _diagnostic(self, line: _Line, found: _Diagnostic, target: _Target) -> Iterator[e.Event]:
+        """Cargo compiles a library twice, with and without its tests, and reports its errors each time."""
+        text = found.rendered or found.message
+        if text in self._reported:
             return
-        self._said.add(text)
+        self._reported.add(text)
         yield e.OutputReceived("stdout", text)
-        if said.level == "warning":
-            place = _place(said) or e.Place("")
-            yield e.WarningRecorded(_code(said), said.message, place.file, place.line, "build")
-        elif said.level.startswith("error"):  # an internal error of the compiler says so behind it
-            self._errors.setdefault(target.src_path, []).append(said)
+        if found.level == "warning":
+            place = _place(found) or e.Place("")
+            yield e.WarningRecorded(_code(found), found.message, place.file, place.line, "build")
+        elif found.level.startswith("error"):  # or `error: internal compiler error`
+            self._errors.setdefault(target.src_path, []).append(found)
 
     def _built(self, line: _Line, target: _Target) -> None:
         package, kind = _package(line.package_id), _kind(target)
         directory = line.manifest_path.rpartition("/")[0]
         facts = {"package": package, "id": line.package_id, "target": kind, "source": target.src_path}
-        if line.profile.test and line.executable:
-            self.artifacts.append(Artifact(line.executable, target.name, TEST, directory, facts))
-        elif kind == "bin" and line.executable:
-            self.artifacts.append(Artifact(line.executable, target.name, PROGRAM, directory, facts))
+        if line.executable and (line.profile.test or kind == "bin"):
+            made = TEST if line.profile.test else PROGRAM
+            self.artifacts.append(Artifact(line.executable, target.name, made, directory, facts))
         if kind == "lib" and target.doctest and line.filenames:
             self.artifacts.append(Artifact(line.filenames[0], target.name, LIBRARY, directory, facts))
 
     def _last(self) -> Iterator[e.Event]:
         if self._errors:
             yield e.SuiteStarted(self.format, "", len(self._errors))
-        for file, said in self._errors.items():
-            yield _not_built(file, said)
+        for file, errors in self._errors.items():
+            yield _not_built(file, errors)
         if not self._whole:
             self.artifacts.append(Artifact("", kind=BROKEN))
         if not self._finished:
             self._gaps.append("the build did not come to its end")
-        yield from self._ending(e.SessionFinished(None))
+        yield self._ending()
 
 
 def _kind(target: _Target) -> str:
@@ -173,19 +163,19 @@ def _package(identity: str) -> str:
     return rest.partition("@")[0] if "@" in rest else place.partition("?")[0].rpartition("/")[2]
 
 
-def _place(said: _Diagnostic) -> e.Place | None:
-    span = next((span for span in said.spans if span.is_primary), None)
+def _place(found: _Diagnostic) -> e.Place | None:
+    span = next((span for span in found.spans if span.is_primary), None)
     return place_of(span.file_name, span.line_start) if span else None
 
 
-def _code(said: _Diagnostic) -> str:
-    return said.code.code if said.code else ""
+def _code(found: _Diagnostic) -> str:
+    return found.code.code if found.code else ""
 
 
-def _not_built(file: str, said: list[_Diagnostic]) -> e.CollectionFailed:
-    """The first error that has a place speaks for all of them; their texts are together."""
-    first = next((one for one in said if _place(one)), said[0])
+def _not_built(file: str, errors: list[_Diagnostic]) -> e.CollectionFailed:
+    """The first error that has a place gives the message; the texts of all are joined."""
+    first = next((one for one in errors if _place(one)), errors[0])
     label = next((span.label for span in first.spans if span.is_primary and span.label), "")
     message = f"{first.message}: {label}" if label else first.message
-    text = "\n".join((one.rendered or one.message).rstrip("\n") for one in said)
+    text = "\n".join((one.rendered or one.message).rstrip("\n") for one in errors)
     return e.CollectionFailed(file, e.Failure(_code(first), message, _place(first)), text)

@@ -10,28 +10,21 @@ from typing import Any
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import BAD, Outcome
+from proctor.outcome import Outcome
 from proctor.result import RunResult
 from proctor.text import literal
 from proctor.wire.literal import literal_in
-from proctor.wire.reports import tell
-from proctor.wire.reports.report import COLLECTION_ERROR, Document, decode, finished, place_of, refined
+from proctor.wire.reports import contents
+from proctor.wire.reports.report import COLLECTION_ERROR, JsonDocument, finished, place_of, refined
+from proctor.wire.stream.objects import captured
+from proctor.wire.stream.words import KIND
 
 # 0.0: the version of CTRF's schema that we write.
 SPEC_VERSION = "0.0.0"
 
+_CONTENT = "application/octet-stream"  # of attached files
 _STATUSES = {"passed": Outcome.PASSED, "failed": Outcome.FAILED, "skipped": Outcome.SKIPPED}
 _NOT_RUN = {"todo", "pending", "disabled", "ignored"}  # raw words of tools whose reporters write `other`
-_WORDS = {
-    Outcome.PASSED: "passed",
-    Outcome.XPASSED: "passed",
-    Outcome.INFO: "passed",
-    Outcome.WARN: "passed",
-    Outcome.SKIPPED: "skipped",
-    Outcome.XFAILED: "skipped",
-    Outcome.NOT_RUN: "skipped",
-    **dict.fromkeys(BAD, "failed"),
-}
 
 
 class _Test(msgspec.Struct, rename="camel"):
@@ -73,18 +66,15 @@ class _Report(msgspec.Struct):
     results: _Results
 
 
-_decoder = msgspec.json.Decoder(_Report)
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
 
-class CtrfReader(Document):
+class CtrfReader(JsonDocument):
     format = "ctrf"
+    decoder = msgspec.json.Decoder(_Report)
 
-    def _tell(self, data: bytes) -> Iterator[e.Event]:
-        try:
-            results = decode(data, _decoder).results
-        except ValueError as error:
-            raise self._fault(str(error)) from None
+    def _events(self, report: _Report) -> Iterator[e.Event]:
+        results = report.results
         tool, summary = results.tool, results.summary
         if tool.name:
             yield e.SuiteDescribed("", {tool.name: tool.version or ""})
@@ -97,9 +87,7 @@ class CtrfReader(Document):
             self._gaps.append(f"its summary has {summary.failed} failed, its list {failed}")
         yield e.SuiteStarted(tool.name, "", max(summary.tests, len(results.tests)))
         duration = (summary.stop - summary.start) / 1000
-        yield from self._ending(
-            e.SessionFinished(None, len(results.tests), duration=duration, created=summary.stop / 1000)
-        )
+        yield self._ending(None, len(results.tests), duration=duration, created=summary.stop / 1000)
 
     def _test(self, test: _Test) -> e.Event:
         suite = [test.suite] if isinstance(test.suite, str) else test.suite or []
@@ -126,7 +114,7 @@ class CtrfReader(Document):
 
 
 def _outcome(test: _Test) -> Outcome:
-    """`other` may be anything, so it is no pass, unless the tool's own word says what it is."""
+    """`other` may be anything, so it is an error, unless the tool's own word is a known one."""
     if test.status == "pending" or (test.status == "other" and test.raw_status in _NOT_RUN):
         return Outcome.SKIPPED
     return _STATUSES.get(test.status, Outcome.ERROR)
@@ -137,8 +125,8 @@ def _joined(lines: list[str] | None) -> str:
 
 
 def write(result: RunResult) -> Iterator[bytes]:
-    missing = tell.unexplained(result)
-    words = Counter(_WORDS[test.outcome] for test in tell.tests(result))
+    missing = contents.unexplained(result)
+    words = Counter(str(KIND[test.outcome]) for test in contents.tests(result))
     words["failed"] += len(result.collection_errors) + bool(missing)
     start, stop = _times(result)
     summary: dict[str, Any] = {
@@ -157,7 +145,7 @@ def write(result: RunResult) -> Iterator[bytes]:
 
 
 def _entries(result: RunResult, missing: str) -> Iterator[dict[str, Any]]:
-    for test in tell.tests(result):
+    for test in contents.tests(result):
         yield _entry(test)
     for error in result.collection_errors:
         yield _failed(error.file, COLLECTION_ERROR, error.failure.message, error.traceback)
@@ -178,21 +166,17 @@ def _entry(test: e.TestFinished) -> dict[str, Any]:
         "filePath": literal(place.file) if place else "",
         "line": place.line if place else 0,
         "tags": [literal(word) for word in test.keywords if word],
-        "stdout": literal(tell.stdout(test)).splitlines(),
-        "stderr": literal(tell.stderr(test)).splitlines(),
+        "stdout": literal(captured(test, "stdout")).splitlines(),
+        "stderr": literal(captured(test, "stderr")).splitlines(),
         "attachments": [
-            {
-                "name": literal(file.name),
-                "contentType": "application/octet-stream",
-                "path": literal(file.path),
-            }
+            {"name": literal(file.name), "contentType": _CONTENT, "path": literal(file.path)}
             for file in test.files
         ],
         "extra": {"properties": literal_in(test.properties)} if test.properties else {},
     }
     facts = {
         "name": literal(test.test) or "?",
-        "status": _WORDS[test.outcome],
+        "status": KIND[test.outcome],
         "duration": round(test.seconds * 1000),
         "rawStatus": str(test.outcome),
     }
@@ -200,7 +184,7 @@ def _entry(test: e.TestFinished) -> dict[str, Any]:
 
 
 def _times(result: RunResult) -> tuple[int, int]:
-    """When it began and ended, in milliseconds; zero where nobody said."""
+    """When it began and ended, in milliseconds; zero where that is unknown."""
     finished = result.finished
     ended = finished.created if finished else 0.0
     try:

@@ -1,12 +1,12 @@
-"""Which format a report is in, from its first bytes, or else from its name."""
+"""Detects the format of a report from its first bytes or, if it is empty, from its name."""
 
 from __future__ import annotations
 
 import re
 
-HEAD = 64 * 1024  # bytes that are enough to tell
+HEAD = 64 * 1024  # bytes that are enough
 
-#: Keys of a JSON document, most telling first; all of a row must be there.
+#: Keys of a JSON document, the most specific first; all of a row must be there.
 _DOCUMENTS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("json", (b'"schema"', b'"proctor.result/')),
     ("jest", (b'"numTotalTests"', b'"numRuntimeErrorTestSuites"')),
@@ -15,7 +15,7 @@ _DOCUMENTS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("ctrf", (b'"results"', b'"tool"')),
     ("ctrf", (b'"reportFormat"', b'"CTRF"')),
 )
-#: What a line of JSON has, most telling first.
+#: Patterns of a line of JSON, the most specific first.
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("events", re.compile(rb'"type"\s*:\s*"[a-z]+"\s*,\s*"seq"\s*:\s*[0-9]+\s*,\s*"at"\s*:')),
     ("stream", re.compile(rb'"type"\s*:\s*"suite"(?=.*"(?:rustc|build)"\s*:)(?!.*"event"\s*:)')),
@@ -31,13 +31,12 @@ _NAMES = {".tap": "tap", ".t": "tap", ".xml": "junit"}
 
 
 def detect(head: bytes, name: str = "") -> str | None:
-    """The format's name; None where nothing is telling."""
+    """The format's name; None where it is not clear."""
     text = head[:HEAD].removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith((b"<", b"\xff\xfe<", b"\xfe\xff\x00<")):
         return "junit" if b"<testsuite" in text.replace(b"\0", b"") else None
     if text.startswith(b"{"):
-        first = text.partition(b"\n")[0]
-        if found := _line(first):
+        if found := _line(text.partition(b"\n")[0]):
             return found
         if found := next((form for form, keys in _DOCUMENTS if all(key in text for key in keys)), None):
             return found

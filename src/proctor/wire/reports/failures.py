@@ -1,11 +1,12 @@
-"""The failure index, read back from whatever it was printed behind: rows, and the events they stand for.
+"""Reads the failure index from the output of a run: rows, and their events.
 
-A test may print sentinels of its own: the last line that is one counts. What comes before it is not read.
+A test may print the opening line too, so the last block counts.
 """
 
 from __future__ import annotations
 
 import codecs
+import re
 
 from proctor import events as e
 from proctor.errors import StreamError
@@ -14,24 +15,23 @@ from proctor.outcome import Outcome
 from proctor.unique_names import UniqueNames
 
 _MOST = 1 << 20  # characters of a line that may still be a row
+_PLACE = re.compile("(.*):([0-9]{1,9})", re.S)
 
 
 class FailuresReader:
-    """Fed with the text of a run as it comes; holds no more of it than one block and one line."""
+    """Takes the output of a run in pieces; holds one block and one line of it."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
         self._rest = ""
         self._line = 0
-        self._begin()
-        self._open = False
-        self._found = False
+        self._begin(opened=False)
 
-    def _begin(self) -> None:
+    def _begin(self, opened: bool = True) -> None:
         self.rows: list[Row] = []
         self.more = 0  # failures that have no row
         self._fault = ""
-        self._open = self._found = True
+        self._open = opened
 
     def feed(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
@@ -46,7 +46,7 @@ class FailuresReader:
         if self._rest:
             self._take(self._rest)
             self._rest = ""
-        if self._found and self._open:
+        if self._open:
             raise StreamError(f"the failures end at line {self._line} without {CLOSE}")
         if self._fault:
             raise StreamError(self._fault)
@@ -65,19 +65,18 @@ class FailuresReader:
             self._take_row(line)
 
     def _take_row(self, line: str) -> None:
-        more = truncation(line)
-        if more is not None:
+        if (more := truncation(line)) is not None:
             self.more = more
             return
         try:
             self.rows.append(decode(line))
-        except ValueError as error:  # perhaps not of the last block, so nobody may ever care
+        except ValueError as error:  # raised at the end, if this is the last block
             self._fault = f"line {self._line} is no row of failures: {error}; it is {line[:80]!r}"
             self.rows = []
 
 
 class FailuresReport:
-    """The block as a report: a run with these failures; without a block, nothing is known to have failed."""
+    """The block as the report of a run with these failures."""
 
     def __init__(self) -> None:
         self._reader = FailuresReader()
@@ -94,7 +93,7 @@ class FailuresReport:
 
 
 def events(rows: list[Row], more: int = 0) -> list[e.Event]:
-    """What the rows say: how each test failed. Nobody says which tests passed."""
+    """The failures of the rows. Passed tests have no row."""
     labels = UniqueNames()
     tests: dict[str, e.TestFinished] = {}
     found: list[e.Event] = []
@@ -131,7 +130,6 @@ def _phase(error: str) -> tuple[str, str]:
 
 
 def _place(text: str) -> e.Place | None:
-    file, colon, line = text.rpartition(":")
-    if colon and line.isascii() and line.isdigit() and len(line) < 10:
-        return e.Place(file, int(line))
+    if found := _PLACE.fullmatch(text):
+        return e.Place(found[1], int(found[2]))
     return e.Place(text) if text else None

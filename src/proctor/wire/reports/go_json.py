@@ -1,14 +1,14 @@
 """`go test -json` as events. A test is `package::Test/subtest`.
 
-A package must end; a test that it never ended was not a pass (a benchmark may be: go ends none): where the
-package failed, its process died during that test. A package that failed while none of its tests did could not
-be built, or broke outside of them.
+A package must end. A test without an end did not pass (except a benchmark, which go never ends): if its
+package failed, the process died during the test. A package that failed while none of its tests did could not
+be built, or failed outside of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
-from proctor.text import text_of
-from proctor.wire.reports.report import Lines, decode, finished, moment
+from proctor.wire.reports.report import JsonLines, finished, moment
 
 _PANICKED = "panic"
 _OUTCOMES = {"pass": Outcome.PASSED, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}
@@ -60,34 +59,21 @@ class Package:
         self.output = Excerpt()
 
 
-_decoder = msgspec.json.Decoder(Line)
-
-
-class GoJsonReader(Lines):
+class GoJsonReader(JsonLines):
     format = "go-json"
+    decoder = msgspec.json.Decoder(Line)
 
     def __init__(self) -> None:
         super().__init__()
         self._packages: dict[str, Package] = {}  # that have no end yet
         self._builds: dict[str, Excerpt] = {}
-        self._marked = False  # this go says which lines are its own
+        self._marked = False  # this version of go marks its own lines
         self._seen = False
         self._broken = 0
         self.cut_short: list[str] = []  # how the names of tests begin of which some may never have run
         self._first = self._newest = 0.0
 
-    def _line(self, line: bytes) -> Iterable[e.Event]:
-        if not line.startswith(b"{"):
-            return self._noise(line)
-        try:
-            return self._told(decode(line, _decoder))
-        except ValueError:
-            return self._noise(line)
-
-    def _noise(self, line: bytes) -> Iterable[e.Event]:
-        return [e.OutputReceived("stdout", text_of(line) + "\n")] if line.strip() else ()
-
-    def _told(self, line: Line) -> Iterator[e.Event]:
+    def _object(self, line: Line) -> Iterator[e.Event]:
         self._seen = True
         self._newest = moment(line.time) or self._newest
         self._first = self._first or self._newest
@@ -117,8 +103,7 @@ class GoJsonReader(Lines):
             yield _measured(test) or _finished(test, Outcome.PASSED, line.elapsed)
 
     def _printed(self, line: Line, test: _Test) -> None:
-        frame = line.output_type == "frame" or (not self._marked and _FRAME.match(line.output))
-        if not frame:
+        if line.output_type != "frame" and (self._marked or not _FRAME.match(line.output)):
             test.output.add(line.output)
         if line.output_type.startswith("error"):
             test.errors.add(line.output)
@@ -147,13 +132,13 @@ class GoJsonReader(Lines):
     def _failed(self, line: Line, package: Package) -> e.CollectionFailed:
         built = self._builds.get(line.failed_build)
         text = (built or package.output).text().strip()
-        said = [row for row in text.splitlines() if row.strip() and not row.startswith("#")]
+        lines = [row for row in text.splitlines() if row.strip() and not row.startswith("#")]
         cause = "" if line.failed_build else "failed, though none of its tests did: "
-        message = cause + (said[0].strip() if said else "no reason was given")
+        message = cause + (lines[0].strip() if lines else "no reason was given")
+        failure = e.Failure("", message)
         if found := _COMPILED.search(text):
-            place = e.Place(found[1], int(found[2]))
-            return e.CollectionFailed(line.package, e.Failure("", cause + found[3], place), text)
-        return e.CollectionFailed(line.package, e.Failure("", message), text)
+            failure = e.Failure("", cause + found[3], e.Place(found[1], int(found[2])))
+        return e.CollectionFailed(line.package, failure, text)
 
     def _last(self) -> Iterator[e.Event]:
         for name in self._packages:
@@ -163,9 +148,7 @@ class GoJsonReader(Lines):
             self._gaps.append("there is no event of go in it")
         yield e.SuiteStarted("go", "", len(self._names) + self._broken)
         duration = self._newest - self._first
-        yield from self._ending(
-            e.SessionFinished(None, len(self._names), duration=duration, created=self._newest)
-        )
+        yield self._ending(None, len(self._names), duration=duration, created=self._newest)
 
 
 def _lost(package: Package) -> Iterator[e.Event]:
@@ -180,17 +163,11 @@ def _lost(package: Package) -> Iterator[e.Event]:
         message = "the process ended during the test" + (f" ({status[1]})" if status else "")
         fatal = _failure(test, output) if output else e.Failure()
         failure = e.Failure("", f"{message}: {fatal.message}" if fatal.type else message, fatal.place)
-        yield finished(
-            test.label,
-            Outcome.CRASH,
-            message=failure.message,
-            traceback=output,
-            failure=failure,
-        )
+        yield finished(test.label, Outcome.CRASH, message=failure.message, traceback=output, failure=failure)
 
 
 def _measured(test: _Test) -> e.TestFinished | None:
-    """A benchmark that has said how fast it is."""
+    """A benchmark that has reported its speed."""
     output = test.output.text()
     if not (found := _MEASURED.search(output)):
         return None

@@ -1,6 +1,6 @@
 """The JSON of jest (`--json`) and of vitest (`--reporter=json`), which has the same form, as events.
 
-A test is `file::group > test`. What never ran is told apart from what was skipped, as far as each lets us.
+A test is `file::group > test`. A test that never ran does not count as skipped, if the report shows it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.wire.reports.report import Document, decode, finished, place_of, scope
+from proctor.wire.reports.report import JsonDocument, finished, place_of, scope
 
 _OUTCOMES = {
     "passed": Outcome.PASSED,
@@ -58,43 +58,30 @@ class _Report(msgspec.Struct, rename="camel"):
     was_interrupted: bool = False
 
 
-_decoder = msgspec.json.Decoder(_Report)
-
-
-class JestReader(Document):
+class JestReader(JsonDocument):
     format = "jest"
+    decoder = msgspec.json.Decoder(_Report)
 
-    def _tell(self, data: bytes) -> Iterator[e.Event]:
-        try:
-            report = decode(data, _decoder)
-        except ValueError as error:
-            raise self._fault(str(error)) from None
-        found, broken = sum(len(file.assertion_results) for file in report.test_results), 0
+    def _events(self, report: _Report) -> Iterator[e.Event]:
+        found = failed = broken = 0
         for file in report.test_results:
+            failures = sum(test.status == "failed" for test in file.assertion_results)
+            found, failed = found + len(file.assertion_results), failed + failures
             for test in file.assertion_results:
                 yield self._test(file, test)
-            if file.status == "failed" and not any(t.status == "failed" for t in file.assertion_results):
+            if file.status == "failed" and not failures:
                 broken += 1
                 yield _broken(file)
         if found != report.num_total_tests:
             self._gaps.append(f"it counts {report.num_total_tests} tests and lists {found}")
-        failed = sum(
-            test.status == "failed" for file in report.test_results for test in file.assertion_results
-        )
         if report.num_failed_tests > failed:
             self._gaps.append(f"it counts {report.num_failed_tests} failed tests and lists {failed}")
         if report.was_interrupted:
             yield e.SessionInterrupted(e.Failure("", f"{self.format} was interrupted"))
         yield e.SuiteStarted(self.format, "", max(found, report.num_total_tests) + broken)
         end = max([file.end_time for file in report.test_results], default=report.start_time)
-        yield from self._ending(
-            e.SessionFinished(
-                0 if report.success else 1,
-                found,
-                duration=(end - report.start_time) / 1000,
-                created=end / 1000,
-            )
-        )
+        status, duration = 0 if report.success else 1, (end - report.start_time) / 1000
+        yield self._ending(status, found, duration=duration, created=end / 1000)
 
     def _test(self, file: _File, test: _Test) -> e.TestFinished:
         (path,) = scope([file.name], "")
@@ -123,7 +110,7 @@ class VitestReader(JestReader):
     format = "vitest"
 
     def _outcome(self, test: _Test) -> tuple[Outcome, str]:
-        """`pending` is jest's word for skipped; vitest, which says skipped, has it for what never ended."""
+        """`pending` means skipped in jest; in vitest, which has `skipped` too, it means never ended."""
         if test.status == "pending":
             return Outcome.ERROR, "vitest left it pending: its worker ended before it did"
         return super()._outcome(test)
@@ -131,8 +118,8 @@ class VitestReader(JestReader):
 
 def _broken(file: _File) -> e.CollectionFailed:
     lines = [line.strip() for line in file.message.splitlines() if line.strip()]
-    said = next((line for line in lines if not line.startswith("●")), "the file failed and gives no reason")
-    return e.CollectionFailed(file.name, e.Failure("", said), file.message)
+    reason = next((line for line in lines if not line.startswith("●")), "the file failed and gives no reason")
+    return e.CollectionFailed(file.name, e.Failure("", reason), file.message)
 
 
 def _failure(text: str, file: str) -> e.Failure:

@@ -12,7 +12,7 @@ from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.wire.control.session import concluded
 from proctor.wire.reports.pytest_session import concluded_session, not_collected
-from proctor.wire.reports.report import Document, decode, place_of, took
+from proctor.wire.reports.report import JsonDocument, place_of, took
 
 _SKIPPED = re.compile(r"\(.*, [0-9]+, ['\"](?:Skipped: )?(.*)['\"]\)", re.S)
 
@@ -78,17 +78,11 @@ class _Report(msgspec.Struct):
     warnings: list[_Warning] = []
 
 
-_decoder = msgspec.json.Decoder(_Report)
-
-
-class JsonReportReader(Document):
+class JsonReportReader(JsonDocument):
     format = "json-report"
+    decoder = msgspec.json.Decoder(_Report)
 
-    def _tell(self, data: bytes) -> Iterator[e.Event]:
-        try:
-            report = decode(data, _decoder)
-        except ValueError as error:
-            raise self._fault(str(error)) from None
+    def _events(self, report: _Report) -> Iterator[e.Event]:
         summary = report.summary
         yield e.SuiteDescribed(report.root, {}, report.environment)
         broken = [collector for collector in report.collectors if collector.outcome == "failed"]
@@ -99,18 +93,16 @@ class JsonReportReader(Document):
             yield not_collected(collector.nodeid, collector.longrepr or "")
         for test in report.tests:
             yield _finished(test, self._names.unique(test.nodeid))
-        for warning in report.warnings:
-            yield e.WarningRecorded(
-                warning.category, warning.message, warning.filename, warning.lineno, warning.when
-            )
+        for found in report.warnings:
+            yield e.WarningRecorded(found.category, found.message, found.filename, found.lineno, found.when)
         if summary.total != len(report.tests):
             self._gaps.append(f"its summary has {summary.total} tests, its list {len(report.tests)}")
-            yield from self._ending(e.SessionFinished(None))
+            yield self._ending()
             return
-        end = e.SessionFinished(
-            report.exitcode, summary.collected, took(report.duration), took(report.created)
+        times = took(report.duration), took(report.created)
+        yield from concluded_session(
+            e.SessionFinished(report.exitcode, summary.collected, *times), bool(broken)
         )
-        yield from concluded_session(end, bool(broken))
 
 
 def _collector(collector: _Collector) -> e.CollectorFinished:
@@ -138,7 +130,7 @@ def _finished(test: _Test, name: str) -> e.TestFinished:
 
 
 def _phase(when: str, stage: _Stage, test: _Test) -> e.Phase:
-    """Only the test as a whole says that it was expected to fail."""
+    """Only the test as a whole has the information that it was expected to fail."""
     reason = _SKIPPED.fullmatch(stage.longrepr) if stage.outcome == "skipped" else None
     expected = test.outcome in ("xfailed", "xpassed") and (stage.outcome == "skipped" or when == "call")
     failure = None

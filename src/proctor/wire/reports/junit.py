@@ -1,12 +1,14 @@
-"""JUnit XML as events, while it arrives. There is no standard: what the well-known writers do is read.
+"""JUnit XML as events. There is no standard, so this reads what the well-known writers write.
 
-A document that declares entities is refused: no report needs them, and they are how XML is made to explode.
+A document that declares entities is refused: no report needs them, and they can make XML grow without limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from xml.parsers import expat
+
+from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.errors import StreamError
@@ -30,13 +32,13 @@ MAX_TOKEN = 16 << 20  # bytes of one tag or comment
 MAX_PARTS = 100  # failures and properties of one test
 _BLANK = 4096  # characters of white space that are output after all
 
-OUTCOME = "proctor.outcome"  # the property that has the outcome where an element cannot say it
+OUTCOME = "proctor.outcome"  # the property with the outcome, where no element stands for it
 COLLECTING = "collection failure"  # pytest's message for a file that it could not import
 _TEARDOWN = "failed on teardown with "  # pytest repeats a test that failed for its teardown
 _NOT_RUN = {"notrun", "skipped", "suppressed", "disabled"}  # googletest's words, in `status` and `result`
 
 
-class _Suite:
+class _SuiteElement:
     def __init__(self, attributes: dict[str, str]) -> None:
         self.name = attributes.get("name", "")
         self.tests = count_of(attributes.get("tests"))
@@ -44,7 +46,7 @@ class _Suite:
         self.direct = self.found = self.found_bad = 0
 
     def gap(self) -> str:
-        """Where what it says of itself is more than what is in it."""
+        """Where its attributes count more than it has."""
         # With subtests, pytest counts reports; some count suites among the tests, some what is in them.
         if self.tests > max(self.direct, self.found) and self.name not in ("pytest", "pytest tests"):
             return f"suite {self.name!r} has {self.found} of its {self.tests} tests"
@@ -68,21 +70,19 @@ class _Complaint:
 
 
 class _Printed:
-    """The output of a suite, told as it comes; what is only there to look well in the file is none."""
+    """The output of a suite in pieces, without white space that only indents the XML."""
 
     def __init__(self, stream: str) -> None:
         self._stream, self._blank, self._begun = stream, "", False
 
     def add(self, text: str) -> list[e.Event]:
-        text, self._blank = self._blank + text, ""
+        text = self._blank + text
         self._begun = self._begun or not text.isspace() or len(text) > _BLANK
-        if self._begun:
-            return [e.OutputReceived(self._stream, text)]
-        self._blank = text
-        return []
+        self._blank = "" if self._begun else text
+        return [e.OutputReceived(self._stream, text)] if self._begun else []
 
 
-class _Case:
+class _CaseElement:
     def __init__(self, attributes: dict[str, str]) -> None:
         self.attributes = attributes
         self.complaints: list[_Complaint] = []
@@ -102,8 +102,8 @@ class _Case:
             return Outcome.ERROR
         if "skipped" in kinds:
             return Outcome.XFAILED if skip == "pytest.xfail" else Outcome.SKIPPED
-        told = {self.attributes.get("status", ""), self.attributes.get("result", "")}
-        return Outcome.SKIPPED if told & _NOT_RUN else Outcome.PASSED
+        words = {self.attributes.get("status", ""), self.attributes.get("result", "")}
+        return Outcome.SKIPPED if words & _NOT_RUN else Outcome.PASSED
 
 
 class JunitReader(Report):
@@ -113,15 +113,15 @@ class JunitReader(Report):
         super().__init__()
         self._found: list[e.Event] = []
         self._path: list[str] = []  # tags
-        self._suites: list[_Suite] = []
-        self._case: _Case | None = None
+        self._suites: list[_SuiteElement] = []
+        self._case: _CaseElement | None = None
         self._text: Excerpt | None = None  # of the element that is being read
         self._printed: _Printed | None = None  # while the output of a suite is being read
-        self._held: e.TestFinished | None = None  # pytest may have more to say about it
+        self._held: e.TestFinished | None = None  # pytest may have a second element for it
         self._writer = ""  # the name of the outermost suite
-        self._of_node = False  # the only one that says nothing there
+        self._of_node = False  # the only writer without a name there
         self._started = 0.0
-        self._took: float | None = None  # what the outermost element says
+        self._took: float | None = None  # of the outermost element
         self._suites_took = 0.0
         self._loose = False  # there are tests outside of suites: the times of suites are not all there is
         self._quiet = 0  # bytes since anything was recognised
@@ -145,7 +145,7 @@ class JunitReader(Report):
         yield e.SuiteStarted(self._writer, "", len(self._names))
         seconds = self._took if self._took is not None else 0.0 if self._loose else self._suites_took
         created = self._started + seconds if self._started else 0.0
-        yield from self._ending(e.SessionFinished(None, len(self._names), duration=seconds, created=created))
+        yield self._ending(None, len(self._names), duration=seconds, created=created)
 
     def _parse(self, data: bytes, last: bool) -> Iterator[e.Event]:
         problem: StreamError | None = None
@@ -154,10 +154,7 @@ class JunitReader(Report):
         except expat.ExpatError as error:
             problem = self._fault(f"line {error.lineno}: {expat.ErrorString(error.code)}")
             self._parser.buffer_text = False  # hands out what it holds
-        except (
-            LookupError,
-            ValueError,
-        ) as error:  # an encoding that Python does not know, or expat cannot use
+        except (LookupError, ValueError) as error:  # Python or expat cannot use the encoding
             problem = self._at(str(error))
         except StreamError as error:
             problem = error
@@ -183,7 +180,7 @@ class JunitReader(Report):
         if tag in ("testsuites", "testsuite"):
             self._open_suite(tag, attributes)
         elif tag == "testcase":
-            self._case = _Case(attributes)
+            self._case = _CaseElement(attributes)
         elif tag in ("failure", "error", "skipped"):
             self._complain(tag, attributes, parent)
         elif tag == "property" and self._case is not None:
@@ -229,14 +226,14 @@ class JunitReader(Report):
             self._suites[-1].found_bad += 1
             self._found.append(e.CollectionFailed(self._suites[-1].name, failure))
 
-    def _count_parts(self, case: _Case) -> None:
+    def _count_parts(self, case: _CaseElement) -> None:
         if max(len(case.complaints), len(case.properties)) > MAX_PARTS:
             raise self._at(f"a test with more than {MAX_PARTS} failures or properties")
 
     # Suites
 
     def _open_suite(self, tag: str, attributes: dict[str, str]) -> None:
-        suite = _Suite(attributes)
+        suite = _SuiteElement(attributes)
         took = attributes.get("time")
         if not self._suites:
             self._of_node = tag == "testsuites" and not attributes
@@ -258,64 +255,56 @@ class JunitReader(Report):
 
     # Tests
 
-    def _close_case(self, case: _Case) -> None:
+    def _close_case(self, case: _CaseElement) -> None:
         self._loose = self._loose or len(self._suites) == 1
         self._suites[-1].direct += 1
         self._suites[-1].found += 1
         bad = [complaint for complaint in case.complaints if complaint.kind != "skipped"]
         self._suites[-1].found_bad += bool(bad)
-        if bad and COLLECTION_ERROR in (case.properties.get(OUTCOME), _collecting(bad[0])):
-            self._found += self._release()
-            name = self._name(case)
+        name, held = self._name(case), self._held
+        message, kind = bad[0].message if bad else "", case.properties.get(OUTCOME)
+        collecting = bool(bad) and (message == COLLECTING or kind == COLLECTION_ERROR)
+        if held is not None and held.test == name and message.startswith(_TEARDOWN) and not collecting:
+            self._held = self._joined(held, self._test(case, name))
+            return
+        self._found += self._release()
+        unique = self._names.unique(name)
+        if collecting:
             failure = e.Failure(bad[0].type, _last_line(bad[0]))
-            self._names.unique(name)
             self._found.append(e.CollectionFailed(name, failure, bad[0].text.text().strip()))
-        elif self._held is not None and bad and bad[0].message.startswith(_TEARDOWN):
-            self._held = self._joined(self._held, case)
         else:
-            self._found += self._release()
-            self._held = self._told(case, self._names.unique(self._name(case)))
+            self._held = self._test(case, unique)
 
-    def _joined(self, held: e.TestFinished, case: _Case) -> e.TestFinished:
-        """pytest's second element for a test: what failed, and then its teardown."""
-        if held.test != self._name(case):
-            self._found.append(held)
-            return self._told(case, self._names.unique(self._name(case)))
-        more = self._told(case, held.test)
-        message = "\n".join(text for text in (held.message, more.message) if text)
-        traceback = "\n".join(text for text in (held.traceback, more.traceback) if text)
-        return e.TestFinished(
-            held.test,
-            held.outcome,
-            held.seconds + more.seconds,
-            message,
-            traceback or None,
-            held.place,
-            held.failure,
-            held.phases + more.phases,
-            properties=held.properties,
+    def _joined(self, held: e.TestFinished, more: e.TestFinished) -> e.TestFinished:
+        """pytest writes a second element for a test that failed if its teardown fails too."""
+        return replace(
+            held,
+            seconds=held.seconds + more.seconds,
+            message="\n".join(text for text in (held.message, more.message) if text),
+            traceback="\n".join(text for text in (held.traceback, more.traceback) if text) or None,
+            phases=held.phases + more.phases,
         )
 
     def _release(self) -> Iterable[e.Event]:
         held, self._held = self._held, None
         return [held] if held is not None else []
 
-    def _name(self, case: _Case) -> str:
+    def _name(self, case: _CaseElement) -> str:
         name, owner = case.attributes.get("name", ""), case.attributes.get("classname", "")
         if self._of_node and owner == node.CLASS:
             return " > ".join([*scope((suite.name for suite in self._suites[1:]), " > "), name])
         inner = scope((suite.name for suite in self._suites[2:] if suite.name), "::")
         return "::".join(part for part in (*inner, owner, name) if part) or "(no name)"
 
-    def _told(self, case: _Case, name: str) -> e.TestFinished:
+    def _test(self, case: _CaseElement, name: str) -> e.TestFinished:
         attributes = case.attributes
         outcome = refined(case.outcome(), case.properties.pop(OUTCOME, None))
-        said = [complaint for complaint in case.complaints if complaint.message or complaint.text.text()]
-        message = "\n".join(complaint.message for complaint in said)
-        traceback = "\n".join(text for c in said if (text := c.text.text().strip()))
+        complaints = [c for c in case.complaints if c.message or c.text.text()]
+        message = "\n".join(complaint.message for complaint in complaints)
+        traceback = "\n".join(text for c in complaints if (text := c.text.text().strip()))
         if outcome is Outcome.PASSED and (doubt := self._doubt(attributes)):
             outcome, message = Outcome.ERROR, doubt
-        first = next((complaint for complaint in said if complaint.kind != "skipped"), None)
+        first = next((complaint for complaint in complaints if complaint.kind != "skipped"), None)
         return finished(
             name,
             outcome,
@@ -330,7 +319,7 @@ class JunitReader(Report):
         )
 
     def _doubt(self, attributes: dict[str, str]) -> str:
-        """Why a test that is written as passed may not have."""
+        """Why a test without a failure may not have passed."""
         name, owner = attributes.get("name"), attributes.get("classname")
         if not name:
             return "the report does not say which test this is: the session ended during it"
@@ -348,12 +337,8 @@ class JunitReader(Report):
         return e.Place(file, count_of(line) + from_zero)
 
 
-def _collecting(complaint: _Complaint) -> str:
-    return COLLECTION_ERROR if complaint.message == COLLECTING else ""
-
-
 def _last_line(complaint: _Complaint) -> str:
-    """pytest's message says only that it failed; the reason is at the end of the text."""
+    """The message or, of pytest's collection errors, the end of the text, which has the reason."""
     if complaint.message != COLLECTING:
         return complaint.message
     lines = complaint.text.text().strip().splitlines()

@@ -14,19 +14,21 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult, SuiteResult
-from proctor.wire.reports import tell
+from proctor.wire.reports import contents
 from proctor.wire.reports.junit import OUTCOME
 from proctor.wire.reports.report import COLLECTION_ERROR
+from proctor.wire.stream.objects import captured
+from proctor.wire.stream.words import KIND
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _IN_ATTRIBUTE = _ESCAPES | str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
 _PLAIN = {Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED}
-_SKIPPED = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN}
+_SKIPPED = {outcome for outcome, kind in KIND.items() if kind is Outcome.SKIPPED}
 
 
 def write(result: RunResult) -> Iterator[bytes]:
-    suites = tell.suites(result)
-    missing = tell.unexplained(result)
+    suites = contents.suites(result)
+    missing = contents.unexplained(result)
     if missing:
         inner = _element("error", {"type": str(result.outcome), "message": missing}, missing)
         explanation = _testcase({"classname": "proctor", "name": "run"}, [inner])
@@ -44,7 +46,7 @@ def write(result: RunResult) -> Iterator[bytes]:
         if result.run.started:
             attributes["timestamp"] = result.run.started
         yield f"<testsuite{_attributes(attributes)}>\n".encode()
-        for test in tell.tests_of(suite):
+        for test in contents.tests_of(suite):
             yield _case(test).encode()
         for error in suite.errors:
             yield _collection_error(error).encode()
@@ -66,7 +68,7 @@ def _numbers(suite: SuiteResult) -> dict[str, int]:
 
 def _case(test: e.TestFinished) -> str:
     owner, name = _split(test.test)
-    named = {"classname": owner, "name": tell.printable(name) or "?"}
+    named = {"classname": owner, "name": contents.printable(name) or "?"}
     attributes: dict[str, Any] = {**named, "time": _seconds(test.seconds)}
     if test.place is not None:
         attributes["file"] = test.place.file
@@ -75,16 +77,12 @@ def _case(test: e.TestFinished) -> str:
     properties = {key: _value(value) for key, value in (test.properties or {}).items()}
     if test.outcome not in _PLAIN:
         properties[OUTCOME] = str(test.outcome)
-    inner = []
-    if properties:
-        inner.append(_properties(properties))
+    inner = [_properties(properties)] if properties else []
     if test.outcome in BAD or test.outcome in _SKIPPED:
         inner.append(_complaint(test))
-    inner += [
-        _element(tag, {}, text)
-        for tag, text in (("system-out", tell.stdout(test)), ("system-err", tell.stderr(test)))
-        if text
-    ]
+    for tag, stream in (("system-out", "stdout"), ("system-err", "stderr")):
+        if text := captured(test, stream):
+            inner.append(_element(tag, {}, text))
     return _testcase(attributes, inner)
 
 
@@ -119,10 +117,8 @@ def _value(value: object) -> str:
 
 
 def _properties(properties: dict[str, str]) -> str:
-    inner = "".join(
-        _element("property", {"name": name, "value": value}) for name, value in properties.items()
-    )
-    return f"<properties>{inner}</properties>"
+    inner = [_element("property", {"name": name, "value": value}) for name, value in properties.items()]
+    return f"<properties>{''.join(inner)}</properties>"
 
 
 def _testcase(attributes: dict[str, Any], inner: list[str]) -> str:
@@ -132,12 +128,12 @@ def _testcase(attributes: dict[str, Any], inner: list[str]) -> str:
 
 def _element(tag: str, attributes: dict[str, str], text: str = "") -> str:
     opening = f"<{tag}{_attributes(attributes)}"
-    body = tell.printable(text).translate(_ESCAPES)
+    body = contents.printable(text).translate(_ESCAPES)
     return f"{opening}>{body}</{tag}>" if body else f"{opening}/>"
 
 
 def _attributes(attributes: dict[str, Any]) -> str:
     return "".join(
-        f' {name}="{tell.printable(str(value)).translate(_IN_ATTRIBUTE)}"'
+        f' {name}="{contents.printable(str(value)).translate(_IN_ATTRIBUTE)}"'
         for name, value in attributes.items()
     )

@@ -1,7 +1,7 @@
 """The text of `cargo test` and of Rust's libtest as events.
 
-Tests may print over it, so what was read is compared with the tally that ends each suite; a line which only
-looks like a result, or a result behind what a test printed, counts when the tally asks for it.
+Tests may print between its lines, so the results are compared with the tally that ends each suite. A result
+on a line with other text counts only if the tally has more tests than were read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
 from proctor.text import first_line, text_of
-from proctor.wire.reports.report import Lines, count_of, finished, seconds_of
+from proctor.wire.reports.report import LineReport, count_of, finished, seconds_of
 
 MODE = "mode"  # a property: how far a test in documentation is taken, if it is not run
 
@@ -55,14 +55,14 @@ class _Ended(msgspec.Struct, frozen=True):
     mode: str = ""  # should panic, compile, compile fail
 
 
-class LibtestReader(Lines):
+class LibtestReader(LineReport):
     format = "libtest"
 
     def __init__(self) -> None:
         super().__init__()
         self._count = self._suites = 0
         self._seconds = 0.0
-        self._errors = Excerpt()  # the compiler's words since its first error
+        self._errors = Excerpt()  # the compiler's output since its first error
         self._erring = False
         self._not_built = 0
         self._begin()
@@ -71,7 +71,7 @@ class LibtestReader(Lines):
     def _begin(self) -> None:
         self._open = True
         self._results: dict[str, _Ended] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._failing = False
         self._under_way: dict[str, str] = {}  # name -> what followed it
         self._behind: list[tuple[str, str]] = []  # name, word
@@ -118,25 +118,23 @@ class LibtestReader(Lines):
             self._under_way[begun[1]] = begun[3]
         elif len(self._behind) < _MOST:
             self._behind += _behind(text)
-        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
+        return self._output(text)
 
     def _result(self, name: str, ended: _Ended) -> Iterable[e.Event]:
-        """A failure is explained at the end of the suite, and told then with whatever came after it."""
+        """A failure is explained at the end of its suite: its event, and those after it, come then."""
         self._results[name] = ended
         self._failing = self._failing or ended.word == "FAILED"
-        return () if self._failing else self._tell(name)
+        return () if self._failing else self._finished(name)
 
-    def _tell(self, name: str) -> Iterator[e.Event]:
-        if name in self._told:
+    def _finished(self, name: str) -> Iterator[e.Event]:
+        if name in self._reported:
             return
-        self._told.add(name)
-        ended = self._results[name]
-        label = self._names.unique(name)
+        self._reported.add(name)
+        ended, label, place = self._results[name], self._names.unique(name), documented_at(name)
         if ended.word == "FAILED":
-            test = failed(label, ended.seconds, self._explanation_of(name), ended.reason, documented_at(name))
+            test = failed(label, ended.seconds, self._explanation_of(name), ended.reason, place)
         else:
-            outcome, place = _OUTCOMES[ended.word], documented_at(name)
-            test = finished(label, outcome, ended.seconds, message=ended.reason, place=place)
+            test = finished(label, _OUTCOMES[ended.word], ended.seconds, message=ended.reason, place=place)
         yield _in_mode(test, ended.mode)
 
     def _explanation(self, text: str, section: Excerpt) -> None:
@@ -156,31 +154,29 @@ class LibtestReader(Lines):
     # At the end of a suite
 
     def _suite_ended(self, tally: re.Match[str]) -> Iterator[e.Event]:
-        told = sum(int(number) for number in tally.group(1, 2, 3, 4))
+        counted = sum(int(number) for number in tally.group(1, 2, 3, 4))
         for name, word in self._hidden():
-            if len(self._results) < told and name not in self._results:
+            if len(self._results) < counted and name not in self._results:
                 self._results[name] = _Ended(word)
         for name in self._results:
-            yield from self._tell(name)
+            yield from self._finished(name)
         words = [ended.word for ended in self._results.values()]
-        if told != len(words) or int(tally[2]) != words.count("FAILED"):
-            self._gaps.append(f"a suite counted {told} tests, {tally[2]} failed; {len(words)} were read")
+        if counted != len(words) or int(tally[2]) != words.count("FAILED"):
+            self._gaps.append(f"a suite counted {counted} tests, {tally[2]} failed; {len(words)} were read")
         self._open = False
         self._seconds += seconds_of(tally[5])
 
     def _hidden(self) -> Iterator[tuple[str, str]]:
-        """Results behind or before what a test printed on the same line."""
-        for name, rest in self._under_way.items():
-            for word in _OUTCOMES:
-                if rest.endswith(word):
-                    yield name, word
+        """Results on a line with text that a test printed."""
+        under_way = self._under_way.items()
+        yield from ((name, word) for name, rest in under_way for word in _OUTCOMES if rest.endswith(word))
         yield from self._behind
 
     def _no_end(self) -> None:
         if self._open:
             self._gaps.append(f"a suite has no end: {len(self._results)} of its tests were reported")
 
-    # Outside of suites: what cargo says
+    # Outside of suites: the output of cargo
 
     def _between(self, text: str) -> Iterable[e.Event]:
         if broken := _NOT_BUILT.fullmatch(text):
@@ -193,29 +189,26 @@ class LibtestReader(Lines):
             self._erring = True
         if self._erring:
             self._errors.add(text + "\n")
-        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
+        return self._output(text)
 
     def _last(self) -> Iterator[e.Event]:
-        """Whatever a suite without an end has told is told; what it had under way has begun."""
+        """A suite without an end keeps its results; the tests that it was running have begun."""
         self._no_end()
         if self._open:
             for name in self._results:
-                yield from self._tell(name)
+                yield from self._finished(name)
             for name in self._under_way:
                 yield e.TestStarted(self._names.unique(name))
         if not self._suites and not self._not_built:
             self._gaps.append("there is no suite in it")
-        yield from self._ending(e.SessionFinished(None, self._count, duration=self._seconds))
+        yield self._ending(None, self._count, duration=self._seconds)
 
 
 def failed(
     label: str, seconds: float, printed: str, message: str, place: e.Place | None = None
 ) -> e.TestFinished:
-    """A failure and what the test printed: output up to the panic or to the error that it returned, the words
-    of that from there. Both together are the very text that was printed.
-
-    A place is that of a test in documentation: its panics tell of a file that was made for it.
-    """
+    """A failed test. The text that it printed is stdout up to the panic or the returned error, and traceback
+    from there. `place` is that of a test in documentation, because its panics name a temporary file."""
     at, failure = _failure(printed, message)
     failure = replace(failure, place=place or failure.place)
     return finished(
@@ -231,7 +224,7 @@ def failed(
 
 
 def _failure(printed: str, message: str) -> tuple[int, e.Failure]:
-    """With the place in the output where it is told."""
+    """Also the position in the output where it begins."""
     if found := _PANIC.search(printed):
         rest = printed[found.end() :]
         if at := _PANIC_AT.match(rest):
@@ -243,13 +236,12 @@ def _failure(printed: str, message: str) -> tuple[int, e.Failure]:
         return len(printed), e.Failure("", message, e.Place(at[1], int(at[2])) if at else None)
     start = 0 if printed.startswith(_RETURNED) else printed.rfind(f"\n{_RETURNED}") + 1
     lines = [line for line in printed[start:].splitlines() if line.strip()]
-    told = printed[start:].strip() if printed.startswith(_RETURNED, start) else lines[-1] if lines else ""
-    return start, e.Failure("", told.removeprefix("note: "))
+    reason = printed[start:].strip() if printed.startswith(_RETURNED, start) else lines[-1] if lines else ""
+    return start, e.Failure("", reason.removeprefix("note: "))
 
 
 def _panic(message: str, at: re.Match[str]) -> e.Failure:
-    """Of two values that should be equal the right one is taken for what was expected, as most people write
-    it; Rust itself does not say."""
+    """Of two values that should be equal, the right one is taken for the expected one, as most write it."""
     place = e.Place(at[1], int(at[2]))
     left, found, right = message.partition("\n  left: ")[2].partition("\n right: ")
     if not found or not message.startswith(_EQUAL):

@@ -11,7 +11,7 @@ from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.text import text_of
 from proctor.wire.reports.libtest import failed
-from proctor.wire.reports.report import Lines, decode, finished
+from proctor.wire.reports.report import LineReport, decode, finished
 
 _OUTCOMES = {"ok": Outcome.PASSED, "ignored": Outcome.SKIPPED}
 _MARK = b'{ "type": "'  # as libtest writes it; what a test printed may stand before it on the line
@@ -40,7 +40,7 @@ class _Line(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Line)
 
 
-class LibtestJsonReader(Lines):
+class LibtestJsonReader(LineReport):
     format = "libtest-json"
 
     def __init__(self) -> None:
@@ -83,9 +83,9 @@ class LibtestJsonReader(Lines):
             found, start = None, len(line)
         noise = text_of(line[:start]) + ("\n" if found is None else "")
         output = [e.OutputReceived("stdout", noise)] if noise.strip() else []
-        return [*output, *(self._told(found) if found is not None else ())]
+        return [*output, *(self._object(found) if found is not None else ())]
 
-    def _told(self, line: _Line) -> Iterator[e.Event]:
+    def _object(self, line: _Line) -> Iterator[e.Event]:
         match line.type, line.event:
             case "suite", "started":
                 yield from self._suite_started(line)
@@ -107,9 +107,9 @@ class LibtestJsonReader(Lines):
         yield e.SuiteStarted("libtest", "", self._count)
 
     def _suite_ended(self, line: _Line) -> None:
-        told = line.passed + line.failed + line.ignored + line.measured
-        if told != self._read_here:
-            self._gaps.append(f"a suite counted {told} tests; {self._read_here} were reported")
+        counted = line.passed + line.failed + line.ignored + line.measured
+        if counted != self._read_here:
+            self._gaps.append(f"a suite counted {counted} tests; {self._read_here} were reported")
         self._open = False
         self._seconds += line.exec_time
 
@@ -126,11 +126,11 @@ class LibtestJsonReader(Lines):
         self._no_end()
         if not self._suites:
             self._gaps.append("there is no suite in it")
-        yield from self._ending(e.SessionFinished(None, self._count, duration=self._seconds))
+        yield self._ending(None, self._count, duration=self._seconds)
 
 
 def _border(line: bytes, at: int) -> int:
-    """A place there or a little before it that is not inside of an escape; none is as the line begins."""
+    """The position `at`, or the beginning of the escape that it is inside of."""
     last = line.rfind(b"\\", max(0, at - len(rb"\u00ff")), at)
     run = last + 1 - len(line[: last + 1].rstrip(b"\\"))
     return last if run % 2 else at

@@ -1,7 +1,7 @@
-"""Which tests there are in several test binaries, one list after the other: libtest's `--list` as JSON, or as
-lines `NAME: test` where it knows no JSON.
+"""The tests of several test binaries, one list after another: libtest's `--list` as JSON or, in versions
+without JSON, as lines `NAME: test`.
 
-A line that begins with RS tells whose list begins, one with RS and `=` with which status it ended.
+RS at the start of a line precedes the name of the binary whose list follows, RS and `=` its exit status.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from proctor.launch import Artifact
 from proctor.result import Excerpt
 from proctor.text import text_of
 from proctor.wire.reports.libtest import documented_at
-from proctor.wire.reports.report import Lines, count_of, decode
+from proctor.wire.reports.report import LineReport, count_of, decode
 
 LIST = "list"  # kinds of artifacts: that a list was read to its end, and what was in it
 LISTED = "listed"
@@ -35,18 +35,17 @@ class _Line(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Line)
 
 
-class LibtestListReader(Lines):
+class LibtestListReader(LineReport):
     format = "libtest-list"
 
     def __init__(self) -> None:
         super().__init__()
         self.artifacts: list[Artifact] = []
         self._errors: list[e.CollectionFailed] = []
-        self._owner: str | None = None
         self._begin("")
 
     def _begin(self, owner: str) -> None:
-        self._owner = owner or None
+        self._owner = owner  # the binary whose list is being read
         self._tests: list[Artifact] = []
         self._noise = Excerpt(_KEPT)
 
@@ -57,7 +56,7 @@ class LibtestListReader(Lines):
             self._begin(text_of(line[len(_BEGIN) :]))
         elif self._owner and not self._test(line, self._owner):
             self._noise.add(text_of(line) + "\n")
-            return [e.OutputReceived("stdout", text_of(line) + "\n")]
+            return self._output(text_of(line))
         return ()
 
     def _test(self, line: bytes, owner: str) -> bool:
@@ -80,7 +79,7 @@ class LibtestListReader(Lines):
         self._tests.append(Artifact(place.file, name, LISTED, owner, {"line": str(place.line)}))
 
     def _ended(self, status: str) -> None:
-        if self._owner is None:
+        if not self._owner:
             return
         if status == "0":
             self.artifacts += [*self._tests, Artifact("", self._owner, LIST)]
@@ -90,9 +89,9 @@ class LibtestListReader(Lines):
         self._begin("")
 
     def _last(self) -> Iterator[e.Event]:
-        if self._owner is not None:
+        if self._owner:
             self._gaps.append(f"the list of {self._owner} has no end")
         if self._errors:
             yield e.SuiteStarted(self.format, "", len(self._errors))
         yield from self._errors
-        yield from self._ending(e.SessionFinished(None))
+        yield self._ending()

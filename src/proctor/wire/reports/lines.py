@@ -1,10 +1,11 @@
-"""A process that tells of its tests, or of what it builds, on its stdout: read as it comes, by the reader of
-its format. What its report says of its own end is held against the end of the process."""
+"""Reads the stdout of a process that reports its tests, or what it builds, while it runs. The end of the
+report is compared with the end of the process."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from msgspec.structs import replace
 
@@ -25,7 +26,7 @@ class LineReader:
     """Bytes in, events out, under the names by which the tests can be run again."""
 
     def __init__(self, name: str, cwd: str, lines: Lines) -> None:
-        """`name` is that of the suite, `cwd` where its process runs."""
+        """`name` is the suite's, `cwd` the directory of its process."""
         self._name, self._lines = name, lines
         self._reader = reader(lines.reader)
         self._known = {test.name: test for test in lines.known}
@@ -35,8 +36,8 @@ class LineReader:
         self._announced = False
         self._printed = Excerpt(_COMPLAINED)
         self._begun: set[str] = set()  # tests
-        self._listed = False  # the report itself says which tests there are
-        self._told = False  # of any test, or of what keeps tests from running
+        self._listed = False  # the report itself lists its tests
+        self._reported = False  # any test, or an error that keeps tests from running
         self._broken = False
         self.stopped = False  # we ended the process: what it lost is no fault of its own
 
@@ -58,7 +59,7 @@ class LineReader:
         self._printed.add(stderr)
 
     def close(self, exit_status: int | None, so_far: SuiteResult) -> list[e.Event]:
-        """The process is gone. `so_far` holds what was told before."""
+        """The process has ended. `so_far` holds the events from before."""
         if self._broken:
             return []
         opening = self._opening()
@@ -66,44 +67,39 @@ class LineReader:
             closing = self._named(self._reader.close())
         except StreamError as error:
             closing = [e.ChannelBroken(str(error))]
-        told = [*opening, *self._missing(exit_status), *closing]
-        gap = next((event for event in told if isinstance(event, e.ChannelBroken)), None)
+        found = [*opening, *self._missing(exit_status), *closing]
+        gap = next((event for event in found if isinstance(event, e.ChannelBroken)), None)
         if gap is None:
-            return told
-        rest = [event for event in told if event is not gap]
+            return found
+        rest = [event for event in found if event is not gap]
         running = {*so_far.running, *(event.test for event in rest if isinstance(event, e.TestStarted))}
         running -= {event.test for event in rest if isinstance(event, e.TestFinished)}
         if running or exit_status is None or exit_status < 0:
-            return rest  # a report that ends in the middle: the end of the process says why
-        if exit_status and not self._told:
+            return rest  # a report that ends in the middle: the end of the process explains it
+        if exit_status and not self._reported:
             counted = [] if self._lines.listed else [self._suite(1)]
             return [*rest, *counted, self._complaint(gap.reason)]
         status = f"; the process exited with {exit_status}" if exit_status else ""
         return [*rest, e.ChannelBroken(f"{gap.reason}{status}")]
 
     def _complaint(self, gap: str) -> e.CollectionFailed:
-        """It failed before it had any test; what else it wrote should say why."""
-        said = self._printed.text().strip()
-        lines = [line for line in said.splitlines() if line.strip()]
-        telling = next((line for line in lines if _PLACE.search(line)), lines[-1] if lines else gap)
-        at = _PLACE.search(telling)
-        message = (
-            lines[0] if telling.lstrip().startswith("-->") else telling
-        )  # an arrow says where, and no more
+        """The failure of a process that failed before its first test, from what it printed."""
+        output = self._printed.text().strip()
+        lines = [line for line in output.splitlines() if line.strip()]
+        reason = next((line for line in lines if _PLACE.search(line)), lines[-1] if lines else gap)
+        at = _PLACE.search(reason)
+        message = lines[0] if reason.lstrip().startswith("-->") else reason  # an arrow has only the place
         failure = e.Failure("", message.strip(), e.Place(at[1], int(at[2])) if at else None)
-        return e.CollectionFailed(self._name, self._inside(failure), said)
+        return e.CollectionFailed(self._name, self._inside(failure), output)
 
     def _opening(self) -> list[e.Event]:
-        """What is known of the suite before it has said anything."""
-        if self._announced:
-            return []
-        self._announced = True
+        """The events of what is known of the suite before its process reports anything."""
         found: list[e.Event] = []
-        if self._lines.toolchain:
+        if self._lines.toolchain and not self._announced:
             found.append(e.SuiteDescribed(self._root, self._lines.toolchain))
-        if self._lines.listed:
-            found += self._selected(len(self._known))
-            found.append(self._suite(len(self._known)))
+        if self._lines.listed and not self._announced:
+            found += [*self._selected(len(self._known)), self._suite(len(self._known))]
+        self._announced = True
         return found
 
     def _suite(self, count: int) -> e.SuiteStarted:
@@ -127,7 +123,7 @@ class LineReader:
     def _placed(self, event: e.Event) -> e.Event:
         match event:
             case e.TestStarted() | e.TestFinished():
-                self._told = True
+                self._reported = True
                 self._begun.add(event.test)
                 if event.place is None and self._places:
                     event = replace(event, place=self._place(event.test))
@@ -138,8 +134,8 @@ class LineReader:
                 places = {test: place for test in event.tests if (place := self._place(test))}
                 return replace(event, places=places | event.places)
             case e.CollectionFailed():
-                self._told = True
-                file = event.file.removeprefix(f"{self._root}/")  # or the name of what is no file
+                self._reported = True
+                file = event.file.removeprefix(f"{self._root}/")  # or a name that is no file
                 return replace(event, file=file, failure=self._inside(event.failure))
             case e.WarningRecorded():
                 return replace(event, file=self._relative(event.file))
@@ -148,16 +144,16 @@ class LineReader:
         return event
 
     def _place(self, test: str) -> e.Place | None:
-        """Its own, or that of the test that it is a part of."""
+        """The test's own place, or that of the test that it is a part of."""
         outer = test
         while outer not in self._places and "/" in outer:
             outer = outer.rpartition("/")[0]
         return self._places.get(outer)
 
     def _missing(self, exit_status: int | None) -> list[e.Event]:
-        """Known tests that would have run, had not the process that runs them died."""
+        """Known tests that never ran because their process died."""
         if self._lines.listed:
-            return []  # they were told at the start
+            return []  # they were selected at the start
         cut_short = tuple(getattr(self._reader, "cut_short", ()))
         if self.stopped or exit_status is None or exit_status < 0:
             cut_short = ("",)
@@ -181,39 +177,31 @@ class LineReader:
         return replace(event, failure=failure, phases=phases)
 
     def _inside(self, failure: e.Failure) -> e.Failure:
-        place = failure.place
-        if place is None:
-            return failure
-        return replace(failure, place=e.Place(self._relative(place.file), place.line))
+        at = failure.place
+        return failure if at is None else replace(failure, place=e.Place(self._relative(at.file), at.line))
 
     def _relative(self, file: str) -> str:
-        """As seen from the project, if it is in there."""
+        """Relative to the project, if it is inside."""
         whole = f"{self._base}/{file}" if self._base and file and not file.startswith("/") else file
         return whole.removeprefix(f"{self._root}/")
 
     def _selected(self, count: int) -> list[e.Event]:
-        """The tests that were seen before the start are those that run if there are as many."""
+        """The tests that were known before the start, if as many run."""
         names = () if self._listed else tuple(self._known)
         sure = self._begun <= {*names} and all(name.startswith(self._lines.prefix) for name in names)
         return [e.TestsSelected(names, places=self._places)] if sure and 0 < len(names) == count else []
 
 
 def _joined(events: Iterable[e.Event]) -> Iterator[e.Event]:
-    """Lines of output one after the other are one piece of output: there may be very many."""
-    texts: list[str] = []
-    for event in events:
-        if isinstance(event, e.OutputReceived):
-            texts.append(event.text)
-            continue
-        if texts:
+    """Joins lines of output that follow each other, because there may be very many."""
+    for is_output, group in groupby(events, lambda event: isinstance(event, e.OutputReceived)):
+        if is_output:
+            texts = [event.text for event in group if isinstance(event, e.OutputReceived)]
             yield e.OutputReceived("stdout", "".join(texts))
-            texts = []
-        yield event
-    if texts:
-        yield e.OutputReceived("stdout", "".join(texts))
+        else:
+            yield from group
 
 
 def _is_loss(event: e.Event) -> bool:
-    return isinstance(event, e.CollectionFailed) or (
-        isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH
-    )
+    crashed = isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH
+    return crashed or isinstance(event, e.CollectionFailed)

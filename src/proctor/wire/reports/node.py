@@ -1,4 +1,4 @@
-"""What node's test runner means where its reports look like anyone's."""
+"""What is special about the reports of node's test runner."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ SILENT = "no test of this file was reported: it has none, or its process ended b
 
 
 def is_file(name: str) -> bool:
-    """node reports a file as a test when it heard of no test in it."""
+    """node reports a file as a test when no test in it was reported."""
     return name.startswith("/") and name.endswith((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"))

@@ -1,4 +1,4 @@
-"""What perl's Test::More says about a failure, in comments behind its point."""
+"""Reads the comments of perl's Test::More after a failed point."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ABOUT_ALL = re.compile(r"^Looks like (?:you|your test) .*\n?", re.M)
 
 
 def read(comments: str) -> e.Failure | None:
-    """None where these are not its words."""
+    """None where the comments are not those of Test::More."""
     found = _FAILED.match(comments)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What the reports of pytest's plugins have in common: how its exit status and its collection errors read."""
+"""What the reports of pytest's plugins have in common: the exit status and collection errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proctor.wire import exit_status
 
 
 def concluded_session(finished: e.SessionFinished, not_collected: bool) -> Iterator[e.Event]:
-    """The end of a session by its exit status, which also says whether it was stopped on its way."""
+    """The end of a session by its exit status, and its interruption, if it was interrupted."""
     stop = None
     if finished.exit_status == exit_status.STOPPED and not not_collected:
         stop = e.SessionInterrupted(e.Failure("Exit", "pytest was interrupted"))

@@ -1,8 +1,7 @@
-"""pytest's terminal words (`--verbosity=1 --tb=short -rA`) as events, for pytests too old for the plugin.
+"""pytest's terminal output (`--verbosity=1 --tb=short -rA`) as events, for pytests too old for the plugin.
 
-What is not said cannot be told: durations, the lines of tests, the ids of what was deselected or never ran.
-What is said twice is compared: the session has finished only if pytest's tally, its last line, is the sum of
-what was read.
+It lacks durations, the lines of tests, and the ids of tests that were deselected or never ran. The session
+has finished only if pytest's tally, its last line, is the sum of what was read.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import dropwhile, groupby, takewhile
+
+from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
@@ -62,8 +63,8 @@ _DOCTEST = re.compile(r"^[0-9]{3} *>>> (.+)\nExpected:\n((?: {4}.*\n)+)Got:\n((?
 
 
 class TextReader:
-    """Fed with stdout as it comes. A test is told when its next neighbour is heard of, because its teardown
-    may still fail; one that failed is told at the end, where pytest explains it."""
+    """Takes stdout in pieces. The event of a test comes with the next test, because its teardown may still
+    fail; that of a failed test comes at the end, where pytest explains it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -71,7 +72,7 @@ class TextReader:
         self._rest = ""
         self._reports: dict[str, list[Outcome]] = {}
         self._reasons: dict[str, str] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._under_way: dict[str, None] = {}
         self._last: dict[str, str] = {}  # worker -> its latest test
         self._parallel = False
@@ -88,11 +89,11 @@ class TextReader:
         return [event for line in lines for event in self._line(without_escapes(line.rstrip("\r")))]
 
     def close(self) -> list[e.Event]:
-        """The end of output: what failed and why, and whether pytest came to its own end."""
+        """The end of output: what failed and why, and whether pytest finished."""
         found = self.feed("\n") if self._rest else []
         found += self._collection_errors()
         for test in self._reports:
-            found += self._tell(test)
+            found += self._events(test)
         found += [e.TestStarted(test) for test in self._under_way]
         if self._internal:
             found.append(self._broke())
@@ -114,8 +115,8 @@ class TextReader:
         elif stopped := _STOPPED.fullmatch(line):
             self._section = "stopped"
             self._stopped = e.Failure(stopped[1], stopped[2] or stopped[1])
-        elif self._section == "stopped":
-            self._where_it_stopped(line)
+        elif self._section == "stopped" and self._stopped is not None:
+            self._stopped = replace(self._stopped, place=self._stopped.place or self._place(line))
         elif self._section in ("FAILURES", "ERRORS"):
             self._explanation(line)
         elif not self._section:
@@ -149,7 +150,7 @@ class TextReader:
         if reason and not reason.endswith("..."):  # cut at the width of the terminal
             self._reasons[test] = reason
         before, self._last[worker] = self._last.get(worker, test), test
-        return [] if before == test or self._outcome(before) in BAD else self._tell(before)
+        return [] if before == test or self._outcome(before) in BAD else self._events(before)
 
     def _explanation(self, line: str) -> None:
         heading = _HEADING.fullmatch(line)
@@ -159,11 +160,6 @@ class TextReader:
         else:
             self._lines.append(line)
 
-    def _where_it_stopped(self, line: str) -> None:
-        if self._stopped is not None and self._stopped.place is None:
-            place = self._place(line)
-            self._stopped = e.Failure(self._stopped.type, self._stopped.message, place)
-
     # Events
 
     def _outcome(self, test: str) -> Outcome:
@@ -171,10 +167,10 @@ class TextReader:
         reports = self._reports[test]
         return Outcome.FAILED if Outcome.FAILED in reports else reports[-1]
 
-    def _tell(self, test: str) -> list[e.Event]:
-        if test in self._told:
+    def _events(self, test: str) -> list[e.Event]:
+        if test in self._reported:
             return []
-        self._told.add(test)
+        self._reported.add(test)
         outcome = self._outcome(test)
         if outcome in BAD:
             return [e.TestStarted(test), self._failed(test, outcome)]
@@ -212,7 +208,7 @@ class TextReader:
         return e.SessionBroke(e.Failure(_raised(last), last), "\n".join(self._internal))
 
     def _finished(self, tally: Counter[str]) -> e.SessionFinished | e.ChannelBroken:
-        """A line that was missed must not pass for a pass."""
+        """A missed line must not count as a pass."""
         read = Counter(str(report) for reports in self._reports.values() for report in reports)
         read["error"] += len(self._collection_errors())
         exact = ("passed", "failed", "error", "xfailed", "xpassed")
@@ -231,7 +227,7 @@ class TextReader:
         return e.Failure(_raised(message) if raised else "", message, places[-1] if places else None)
 
     def _place(self, line: str) -> e.Place | None:
-        """A line of the user's code, as far as its path tells."""
+        """A line of the user's code, judged by its path."""
         found = _PLACE.fullmatch(line) or _SYNTAX.fullmatch(line)
         if found is None:
             return None
@@ -282,7 +278,7 @@ def _exception(lines: list[str]) -> str:
 
 
 def _raised(message: str) -> str:
-    """The type of an exception, as far as its words give it; pytest leaves out the one of a plain assert."""
+    """The type of an exception, from its message; pytest omits that of a plain assert."""
     if message.startswith("assert "):
         return "AssertionError"
     found = _RAISED.match(message)

@@ -1,7 +1,7 @@
 """What the readers of other tools' reports share: bytes in pieces, limits, unique names, how a report ends.
 
-A reader tells what a report says and nothing more. The last thing it tells is `SessionFinished` if the report
-came to its own end and agrees with itself; otherwise `ChannelBroken`, which names what does not add up.
+The last event of a reader is `SessionFinished` if the report is complete and agrees with itself; otherwise
+`ChannelBroken`, which names what does not add up.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import msgspec
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD, Outcome
+from proctor.text import text_of
 from proctor.unique_names import UniqueNames
 from proctor.wire.literal import literal_in
+from proctor.wire.stream.words import KIND
 
 MAX_LINE = 16 << 20  # bytes
 MAX_DOCUMENT = 256 << 20  # bytes of a report that is one JSON value: it is held as a whole
@@ -27,12 +29,6 @@ _SHOWN = 5  # gaps that are named
 
 T = TypeVar("T")
 
-#: Outcomes that a format may have no word for, by the word that it has instead.
-ALIKE = {
-    Outcome.PASSED: frozenset({Outcome.PASSED, Outcome.XPASSED, Outcome.INFO, Outcome.WARN}),
-    Outcome.SKIPPED: frozenset({Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN}),
-    Outcome.FAILED: BAD,
-}
 COLLECTION_ERROR = "collection_error"  # where an outcome is expected: it was not even a test
 
 
@@ -45,7 +41,7 @@ class Reader(Protocol):
 
 
 class Report(ABC):
-    """A reader's frame. What was told before a fault is handed out; the fault is raised by the next call."""
+    """A reader's frame. Events from before a fault are returned; the next call raises the fault."""
 
     format: ClassVar[str]
 
@@ -86,17 +82,16 @@ class Report(ABC):
     def _fault(self, what: str) -> StreamError:
         return StreamError(f"{self.format}: {what}")
 
-    def _ending(self, finished: e.SessionFinished) -> Iterator[e.Event]:
-        if self._gaps:
-            more = f"; and {len(self._gaps) - _SHOWN} more" if len(self._gaps) > _SHOWN else ""
-            yield e.ChannelBroken(f"{self.format}: {'; '.join(self._gaps[:_SHOWN])}{more}")
-        else:
-            times = {"duration": took(finished.duration), "created": took(finished.created)}
-            odd = times["duration"] != finished.duration or times["created"] != finished.created
-            yield msgspec.structs.replace(finished, **times) if odd else finished
+    def _ending(self, status: int | None = None, collected: int = 0, **times: float) -> e.Event:
+        """`times` are `duration` and `created`, where the report has them."""
+        if not self._gaps:
+            known = {name: took(seconds) for name, seconds in times.items()}
+            return e.SessionFinished(status, collected, **known)
+        more = f"; and {len(self._gaps) - _SHOWN} more" if len(self._gaps) > _SHOWN else ""
+        return e.ChannelBroken(f"{self.format}: {'; '.join(self._gaps[:_SHOWN])}{more}")
 
 
-class Lines(Report):
+class LineReport(Report):
     """A report whose lines stand alone."""
 
     def __init__(self) -> None:
@@ -112,6 +107,10 @@ class Lines(Report):
     @abstractmethod
     def _last(self) -> Iterable[e.Event]:
         """There are no more lines."""
+
+    def _output(self, text: str) -> Iterable[e.Event]:
+        """A line that is no part of the report."""
+        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
 
     def _read(self, data: bytes) -> Iterator[e.Event]:
         *whole, rest = data.split(b"\n")
@@ -138,8 +137,30 @@ class Lines(Report):
         return self._line(line.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else line)
 
 
-class Document(Report):
+class JsonLines(LineReport):
+    """A report of JSON objects, one a line, with output between them."""
+
+    decoder: ClassVar[msgspec.json.Decoder[Any]]
+    strict: ClassVar = False  # a line that begins with a brace must be such an object
+
+    @abstractmethod
+    def _object(self, found: Any) -> Iterable[e.Event]:
+        """One line, decoded."""
+
+    def _line(self, line: bytes) -> Iterable[e.Event]:
+        if line.startswith(b"{"):
+            try:
+                return self._object(decode(line, self.decoder))
+            except ValueError as error:
+                if self.strict:
+                    raise self._fault(f"line {self._number}: {error}") from None
+        return self._output(text_of(line))
+
+
+class JsonDocument(Report):
     """A report that is one JSON value."""
+
+    decoder: ClassVar[msgspec.json.Decoder[Any]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -147,8 +168,8 @@ class Document(Report):
         self._size = 0
 
     @abstractmethod
-    def _tell(self, data: bytes) -> Iterable[e.Event]:
-        """What the whole of the report says."""
+    def _events(self, report: Any) -> Iterable[e.Event]:
+        """The events of the whole report, decoded."""
 
     def _read(self, data: bytes) -> Iterable[e.Event]:
         self._size += len(data)
@@ -162,20 +183,21 @@ class Document(Report):
         self._pieces = []
         if not data.strip():
             raise self._fault("the report is empty; the tool ended before it wrote one")
-        return self._tell(data)
+        try:
+            return self._events(decode(data, self.decoder))
+        except ValueError as error:
+            raise self._fault(str(error)) from None
 
 
 def scope(groups: Iterable[str], between: str) -> list[str]:
-    """The groups that a test is in, as the first part of its name; none: no part. A report names a group once
-    and each of its tests repeats it, so a very long one is cut."""
+    """The groups of a test as the first part of its name, if any; cut, because every test repeats it."""
     parts = list(groups)
     joined = between.join(parts)
     return [joined if len(joined) <= _SCOPE else f"{joined[: _SCOPE - 3]}..."] if parts else []
 
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """JSON as a value of the decoder's type; raises ValueError. What is not UTF-8, and lone surrogates,
-    become literal text."""
+    """JSON as a value; raises ValueError. What is not UTF-8, and lone surrogates, become literal text."""
     try:
         return decoder.decode(data)
     except RecursionError:
@@ -203,23 +225,18 @@ def finished(
     stderr: str = "",
     properties: dict[str, Any] | None = None,
 ) -> e.TestFinished:
-    """The end of a test whose report knows no phases; output makes it one."""
+    """The end of a test of a report without phases; its output, if any, is that of a single phase."""
     seconds = took(seconds)
-    phases: tuple[e.Phase, ...] = ()
-    if stdout or stderr:
-        word = next((str(word) for word, alike in ALIKE.items() if outcome in alike), "failed")
-        phases = (
-            e.Phase(
-                "call",
-                word,
-                seconds,
-                status=str(outcome),
-                longrepr=traceback,
-                stdout=stdout,
-                stderr=stderr,
-                failure=failure,
-            ),
-        )
+    call = e.Phase(
+        "call",
+        str(KIND[outcome]),
+        seconds,
+        status=str(outcome),
+        longrepr=traceback,
+        stdout=stdout,
+        stderr=stderr,
+        failure=failure,
+    )
     return e.TestFinished(
         test,
         outcome,
@@ -228,18 +245,15 @@ def finished(
         traceback or None,
         place,
         failure or (e.Failure("", message) if outcome in BAD and message else None),
-        phases,
+        (call,) if stdout or stderr else (),
         properties=properties or None,
     )
 
 
 def refined(outcome: Outcome, word: str | None) -> Outcome:
     """The outcome in our own word, where a report of ours has it; never one of another kind."""
-    if word in set(Outcome):
-        kind = next(kind for kind, alike in ALIKE.items() if outcome in alike)
-        if Outcome(word) in ALIKE[kind]:
-            return Outcome(word)
-    return outcome
+    found = Outcome(word) if word in set(Outcome) else outcome
+    return found if KIND[found] is KIND[outcome] else outcome
 
 
 def seconds_of(text: str | None) -> float:
@@ -251,12 +265,12 @@ def seconds_of(text: str | None) -> float:
 
 
 def place_of(file: str, line: int) -> e.Place:
-    """Without a line that can be none."""
+    """A place without its line, if no file can have that line."""
     return e.Place(file, line) if 0 < line < e.MOST_LINES else e.Place(file)
 
 
 def took(seconds: float) -> float:
-    """None, if they are negative or without end."""
+    """The seconds, or 0 if they are negative or too many."""
     return seconds if 0 < seconds < e.LONGEST else 0.0
 
 

@@ -1,7 +1,8 @@
-"""Any report as the run that it tells of: what a stream of ours has, other tools' reports get here."""
+"""Reads a report of another tool as the entries of a run, with the beginning and the end that it lacks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from proctor import events as e
@@ -20,7 +21,7 @@ class RunReader(Protocol):
 
 
 class ReportRun:
-    """One run: begun when the first bytes come, and judged when there are no more."""
+    """One run: it begins with the first bytes, and gets its verdict at the end."""
 
     def __init__(self, form: str, reader: Reader) -> None:
         self._reader = reader
@@ -31,32 +32,28 @@ class ReportRun:
         self._take(started)
 
     def feed(self, data: bytes) -> list[e.Entry]:
-        try:
-            for event in self._reader.feed(data):
-                self._take(event)
-        except StreamError as error:
-            self._break(error)
-        return self._told()
+        self._read(lambda: self._reader.feed(data))
+        return self._taken()
 
     def close(self) -> list[e.Entry]:
-        try:
-            for event in self._reader.close():
-                self._take(event)
-        except StreamError as error:
-            self._break(error)
+        self._read(self._reader.close)
         finished = self._result.suites[0].session.finished
         for suite, event in closing_events(self._result, finished.duration if finished else 0.0):
             self._take(event, suite)
-        return self._told()
+        return self._taken()
 
     @property
     def gap(self) -> str:
-        """What keeps the report from being complete, once all of it was read."""
+        """What is missing or wrong in the report, once all of it was read."""
         return self._result.suites[0].session.channel_error or ""
 
-    def _break(self, error: StreamError) -> None:
-        if not self.gap:  # a reader stays broken, and says so each time
-            self._take(e.ChannelBroken(str(error)))
+    def _read(self, read: Callable[[], list[e.Event]]) -> None:
+        try:
+            for event in read():
+                self._take(event)
+        except StreamError as error:
+            if not self.gap:  # a reader stays broken, and raises its error each time
+                self._take(e.ChannelBroken(str(error)))
 
     def _take(self, event: e.Event, suite: int = 0) -> None:
         entry = e.Entry(self._seq, 0.0, suite, event)
@@ -64,6 +61,6 @@ class ReportRun:
         fold(self._result, entry)
         self._entries.append(entry)
 
-    def _told(self) -> list[e.Entry]:
-        told, self._entries = self._entries, []
-        return told
+    def _taken(self) -> list[e.Entry]:
+        taken, self._entries = self._entries, []
+        return taken

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from proctor import events as e
-from proctor.text import text_of
 from proctor.wire.control.session import concluded
 from proctor.wire.reports.pytest_session import concluded_session, not_collected
-from proctor.wire.reports.report import Lines, decode, place_of, took
+from proctor.wire.reports.report import JsonLines, place_of, took
 
 
 class _Line(msgspec.Struct, rename={"kind": "$report_type", "context": "_subtest.context"}):
@@ -35,11 +34,10 @@ class _Line(msgspec.Struct, rename={"kind": "$report_type", "context": "_subtest
     lineno: int = 0
 
 
-_decoder = msgspec.json.Decoder(_Line)
-
-
-class ReportlogReader(Lines):
+class ReportlogReader(JsonLines):
     format = "reportlog"
+    decoder = msgspec.json.Decoder(_Line)
+    strict = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,22 +45,14 @@ class ReportlogReader(Lines):
         self._errors: set[str] = set()
         self._status: int | None = None
 
-    def _line(self, line: bytes) -> Iterable[e.Event]:
-        if not line.startswith(b"{"):
-            return [e.OutputReceived("stdout", text_of(line) + "\n")] if line.strip() else ()
-        try:
-            return self._told(decode(line, _decoder))
-        except ValueError as error:
-            raise self._fault(f"line {self._number}: {error}") from None
-
-    def _told(self, line: _Line) -> Iterator[e.Event]:
+    def _object(self, line: _Line) -> Iterator[e.Event]:
         match line.kind:
             case "SessionStart":
                 yield e.SuiteDescribed("", {"pytest": line.pytest_version})
             case "SessionFinish":
                 self._status = line.exitstatus
             case "CollectReport" if line.outcome == "failed" and line.nodeid not in self._errors:
-                self._errors.add(line.nodeid)  # xdist's workers each say it
+                self._errors.add(line.nodeid)  # each xdist worker reports it
                 yield not_collected(line.nodeid, _text(line.longrepr))
             case "TestReport" | "SubTestReport":
                 yield from self._phase(line)
@@ -87,7 +77,7 @@ class ReportlogReader(Lines):
         yield e.SuiteStarted("pytest", "", count + len(self._errors))
         if self._status is None:
             self._gaps.append("the session has no end")
-            yield from self._ending(e.SessionFinished(None))
+            yield self._ending()
         else:
             yield from concluded_session(e.SessionFinished(self._status, count), bool(self._errors))
 
@@ -153,12 +143,9 @@ def _entries(longrepr: Any) -> list[dict[str, Any]]:
     """The frames of the last exception in the chain."""
     match longrepr:
         case {"reprtraceback": {"reprentries": [*entries]}}:
-            return [entry["data"] for entry in entries if isinstance(entry, dict) and _has_data(entry)]
+            found = [entry.get("data") for entry in entries if isinstance(entry, dict)]
+            return [data for data in found if isinstance(data, dict)]
     return []
-
-
-def _has_data(entry: dict[str, Any]) -> bool:
-    return isinstance(entry.get("data"), dict)
 
 
 def _text(longrepr: Any) -> str:

@@ -1,6 +1,5 @@
-"""TAP 12 to 14 as events. A test is a test point of the outermost level; its subtests are its parts, and a
-part that failed fails the test whatever the point says. A suite (node says which points are) is no test: what
-is in it is.
+"""TAP 12 to 14 as events. A test is a point of the outermost level, and its subtests are its parts: one that
+failed fails the test, even if its point is ok. A point that node marks as a suite is no test; its parts are.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from proctor.result import Excerpt
 from proctor.text import text_of
 from proctor.wire.reports import diagnostics, node
 from proctor.wire.reports import perl_comments as test_more
-from proctor.wire.reports.report import COLLECTION_ERROR, Lines, finished, refined, scope, seconds_of
+from proctor.wire.reports.report import COLLECTION_ERROR, LineReport, finished, refined, scope, seconds_of
 
 MAX_DEPTH = 50
 
@@ -58,13 +57,13 @@ class Level(msgspec.Struct):
     """The points of one indentation, and what they add up to."""
 
     points: list[Point] = []
-    count: int = 0  # of points, those that were told and forgotten included
+    count: int = 0  # of all points, also of those that are no longer held
     highest: int = 0
     plan: int | None = None
     plans: int = 0
 
     def gap(self, nested: bool = True) -> str:
-        """What does not add up. Subtests may do without a plan: their point is what ends them."""
+        """What does not add up. Subtests need no plan: their point ends them."""
         if self.plan is None:
             return "" if nested else "there is no plan"
         if self.plans > 1:
@@ -74,7 +73,7 @@ class Level(msgspec.Struct):
         return f"test {self.highest} is not in the plan" if self.highest > self.plan else ""
 
 
-class TapReader(Lines):
+class TapReader(LineReport):
     format = "tap"
 
     def __init__(self) -> None:
@@ -99,11 +98,14 @@ class TapReader(Lines):
             self._block = " " * indent
             return ()
         if body == "}" and self._open and indent == 4 * self._open[-1].depth:
-            return self._closed(self._open.pop())
+            point, self._point = self._open.pop(), None
+            point.parts = self._taken(point.depth)
+            return ()
         depth, odd = divmod(indent, 4)
-        if odd or depth > min(MAX_DEPTH, max(len(self._levels), self._headed)) or not _is_tap(body):
-            return self._noise(text)
-        return self._told(body, depth)
+        known = not odd and any(kind.fullmatch(body) for kind in (_POINT, _PLAN, _BAIL, _OTHER))
+        if known and depth <= min(MAX_DEPTH, max(len(self._levels), self._headed)):
+            return self._tap_line(body, depth)
+        return self._output(text)
 
     def _diagnostic(self, text: str, indent: str, point: Point) -> Iterable[e.Event]:
         if text.rstrip() == indent + "...":
@@ -112,15 +114,13 @@ class TapReader(Lines):
             point.yaml.add(text.removeprefix(indent) + "\n")
         return ()
 
-    def _noise(self, text: str) -> Iterable[e.Event]:
-        return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
-
-    def _told(self, body: str, depth: int) -> Iterator[e.Event]:
+    def _tap_line(self, body: str, depth: int) -> Iterator[e.Event]:
         if body.startswith("#"):
             self._comment(body, depth)
             return
         if bail := _BAIL.fullmatch(body):
-            yield from self._bail(bail[1])
+            self._bailed = True
+            yield e.SessionInterrupted(e.Failure("Bail out!", bail[1] or "Bail out!"))
             return
         if body.startswith("TAP version") and depth == 0 and self._levels[0].plan is not None:
             yield from self._stream_ended()  # another one follows
@@ -142,15 +142,11 @@ class TapReader(Lines):
             yield e.SuiteStarted("tap", "", level.plan)
 
     def _comment(self, body: str, depth: int) -> None:
-        """What follows a failure explains it, unless it is the heading of what comes next."""
+        """A comment after a failure explains it, unless it is the heading of a subtest."""
         if body.startswith(_SUBTEST):
             self._point, self._headed = None, depth + 1
         elif self._point is not None and not self._point.ok and self._point.depth == depth:
             self._point.comments.add(body.removeprefix("#").removeprefix(" ") + "\n")
-
-    def _bail(self, reason: str) -> Iterator[e.Event]:
-        self._bailed = True
-        yield e.SessionInterrupted(e.Failure("Bail out!", reason or "Bail out!"))
 
     # Points
 
@@ -168,20 +164,16 @@ class TapReader(Lines):
             self._open.append(point)
 
     def _never_closed(self, depth: int) -> None:
-        """A brace without a partner: what followed belongs to it; if nothing did, it is part of the name."""
+        """An open brace without a closing one: points that followed it are its subtests; if there are none,
+        it is part of the name."""
         while self._open and self._open[-1].depth >= depth:
             point = self._open.pop()
             point.parts = point.parts or self._taken(point.depth)
             if point.parts is None:
                 point.name += " {"
 
-    def _closed(self, point: Point) -> Iterable[e.Event]:
-        point.parts = self._taken(point.depth)
-        self._point = None
-        return ()
-
     def _taken(self, depth: int) -> Level | None:
-        """The subtests below this depth; deeper ones that have no point of their own are lost in theirs."""
+        """The subtests below this depth; deeper ones without a point become a failed part of these."""
         below = self._levels[depth + 1 :]
         del self._levels[depth + 1 :]
         for upper, lower in pairwise(below):
@@ -214,11 +206,11 @@ class TapReader(Lines):
     def _last(self) -> Iterator[e.Event]:
         yield from self._stream_ended()
         if self._bailed:
-            self._gaps = []  # it said so itself
+            self._gaps = []  # `Bail out!` explains them
         count = max(self._planned, len(self._names))
         if count != self._announced:
             yield e.SuiteStarted("tap", "", count)
-        yield from self._ending(e.SessionFinished(None, len(self._names)))
+        yield self._ending(None, len(self._names))
 
     def _stream_ended(self) -> Iterator[e.Event]:
         self._never_closed(0)
@@ -230,10 +222,6 @@ class TapReader(Lines):
             self._gaps.append(gap)
         self._planned += level.plan or 0
         self._levels = [Level()]
-
-
-def _is_tap(body: str) -> bool:
-    return any(kind.fullmatch(body) for kind in (_POINT, _PLAN, _BAIL, _OTHER))
 
 
 def _lost(parts: Level) -> Point:
@@ -250,18 +238,11 @@ def _point(ok: bool, text: str, depth: int, number: int) -> Point:
     if time := _TIME.search(text):
         seconds = seconds_of(time[1]) / (1 if time[2] == "s" else 1000)
         text = text[: time.start()] + text[time.end() :]
-    directive = next((found for found in _DIRECTIVE.finditer(text) if found[1]), None)
-    name = text[: directive.start()] if directive else text
-    name = re.sub(r"\\([\\#])", r"\1", name.strip()) or f"test {number}"
-    return Point(
-        ok,
-        name,
-        directive[1].lower() if directive else "",
-        text[directive.end() :].strip() if directive else "",
-        seconds,
-        depth,
-        opened,
-    )
+    directive, reason = "", ""
+    if found := next((found for found in _DIRECTIVE.finditer(text) if found[1]), None):
+        text, directive, reason = text[: found.start()], found[1].lower(), text[found.end() :].strip()
+    name = re.sub(r"\\([\\#])", r"\1", text.strip()) or f"test {number}"
+    return Point(ok, name, directive, reason, seconds, depth, opened)
 
 
 def _finished(point: Point, values: dict[str, str], name: str) -> e.TestFinished:

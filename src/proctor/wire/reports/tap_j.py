@@ -1,19 +1,18 @@
 """TAP-J as events: JSON lines of type suite, case, test, note and final (once called tally).
 
-Times count from the start of the suite: a test took as long as passed since the one before it. Tests that
-were omitted need not be listed.
+Times count from the start of the suite, so a test took the time since the one before it. Omitted tests need
+not be listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.text import text_of
-from proctor.wire.reports.report import Lines, decode, finished, place_of, scope
+from proctor.wire.reports.report import JsonLines, finished, place_of, scope
 
 _OUTCOMES = {
     "pass": Outcome.PASSED,
@@ -48,11 +47,10 @@ class _Line(msgspec.Struct):
     counts: dict[str, int] = {}
 
 
-_decoder = msgspec.json.Decoder(_Line)
-
-
-class TapJReader(Lines):
+class TapJReader(JsonLines):
     format = "tap-j"
+    decoder = msgspec.json.Decoder(_Line)
+    strict = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,15 +61,7 @@ class TapJReader(Lines):
         self._clock = 0.0
         self._found = dict.fromkeys(_OUTCOMES, 0)
 
-    def _line(self, line: bytes) -> Iterable[e.Event]:
-        if not line.startswith(b"{"):
-            return [e.OutputReceived("stdout", text_of(line) + "\n")] if line.strip() else ()
-        try:
-            return self._told(decode(line, _decoder))
-        except ValueError as error:
-            raise self._fault(f"line {self._number}: {error}") from None
-
-    def _told(self, line: _Line) -> Iterator[e.Event]:
+    def _object(self, line: _Line) -> Iterator[e.Event]:
         match line.type:
             case "suite":
                 self._begun, self._planned = True, line.count
@@ -88,9 +78,8 @@ class TapJReader(Lines):
 
     def _test(self, line: _Line) -> e.TestFinished:
         if line.status not in _OUTCOMES:
-            raise self._fault(
-                f"line {self._number}: status {line.status!r} is none of {', '.join(_OUTCOMES)}"
-            )
+            known = ", ".join(_OUTCOMES)
+            raise self._fault(f"line {self._number}: status {line.status!r} is none of {known}")
         self._found[line.status] += 1
         seconds, self._clock = line.time - self._clock, max(line.time, self._clock)
         outcome = _OUTCOMES[line.status]
@@ -125,5 +114,4 @@ class TapJReader(Lines):
             yield e.SuiteStarted("", "", found)
         elif self._planned != found + unlisted:
             self._gaps.append(f"{found} of {self._planned} tests were reported")
-        seconds = self._final.time if self._final else 0.0
-        yield from self._ending(e.SessionFinished(None, found, duration=seconds))
+        yield self._ending(None, found, duration=self._final.time if self._final else 0.0)

@@ -10,15 +10,12 @@ from collections.abc import Iterator
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult
-from proctor.wire.reports import diagnostics, tell
+from proctor.wire.reports import contents, diagnostics
 from proctor.wire.reports.report import COLLECTION_ERROR
+from proctor.wire.stream.objects import captured
 
-_DIRECTIVES = {
-    Outcome.SKIPPED: "SKIP",
-    Outcome.NOT_RUN: "SKIP",
-    Outcome.XFAILED: "TODO",
-    Outcome.XPASSED: "TODO",
-}
+_DIRECTIVES = dict.fromkeys((Outcome.SKIPPED, Outcome.NOT_RUN), "SKIP")
+_DIRECTIVES |= dict.fromkeys((Outcome.XFAILED, Outcome.XPASSED), "TODO")
 _NOT_OK = BAD | {Outcome.XFAILED}
 _SAID = {Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}  # by TAP itself
 
@@ -26,11 +23,11 @@ _SAID = {Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED, Outcome.XFAILED, Outco
 def write(result: RunResult) -> Iterator[bytes]:
     errors = result.collection_errors
     count = len(result.tests) + len(result.not_run) + len(errors)
-    missing = tell.unexplained(result)
+    missing = contents.unexplained(result)
     yield b"TAP version 14\n"
     if not missing or count:
         yield f"1..{count}\n".encode()
-    for number, test in enumerate(tell.tests(result), 1):
+    for number, test in enumerate(contents.tests(result), 1):
         yield _point(number, test)
     for number, error in enumerate(errors, count - len(errors) + 1):
         yield _collection_error(number, error)
@@ -53,7 +50,7 @@ def _point(number: int, test: e.TestFinished) -> bytes:
     if test.seconds:
         values["duration_ms"] = test.seconds * 1000
     values["traceback"] = (test.traceback or "").rstrip("\n")
-    values["stdout"], values["stderr"] = tell.stdout(test), tell.stderr(test)
+    values["stdout"], values["stderr"] = captured(test, "stdout"), captured(test, "stderr")
     return _text(test.outcome not in _NOT_OK, number, test.test, f"{directive} {reason}".strip(), values)
 
 
@@ -70,7 +67,9 @@ def _collection_error(number: int, error: e.CollectionFailed) -> bytes:
 def _text(ok: bool, number: int, name: str, directive: str, values: dict[str, str | float]) -> bytes:
     name = _line(name).replace("\\", "\\\\").replace("#", "\\#")
     lines = [f"{'ok' if ok else 'not ok'} {number} - {name}{' # ' if directive else ''}{directive}".rstrip()]
-    clean = {key: tell.printable(value) if isinstance(value, str) else value for key, value in values.items()}
+    clean = {
+        key: contents.printable(value) if isinstance(value, str) else value for key, value in values.items()
+    }
     details = list(diagnostics.write(clean))
     if details:
         lines += ["  ---", *(f"  {line}" for line in details), "  ..."]
@@ -79,4 +78,4 @@ def _text(ok: bool, number: int, name: str, directive: str, values: dict[str, st
 
 def _line(text: str) -> str:
     """On one line: TAP has no way to write more."""
-    return " ".join(tell.printable(text).split())
+    return " ".join(contents.printable(text).split())

@@ -1,4 +1,4 @@
-"""An object of somebody's public stream as facts of ours; a field of the wrong type is as good as none."""
+"""The objects of a public stream as events. A field of the wrong type is ignored."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.wire.reports.report import place_of
-from proctor.wire.stream.words import STATUS, WORDS, Object, one_line
+from proctor.wire.stream.words import KIND, PLAIN, STATUS, WORDS, Object, one_line
 
-_OUTCOMES = {word: outcome for outcome, word in WORDS.items()} | {
-    "flaky": Outcome.PASSED,
-    "todo": Outcome.XFAILED,
-}
-PLAIN = {"ok": Outcome.PASSED, "fail": Outcome.FAILED, "ignore": Outcome.SKIPPED}
+_OUTCOMES = {word: outcome for outcome, word in WORDS.items()}
+_OUTCOMES |= {"flaky": Outcome.PASSED, "todo": Outcome.XFAILED}
 
 
 class Fields:
@@ -66,7 +63,7 @@ def finished(label: str, status: str, test: Fields) -> e.TestFinished:
 
 
 def _phases(test: Fields, outcome: Outcome, seconds: float) -> tuple[e.Phase, ...]:
-    """The steps, if they are told; the test's output is that of its call, as far as we know."""
+    """The phases, if the stream has them; the test's output is taken for that of its call."""
     extra = test.fields("extra")
     steps = [
         e.Phase(step.text("when"), step.text("outcome"), (step.count("duration") or 0) / 1e9)
@@ -74,8 +71,7 @@ def _phases(test: Fields, outcome: Outcome, seconds: float) -> tuple[e.Phase, ..
     ]
     output = {name: text for name in ("stdout", "stderr") if (text := test.text(name))}
     if output:
-        plain = {"fail": "failed", "ignore": "skipped", "ok": "passed"}[STATUS[outcome]]
-        steps = steps or [e.Phase("call", plain, seconds)]
+        steps = steps or [e.Phase("call", str(KIND[outcome]), seconds)]
         at = next((number for number, step in enumerate(steps) if step.when == "call"), len(steps) - 1)
         steps[at] = msgspec.structs.replace(steps[at], **output)
     subtests = [
@@ -98,7 +94,7 @@ def _message(test: Fields, failure: e.Failure | None) -> str | None:
 
 
 def _outcome(status: str, word: str) -> Outcome:
-    """What was said in more words, as long as it does not contradict the status."""
+    """The outcome of the more exact word, as long as it does not contradict the status."""
     outcome = _OUTCOMES.get(word)
     return outcome if outcome is not None and STATUS[outcome] == status else PLAIN[status]
 

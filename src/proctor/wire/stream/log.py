@@ -1,7 +1,5 @@
 """The full log: one JSON object a line. `suite`, `test` and `final` lines are those of the public stream with
-more in `extra`; `start`, `output`, `attachment`, `note` and `exit` lines are added. Readers skip what they do
-not know.
-"""
+more in `extra`; there are also `start`, `output`, `attachment`, `note` and `exit` lines."""
 
 from __future__ import annotations
 

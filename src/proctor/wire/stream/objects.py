@@ -1,4 +1,4 @@
-"""The objects of the public stream, each built from the facts it tells."""
+"""The objects of the public stream, each built from an event."""
 
 from __future__ import annotations
 
@@ -27,15 +27,11 @@ def suite_object(started: e.SuiteStarted, suite: SuiteResult) -> Object:
     return {
         "type": "suite",
         "name": started.name,
-        "build": _build(started, suite.run),
+        "build": next((time for time in (started.build, suite.run.started) if has_zone(time)), _EPOCH),
         "count": started.count,
         "rustc": toolchain.get("rustc") or "none",
         "extra": extra,
     }
-
-
-def _build(started: e.SuiteStarted, run: e.RunStarted) -> str:
-    return next((time for time in (started.build, run.started) if has_zone(time)), _EPOCH)
 
 
 def final_object(tally: dict[str, int], suite: SuiteResult) -> Object:
@@ -73,7 +69,8 @@ def test_object(label: str, event: e.TestFinished) -> Object:
 
 def _extra(label: str, event: e.TestFinished) -> Object:
     extra: Object = native_id(label, event.test)
-    if word := outcome_word(event):
+    strict_xpass = event.outcome is Outcome.FAILED and (event.message or "").startswith(STRICT_XPASS)
+    if word := "xpass" if strict_xpass else WORDS.get(event.outcome):
         extra["outcome"] = word
     if STATUS[event.outcome] == "ignore" and event.message:
         extra["skip_reason"] = event.message
@@ -87,13 +84,8 @@ def _extra(label: str, event: e.TestFinished) -> Object:
         ]
     if subtests := [phase for phase in event.phases if phase.subtest is not None]:
         extra["subtests"] = [{"name": phase.subtest, "outcome": phase.outcome} for phase in subtests]
-    if event.part_of:
-        extra["part_of"] = event.part_of
-    if event.files:
-        extra["files"] = event.files
-    if event.properties:
-        extra["properties"] = event.properties
-    return extra
+    rest = {"part_of": event.part_of, "files": event.files, "properties": event.properties}
+    return extra | {name: value for name, value in rest.items() if value}
 
 
 def _nanoseconds(seconds: float) -> int:
@@ -102,13 +94,6 @@ def _nanoseconds(seconds: float) -> int:
 
 def native_id(label: str, name: str) -> Object:
     return {} if label == name else {"id": name}
-
-
-def outcome_word(event: e.TestFinished) -> str | None:
-    """The word for `extra.outcome`; None where the status is enough."""
-    if event.outcome is Outcome.FAILED and (event.message or "").startswith(STRICT_XPASS):
-        return "xpass"
-    return WORDS.get(event.outcome)
 
 
 def _failure(failure: e.Failure, trace: str | None) -> Object:

@@ -1,8 +1,7 @@
-"""Reads what was written as a public stream or as a full log, by whichever writer, and forgives what it can.
+"""Reads a public stream or a full log of any writer, as entries.
 
-Fields that it does not know are ignored; what else it meets and cannot use is told in a notice, never dropped
-in silence. Each suite of a public stream is a run of its own. A run that has no end gets none here: `replay`
-gives it one. Nothing here opens, reads or waits.
+Unknown fields are ignored; anything else that cannot be used becomes a notice. Each suite of a public stream
+is a run of its own. A run without an end gets none here: `replay` adds it.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from proctor.text import text_of
 from proctor.unique_names import UniqueNames
 from proctor.wire.reports.report import MAX_LINE
 from proctor.wire.stream import log
-from proctor.wire.stream.fields import PLAIN, Fields, exited, failure_of, finished
-from proctor.wire.stream.words import NOT_RUN, Object, has_zone
+from proctor.wire.stream.fields import Fields, exited, failure_of, finished
+from proctor.wire.stream.words import NOT_RUN, PLAIN, Object, has_zone
 
-#: What a final line may say of its run and is believed. That it passed is found, not said.
+#: Outcomes of a run that are taken from the final line. Whether it passed is computed from the tests.
 _WORSE = set(RunOutcome) - {RunOutcome.PASSED, RunOutcome.NO_TESTS, RunOutcome.RUNNING}
 
 
@@ -30,7 +29,7 @@ class StreamReader:
         self._pieces: list[bytes] = []  # of the line that is not whole yet
         self._size = 0
         self._number = 0
-        self._reading: _Suite | _Log | None = None
+        self._reading: _SuiteReader | _LogReader | None = None
         self._begun = False
 
     def feed(self, data: bytes) -> list[e.Entry]:
@@ -43,10 +42,10 @@ class StreamReader:
         return found
 
     def close(self) -> list[e.Entry]:
-        """No more will come: what was held back, and a last line that was cut."""
+        """The entries of a last line without LF, and those that were held back."""
         found = self._line() if self._size else []
-        if isinstance(self._reading, _Suite):
-            found += self._reading.told()
+        if isinstance(self._reading, _SuiteReader):
+            found += self._reading.totals()
         self._reading = None
         return found
 
@@ -60,35 +59,28 @@ class StreamReader:
         line = b"".join(self._pieces)
         self._pieces, self._size = [], 0
         self._number += 1
-        if not line.strip():
-            return []
+        found = self._entries(line) if line.strip() else []
+        if found and isinstance(found[-1].event, e.RunFinished):
+            self._reading = None
+        return found
+
+    def _entries(self, line: bytes) -> list[e.Entry]:
         reading = self._reading
-        if isinstance(reading, _Log):
-            return self._leave_if_done(reading.line(line, self._number))
+        if isinstance(reading, _LogReader):
+            return reading.line(line, self._number)
         found = _object(line)
         if reading is None and found is not None and self._begins_log(found):
-            reading = self._reading = _Log()
-            return self._leave_if_done(reading.line(line, self._number))
+            self._begun, self._reading = True, _LogReader()
+            return self._reading.line(line, self._number)
         if found is not None and found.get("type") == "suite":
-            noise = reading.told() if reading is not None else []
-            suite = self._reading = _Suite(found, self._number)
-            self._begun = True
-            return noise + suite.begin()
-        if reading is None:
-            return []  # before a suite and after a final line, anything may stand
-        return self._leave_if_done(reading.line(found, line, self._number))
+            self._begun, self._reading = True, _SuiteReader(found, self._number)
+            return (reading.totals() if reading is not None else []) + self._reading.begin()
+        # Before a suite and after a final line, anything is ignored.
+        return reading.line(found, line, self._number) if reading is not None else []
 
     def _begins_log(self, found: Object) -> bool:
-        """The first line of a full log, or any line of one that has lost its head."""
-        if not {"type", "seq", "at"} <= found.keys() or (self._begun and found["seq"] != 0):
-            return False
-        self._begun = True
-        return True
-
-    def _leave_if_done(self, entries: list[e.Entry]) -> list[e.Entry]:
-        if entries and isinstance(entries[-1].event, e.RunFinished):
-            self._reading = None
-        return entries
+        """The first line of a full log, or any line of one whose first lines are lost."""
+        return {"type", "seq", "at"} <= found.keys() and (not self._begun or found["seq"] == 0)
 
 
 def _object(line: bytes) -> Object | None:
@@ -99,8 +91,8 @@ def _object(line: bytes) -> Object | None:
     return found if isinstance(found, dict) else None
 
 
-class _Log:
-    """A full log: what it says is what happened."""
+class _LogReader:
+    """A full log: its lines are the entries of the run."""
 
     def __init__(self) -> None:
         self._last = e.Entry(-1, 0.0, 0, e.Noticed(""))
@@ -121,7 +113,7 @@ class _Log:
         return self._last
 
 
-class _Suite:
+class _SuiteReader:
     """One suite of a public stream, from its first line to its final one."""
 
     def __init__(self, suite: Object, number: int) -> None:
@@ -133,7 +125,7 @@ class _Suite:
         self._tally = dict.fromkeys(PLAIN, 0)
         self._noise = 0
         self._repeated = 0
-        self._why = ""  # what a writer of ours says about a run that failed without a failing test
+        self._why = ""  # the reason that our writer gives for a run that failed without a failing test
 
     def begin(self) -> list[e.Entry]:
         suite, extra = self._suite, self._suite.fields("extra")
@@ -146,20 +138,13 @@ class _Suite:
         if toolchain:
             found.append(e.SuiteDescribed("", toolchain))
         if not suite.text("rustc"):
-            found.append(self._warn(self._first, "the suite does not say its rustc"))
+            found.append(_warning(self._first, "the suite does not say its rustc"))
         if not has_zone(build):
-            found.append(self._warn(self._first, f"build is {build!r}, not a time with its zone"))
-        if suite.count("count") is None:
-            found.append(self._warn(self._first, "the suite does not say its count"))
-        found.append(
-            e.SuiteStarted(
-                suite.text("name"),
-                build,
-                suite.count("count") or 0,
-                extra.count("filtered_out") or 0,
-                extra.text("prefix"),
-            )
-        )
+            found.append(_warning(self._first, f"build is {build!r}, not a time with its zone"))
+        if (count := suite.count("count")) is None:
+            found.append(_warning(self._first, "the suite does not say its count"))
+        left_out = extra.count("filtered_out") or 0
+        found.append(e.SuiteStarted(suite.text("name"), build, count or 0, left_out, extra.text("prefix")))
         return self._entries(found)
 
     def line(self, found: Object | None, line: bytes, number: int) -> list[e.Entry]:
@@ -170,26 +155,19 @@ class _Suite:
                 return self._entries(self._test(Fields(found), number))
             case "final":
                 final = Fields(found)
-                return [*self.told(), *self._entries([*exited(final), self._final(final)])]
+                return [*self.totals(), *self._entries([*exited(final), self._final(final)])]
             case kind:
                 unknown = f"an object of type {kind!r} is not known here; left out"
-                return self._entries([self._warn(number, unknown)])
+                return self._entries([_warning(number, unknown)])
 
     def _keep(self, line: bytes, number: int) -> list[e.Event]:
-        """Noise: somebody printed into the stream. It is output, whoever's."""
+        """A line that is no object becomes output; there is one warning for the first of them."""
         self._noise += 1
-        output = e.OutputReceived("stdout", text_of(line) + "\n")
-        if self._noise > 1:
-            return [output]
-        return [self._warn(number, "not an object; kept as output"), output]
+        warnings = [_warning(number, "not an object; kept as output")] if self._noise == 1 else []
+        return [*warnings, e.OutputReceived("stdout", text_of(line) + "\n")]
 
-    def _repeat(self, label: str, number: int) -> list[e.Event]:
-        """The first one is named; the others are counted, for there may be as many as there are tests."""
-        self._repeated += 1
-        return [self._warn(number, f"a second test {label!r}")] if self._repeated == 1 else []
-
-    def told(self) -> list[e.Entry]:
-        """What is said once for many lines, when no more of them can come."""
+    def totals(self) -> list[e.Entry]:
+        """How often each warning that is only given once applied, if that is more than once."""
         found: list[e.Event] = []
         if self._noise > 1:
             found.append(e.Noticed(f"{self._noise} lines in all are not objects; kept as output"))
@@ -202,12 +180,14 @@ class _Suite:
         warnings: list[e.Event] = []
         if not label:
             label = f"line {number}"
-            warnings.append(self._warn(number, "a test without a label"))
-        label, said = self._labels.unique(label), label
-        if label != said:
-            warnings += self._repeat(said, number)
+            warnings.append(_warning(number, "a test without a label"))
+        label, given = self._labels.unique(label), label
+        if label != given:
+            self._repeated += 1
+            if self._repeated == 1:  # the others are counted
+                warnings.append(_warning(number, f"a second test {given!r}"))
         if status not in PLAIN:
-            warnings.append(self._warn(number, f"status of {label!r} is {status!r}; taken as fail"))
+            warnings.append(_warning(number, f"status of {label!r} is {status!r}; taken as fail"))
             status = "fail"
         self._tally[status] += 1
         if extra.text("outcome") == NOT_RUN and status == "ignore":
@@ -224,12 +204,12 @@ class _Suite:
     def _final(self, final: Fields) -> e.RunFinished:
         extra = final.fields("extra")
         outcome, reason = self._verdict(final)
-        if (said := extra.text("outcome")) in _WORSE:
-            outcome, reason = RunOutcome(said), extra.text("reason")
+        if (word := extra.text("outcome")) in _WORSE:
+            outcome, reason = RunOutcome(word), extra.text("reason")
         return e.RunFinished(outcome, extra.number("seconds") or 0.0, tuple(self._not_run), reason)
 
     def _verdict(self, final: Fields) -> tuple[RunOutcome, str]:
-        """What the lines amount to: the tests, the count and the results must agree."""
+        """The outcome by the lines: the tests, the count and the results must agree."""
         if self._tally["fail"]:
             return RunOutcome.FAILED, self._why
         results = final.fields("results").found
@@ -248,16 +228,8 @@ class _Suite:
     def _entries(self, events: list[e.Event]) -> list[e.Entry]:
         first = self._seq
         self._seq += len(events)
-        return [e.Entry(first + number, 0.0, 0, event) for number, event in enumerate(events)]
-
-    def _warn(self, number: int, text: str) -> e.Noticed:
-        return e.Noticed(f"line {number}: {text}")
+        return [e.Entry(seq, 0.0, 0, event) for seq, event in enumerate(events, first)]
 
 
-def is_stream(data: bytes) -> bool:
-    """Whether the beginning of a file looks like one of ours: its first object is a line of a stream."""
-    for line in data.splitlines():
-        found = _object(line)
-        if found is not None:
-            return found.get("type") == "suite" or {"type", "seq", "at"} <= found.keys()
-    return False
+def _warning(number: int, text: str) -> e.Noticed:
+    return e.Noticed(f"line {number}: {text}")

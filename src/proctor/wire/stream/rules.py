@@ -1,10 +1,9 @@
-"""Whether bytes are a public stream, rule by rule (docs/reference/stream.md). Nothing is forgiven here; the
-reader that forgives is `stream_reader`."""
+"""Checks a public stream rule by rule (docs/reference/stream.md), stricter than `stream.reader`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -12,6 +11,8 @@ from proctor.wire.stream.words import REASON, SUBTYPES, Object, has_zone
 
 TYPES = ("suite", "test", "bench", "final")
 STATUSES = ("ok", "fail", "ignore")
+
+_Broken: TypeAlias = Iterator[tuple[str, str]]  # rules, and how each is broken
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -24,7 +25,7 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 class StreamRules:
-    """Feed it lines as they are, each with its LF; close it at the end of the input."""
+    """Takes lines as they are, each with its LF; `close` is for the end of the input."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -38,14 +39,14 @@ class StreamRules:
         return [Violation(self._number, rule, message) for rule, message in self._line(line)]
 
     def close(self) -> list[Violation]:
-        """What is missing, now that no line will follow."""
+        """The rules that the end of the input breaks."""
         if self._suites == 0:
             return [Violation(self._number + 1, "R5", "no suite: a stream begins with one")]
         if self._suite is not None:
             return [Violation(self._number + 1, "R25", "the stream ends without a final line")]
         return []
 
-    def _line(self, line: bytes) -> Iterator[tuple[str, str]]:
+    def _line(self, line: bytes) -> _Broken:
         if not line.endswith(b"\n"):
             yield "R1", "the line does not end with LF"
         elif line.endswith(b"\r\n"):
@@ -72,18 +73,18 @@ class StreamRules:
         else:
             yield from self._test(found)
 
-    def _begin(self, suite: Object) -> Iterator[tuple[str, str]]:
+    def _begin(self, suite: Object) -> _Broken:
         if self._suite is not None:
             yield "R25", "a suite before the final line of the one before"
         self._suite = suite
         self._suites += 1
         self._tally = dict.fromkeys(STATUSES, 0)
-        yield from _wanted(suite, "build", "R7", _is_time, "an ISO 8601 time with its zone")
-        yield from _optional(suite, "name", "R8", _is_text, "text")
-        yield from _wanted(suite, "count", "R9", _is_count, "a whole number")
-        yield from _wanted(suite, "rustc", "R10", _is_text, "text")
+        yield from _field(suite, "build", "R7", _is_time, "an ISO 8601 time with its zone", required=True)
+        yield from _field(suite, "name", "R8", _is_text, "text")
+        yield from _field(suite, "count", "R9", _is_count, "a whole number", required=True)
+        yield from _field(suite, "rustc", "R10", _is_text, "text", required=True)
 
-    def _test(self, test: Object) -> Iterator[tuple[str, str]]:
+    def _test(self, test: Object) -> _Broken:
         label = test.get("label")
         if not isinstance(label, str) or not label:
             yield "R17", f"label is {_shown(label)}; text would do"
@@ -91,23 +92,23 @@ class StreamRules:
             yield "R12 R17", f"label {label!r} is that of line {self._labels[label]}"
         else:
             self._labels[label] = self._number
-        yield from _optional(test, "subtype", "R13", SUBTYPES.__contains__, f"one of {', '.join(SUBTYPES)}")
+        yield from _field(test, "subtype", "R13", SUBTYPES.__contains__, f"one of {', '.join(SUBTYPES)}")
         status = test.get("status")
         if status in STATUSES:
             self._tally[status] += 1
         else:
             yield "R14", f"status is {_shown(status)}; one of {', '.join(STATUSES)} would do"
         yield from _reason(test)
-        yield from _optional(test, "file", "R18", _is_text, "text")
-        yield from _optional(test, "line", "R19", lambda line: _is_count(line) and line > 0, "a line from 1")
-        yield from _optional(test, "stdout", "R20", _is_text, "text")
-        yield from _optional(test, "stderr", "R21", _is_text, "text")
-        yield from _optional(test, "duration", "R22", _is_count, "a whole number of nanoseconds")
+        yield from _field(test, "file", "R18", _is_text, "text")
+        yield from _field(test, "line", "R19", lambda line: _is_count(line) and line > 0, "a line from 1")
+        yield from _field(test, "stdout", "R20", _is_text, "text")
+        yield from _field(test, "stderr", "R21", _is_text, "text")
+        yield from _field(test, "duration", "R22", _is_count, "a whole number of nanoseconds")
         if "bench" in (test["type"], test.get("subtype")) and status == "ok" and "duration" not in test:
             yield "R23", "a benchmark without duration"
-        yield from _optional(test, "throughput", "R24", _is_number, "a number")
+        yield from _field(test, "throughput", "R24", _is_number, "a number")
 
-    def _end(self, final: Object) -> Iterator[tuple[str, str]]:
+    def _end(self, final: Object) -> _Broken:
         results = final.get("results")
         count = self._suite.get("count") if self._suite else None
         seen = sum(self._tally.values())
@@ -120,7 +121,7 @@ class StreamRules:
         self._suite = None
 
 
-def _reason(test: Object) -> Iterator[tuple[str, str]]:
+def _reason(test: Object) -> _Broken:
     reason = test.get("reason")
     if test.get("status") != "fail":
         if "reason" in test:
@@ -131,19 +132,13 @@ def _reason(test: Object) -> Iterator[tuple[str, str]]:
         yield "R15", f"reason has {len(reason)} characters; one line of at most {REASON} would do"
 
 
-def _wanted(
-    found: Object, name: str, rule: str, good: Callable[[Any], bool], would_do: str
-) -> Iterator[tuple[str, str]]:
-    if name not in found:
-        yield rule, f"no {name}; {would_do} would do"
-    yield from _optional(found, name, rule, good, would_do)
-
-
-def _optional(
-    found: Object, name: str, rule: str, good: Callable[[Any], bool], would_do: str
-) -> Iterator[tuple[str, str]]:
+def _field(
+    found: Object, name: str, rule: str, good: Callable[[Any], bool], expected: str, required: bool = False
+) -> _Broken:
     if name in found and not good(found[name]):
-        yield rule, f"{name} is {_shown(found[name])}; {would_do} would do"
+        yield rule, f"{name} is {_shown(found[name])}; {expected} would do"
+    elif name not in found and required:
+        yield rule, f"no {name}; {expected} would do"
 
 
 def _is_text(value: object) -> bool:

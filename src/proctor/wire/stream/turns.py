@@ -1,4 +1,4 @@
-"""Suites may overlap in time. Where they must be written one after the other, each waits for its turn."""
+"""Puts items of suites that overlap in time into the order of the suites."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Turns(Generic[T]):
         self._ended: set[int] = set()
 
     def take(self, suite: int, items: Iterable[T], ended: bool = False) -> list[T]:
-        """What can be written now."""
+        """The items that can be written now."""
         self._waiting.setdefault(suite, []).extend(items)
         if ended:
             self._ended.add(suite)

@@ -1,4 +1,4 @@
-"""The words of the public stream: three statuses, what is said beside them, and the reason in one line."""
+"""The words of the public stream: three statuses, more exact words for `extra`, the reason in one line."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ STATUS = {
     Outcome.NOT_RUN: "ignore",
     **dict.fromkeys(BAD, "fail"),
 }
+
+PLAIN = {"ok": Outcome.PASSED, "fail": Outcome.FAILED, "ignore": Outcome.SKIPPED}
+#: Nearly every format has words for passed, failed and skipped; an outcome without a word is written as one.
+KIND = {outcome: PLAIN[status] for outcome, status in STATUS.items()}
 
 #: `extra.outcome`, where the three words of `status` do not say it all.
 WORDS = {

@@ -1,9 +1,8 @@
-"""The public stream: `suite`, `test` and `final` lines and nothing else, projected from the events of a run.
+"""The public stream: `suite`, `test` and `final` lines and nothing else, written from the events of a run.
 
-Pure: the same entries give the same lines, live or replayed. A suite line promises a number of tests, so it
-is written when that number is known and not before; what comes beyond it gets a suite of its own afterwards,
-and what was promised and never came is said to be not run: the promise is kept, whatever the tests do, unless
-more than a thousand tests are missing that nobody has named.
+A suite line has the number of its tests, so it is written when that number is known. Tests beyond the number
+get a suite of their own afterwards; missing ones are written as not run. So the number is right, unless more
+than a thousand tests are missing whose names are unknown.
 """
 
 from __future__ import annotations
@@ -17,18 +16,12 @@ from proctor.result import RunResult, SuiteResult
 from proctor.text import first_line, literal
 from proctor.unique_names import UniqueNames
 from proctor.wire.literal import encode_line
-from proctor.wire.stream.objects import (
-    collection_object,
-    final_object,
-    native_id,
-    suite_object,
-    test_object,
-)
+from proctor.wire.stream.objects import collection_object, final_object, native_id, suite_object, test_object
 from proctor.wire.stream.turns import Turns
 from proctor.wire.stream.words import NOT_RUN, Object, one_line
 
-_NAMELESS = 1000  # tests of which only the number is known that get a line each: a plan may say anything
-_PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts that nobody can count before
+_NAMELESS = 1000  # tests without a name that get a line each: a plan may have any number
+_PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts whose number is unknown before
 _QUIET = (RunOutcome.PASSED, RunOutcome.NO_TESTS)  # endings that need no failure to explain them
 
 
@@ -42,7 +35,7 @@ class StrictStream:
         self._turns: Turns[Object] = Turns()
 
     def lines(self, entry: e.Entry, so_far: RunResult) -> list[bytes]:
-        """What can be said now that this entry is known; `so_far` includes it."""
+        """The lines that can be written after this entry; `so_far` includes it."""
         if isinstance(entry.event, e.RunFinished):
             found = [line for number in range(len(so_far.suites)) for line in self._end(number, so_far)]
             found += self._explained(so_far)
@@ -57,7 +50,7 @@ class StrictStream:
         return [encode_line(line) for line in found]
 
     def _end(self, number: int, so_far: RunResult) -> list[Object]:
-        """What is left to say of a suite; of one that has ended, what came too late."""
+        """The remaining lines of a suite; of one that has ended, those of tests that came too late."""
         suite, lines = so_far.suites[number], self._lines(number)
         left = lines.rest(suite) if number in self._ended else lines.end(suite)
         self._ended.add(number)
@@ -69,13 +62,12 @@ class StrictStream:
         return self._suites[number]
 
     def _explained(self, so_far: RunResult) -> list[Object]:
-        """A suite that says why the run failed, where none of its suites does."""
+        """A suite with the reason why the run failed, where none of its suites failed."""
         if so_far.outcome in _QUIET or any(suite.outcome not in _QUIET for suite in so_far.suites):
             return []
-        lines = _SuiteLines(self._labels)
         run = SuiteResult(so_far.run, e.SuiteEntered(so_far.run.runner, so_far.run.runner, (), ""))
         run.outcome, run.reason, run.seconds = so_far.outcome, so_far.reason, so_far.seconds
-        return lines.end(run)
+        return _SuiteLines(self._labels).end(run)
 
 
 class _SuiteLines:
@@ -91,7 +83,7 @@ class _SuiteLines:
         self._seen: set[str] = set()
 
     def objects(self, event: e.Event, suite: SuiteResult) -> list[Object]:
-        """What can be said now that this event is known."""
+        """The objects that can be written after this event."""
         if isinstance(event, e.SuiteStarted):
             if self._written is None:
                 self._suite = event
@@ -129,22 +121,19 @@ class _SuiteLines:
         return found
 
     def end(self, suite: SuiteResult) -> list[Object]:
-        """The suite has ended: what is left to say of it."""
+        """The objects that are left when the suite has ended."""
         tests = dict.fromkeys((*suite.selected, *suite.not_run))
         missing = [self._not_run(test) for test in tests if test not in self._seen]
         why = self._explanation(suite)
         if suite.source == Voice.BUILD and self._written is None and not (self._held or why):
             return []  # a build that went well is no suite
         found: list[Object] = []
-        if self._suite is None:
-            self._suite = e.SuiteStarted(suite.name, suite.run.started, 0)
+        self._suite = self._suite or e.SuiteStarted(suite.name, suite.run.started, 0)
+        reserved = 0
         if self._written is None:
             promised = self._suite.count if suite.source != _PARTS_UNKNOWN else 0
-            known = len(self._held) + len(missing)
-            found = self._open(max(promised, known) + len(why), suite)
             reserved = len(why)
-        else:
-            reserved = 0
+            found = self._open(max(promised, len(self._held) + len(missing)) + reserved, suite)
         for test in missing:
             found += self._add(test)
         written = self._written or 0
@@ -174,13 +163,13 @@ class _SuiteLines:
         return {**test, "extra": {**native_id(label, name), "outcome": NOT_RUN}}
 
     def _explanation(self, suite: SuiteResult) -> list[Object]:
-        """For a suite that did not pass though no test failed: nobody shall count that as a pass."""
+        """A test that fails, for a suite that failed though no test did: it must not count as a pass."""
         tests = (*self._held, *self._beyond)
         if suite.outcome in _QUIET or self._tally["fail"] or any(test["status"] == "fail" for test in tests):
             return []
-        told = ": ".join(part for part in (suite.outcome.replace("_", " "), suite.reason) if part)
+        reason = ": ".join(part for part in (suite.outcome.replace("_", " "), suite.reason) if part)
         label = self._label(suite.name or "run")
-        test: Object = {"type": "test", "status": "fail", "reason": one_line(told), "label": label}
+        test: Object = {"type": "test", "status": "fail", "reason": one_line(reason), "label": label}
         return [{**test, "extra": {"outcome": "error", "phase": "run"}}]
 
 

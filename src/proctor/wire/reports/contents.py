@@ -1,9 +1,10 @@
-"""What every writer of a report must tell beside the tests, lest a run that was not green look like one."""
+"""What a report of any format contains: suites, tests, and why a run failed if no test shows it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from proctor import events as e
 from proctor.launch import Voice
@@ -27,11 +28,8 @@ def unexplained(result: RunResult) -> str:
 
 
 def _unexplained(suite: SuiteResult) -> str:
-    if suite.outcome in _NO_FAULT:
-        return ""
-    if suite.outcome in _BY_TESTS and (suite.errors or any(suite.counts[bad] for bad in BAD)):
-        return ""
-    return _words(suite.outcome, suite.reason)
+    shown = suite.outcome in _BY_TESTS and (suite.errors or any(suite.counts[bad] for bad in BAD))
+    return "" if shown or suite.outcome in _NO_FAULT else _words(suite.outcome, suite.reason)
 
 
 def _words(outcome: RunOutcome, reason: str) -> str:
@@ -40,17 +38,13 @@ def _words(outcome: RunOutcome, reason: str) -> str:
 
 
 def suites(result: RunResult) -> list[SuiteResult]:
-    """Those that a report shows, at least one: a build that went well is no suite of tests."""
-    shown = [
-        suite
-        for suite in result.suites
-        if suite.source != Voice.BUILD or suite.outcome is not RunOutcome.PASSED
-    ]
-    return shown or result.suites[:1]
+    """The suites to show, at least one: a build that passed is no suite of tests."""
+    built = (Voice.BUILD, RunOutcome.PASSED)
+    return [suite for suite in result.suites if (suite.source, suite.outcome) != built] or result.suites[:1]
 
 
 def tests_of(suite: SuiteResult) -> Iterator[e.TestFinished]:
-    """Every test that is known: those with an end, then those that never ran."""
+    """The tests that ended, then those that never ran."""
     yield from suite.tests.values()
     for test in suite.not_run:
         yield e.TestFinished(test, Outcome.NOT_RUN, message="not run", place=suite.places.get(test))
@@ -58,16 +52,7 @@ def tests_of(suite: SuiteResult) -> Iterator[e.TestFinished]:
 
 def tests(result: RunResult) -> Iterator[e.TestFinished]:
     """Those of all suites."""
-    for suite in result.suites:
-        yield from tests_of(suite)
-
-
-def stdout(test: e.TestFinished) -> str:
-    return "".join(phase.stdout for phase in test.phases)
-
-
-def stderr(test: e.TestFinished) -> str:
-    return "".join(phase.stderr for phase in test.phases)
+    return chain.from_iterable(map(tests_of, result.suites))
 
 
 def printable(text: str) -> str:

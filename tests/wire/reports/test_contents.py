@@ -1,4 +1,4 @@
-"""What every report must tell beside the tests."""
+"""What a report of any format contains beside the tests that ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from support.streams import entered
 
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
-from proctor.wire.reports import tell
+from proctor.wire.reports import contents
 
 AT = e.Place("t.py", 3)
 LOST = e.TestsSelected(("a", "b"), places={"b": AT})
@@ -34,7 +34,7 @@ NOT_BUILT = suite("build", ERROR, outcome=RunOutcome.COLLECTION_ERROR, source="b
 
 
 @pytest.mark.parametrize(
-    "facts, told",
+    "facts, why",
     [
         (FINE, ""),
         ([*FINE, *CUT], "cut: incomplete: no end"),
@@ -51,8 +51,8 @@ NOT_BUILT = suite("build", ERROR, outcome=RunOutcome.COLLECTION_ERROR, source="b
         ([], "incomplete: the end of the process was not seen"),
     ],
 )
-def test_why_a_run_is_no_pass_is_told_where_its_tests_do_not_show_it(facts: list[e.Event], told: str) -> None:
-    assert tell.unexplained(result_of(tuple(facts))) == told
+def test_why_a_run_failed_is_given_where_its_tests_do_not_show_it(facts: list[e.Event], why: str) -> None:
+    assert contents.unexplained(result_of(tuple(facts))) == why
 
 
 @pytest.mark.parametrize(
@@ -67,24 +67,19 @@ def test_why_a_run_is_no_pass_is_told_where_its_tests_do_not_show_it(facts: list
 )
 def test_at_least_one_suite_is_shown_and_no_test_is_in_none(facts: list[e.Event], names: list[str]) -> None:
     result = result_of(tuple(facts))
-    suites = tell.suites(result)
+    suites = contents.suites(result)
 
     assert [suite.name for suite in suites] == names
-    assert [test for suite in suites for test in tell.tests_of(suite)] == list(result.tests.values())
+    assert [test for suite in suites for test in contents.tests_of(suite)] == list(result.tests.values())
 
 
-def test_a_test_that_never_ran_is_told_with_its_place() -> None:
-    (suite,) = tell.suites(result_of((LOST, FAILED)))
+def test_a_test_that_never_ran_is_shown_with_its_place() -> None:
+    (suite,) = contents.suites(result_of((LOST, FAILED)))
 
-    assert [*tell.tests_of(suite)][1:] == [e.TestFinished("b", Outcome.NOT_RUN, message="not run", place=AT)]
+    assert [*contents.tests_of(suite)][1:] == [
+        e.TestFinished("b", Outcome.NOT_RUN, message="not run", place=AT)
+    ]
     assert (suite.seconds, suite.outcome) == (9.1234567, RunOutcome.INCOMPLETE)
-
-
-def test_output_is_that_of_all_phases() -> None:
-    one, two = (e.Phase(when, "passed", stdout=f"{when}\n", stderr=when) for when in ("setup", "call"))
-    test = e.TestFinished("a", Outcome.PASSED, phases=(one, two))
-
-    assert (tell.stdout(test), tell.stderr(test)) == ("setup\ncall\n", "setupcall")
 
 
 @pytest.mark.parametrize(
@@ -98,12 +93,12 @@ def test_output_is_that_of_all_phases() -> None:
     ],
 )
 def test_a_text_is_shown_without_what_cannot_be(text: str, shown: str) -> None:
-    assert tell.printable(text) == shown
+    assert contents.printable(text) == shown
 
 
 def test_all_tests_are_those_of_all_suites() -> None:
     result = result_of(CASES["several"])
 
-    assert [test.test for test in tell.tests(result)] == [
-        test.test for suite in tell.suites(result) for test in tell.tests_of(suite)
+    assert [test.test for test in contents.tests(result)] == [
+        test.test for suite in contents.suites(result) for test in contents.tests_of(suite)
     ]
