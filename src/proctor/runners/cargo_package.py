@@ -12,7 +12,7 @@ import msgspec
 
 _MANIFEST = "Cargo.toml"
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)(?:-([0-9A-Za-z.-]+))?(?:\+.*)?")
-_FIELDS = (
+_FIELDS = [
     "authors",
     "description",
     "homepage",
@@ -21,7 +21,7 @@ _FIELDS = (
     "name",
     "repository",
     "rust-version",
-)
+]
 _READMES = ("README.md", "README.txt", "README")
 
 Table = dict[str, Any]
@@ -54,17 +54,14 @@ class Package(msgspec.Struct, frozen=True):
             "README": self._readme(),
         }
         own = {f"CARGO_PKG_{name}": value for name, value in facts.items()}
-        where = {
-            "CARGO_MANIFEST_DIR": str(self.directory),
-            "CARGO_MANIFEST_PATH": str(self.directory / _MANIFEST),
-        }
-        return own | where
+        path = self.directory / _MANIFEST
+        return own | {"CARGO_MANIFEST_DIR": str(self.directory), "CARGO_MANIFEST_PATH": str(path)}
 
     def _text(self, field: str) -> str:
         value = self._value(field)
-        return (
-            ":".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
-        )
+        if isinstance(value, list):
+            return ":".join(map(str, value))
+        return value if isinstance(value, str) else ""
 
     def _value(self, field: str) -> object:
         """Its own, or the workspace's if it says so."""
@@ -134,7 +131,7 @@ def _workspace(directory: Path, manifest: Table) -> Path:
 
 
 def _read(directory: Path) -> Table:
-    """Nothing where there is none, or none that can be read: cargo will say so better than we could."""
+    """Nothing if there is no file, or none that can be read: cargo complains of those."""
     try:
         return tomllib.loads((directory / _MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
