@@ -1,5 +1,4 @@
-"""Opens files of a run's directory, or removes it, and touches none outside it: a test could have put
-anything there."""
+"""Opens files of a run's directory, or removes it, and nothing outside it, whatever a test has put there."""
 
 from __future__ import annotations
 
@@ -41,8 +40,7 @@ def read_inside(directory: Path, relative: str) -> bytes:
 
 
 def remove(directory: str | Path) -> None:
-    """The directory with all that is in it, or what is there in its place; what cannot be removed stays.
-    shutil would take long to load."""
+    """A directory with its content, or a file, as far as possible. (shutil takes long to import.)"""
     try:
         os.unlink(directory)
     except FileNotFoundError:
