@@ -11,7 +11,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def open_inside(directory: Path, relative: str) -> int:
-    """A descriptor for reading. A link, a way out, a pipe are refused with an OSError that says so."""
+    """A descriptor for reading. Raises an OSError for a link, a path to the outside, or a pipe."""
     *folders, name = relative.split("/")
     if any(part in ("", ".", "..") for part in (*folders, name)) or "\0" in relative:
         raise OSError(errno.EPERM, "not a path below the run's directory")

@@ -186,7 +186,7 @@ def _of_programs(result: RunResult) -> bool:
 
 
 def loader(directory: Path) -> Callable[[str], str]:
-    """Texts that tests attached, by relative path; a long one is cut in the middle and says so."""
+    """Texts that tests attached, by relative path; a long one is cut in the middle, with a note there."""
 
     def load(relative: str) -> str:
         try:

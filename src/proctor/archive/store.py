@@ -179,7 +179,7 @@ def _entries(home: Path) -> list[Path]:
 
 
 def read_head(path: Path) -> RunHead | None:
-    """None where there is no run, or not yet. A run whose writer died says `incomplete`."""
+    """None where there is no run, or not yet. A run whose writer died is `incomplete`."""
     under_way = in_use(path)  # before it is read: a run that ends meanwhile has not died
     try:
         head = msgspec.json.decode(read_inside(path, RUN_FILE), type=RunHead)

@@ -16,7 +16,7 @@ _PIECE = 1 << 18  # bytes
 
 def main(arguments: list[str]) -> int:
     parser = options.Parser("proctor control", description="Look at a recorded control stream.")
-    parser.add_argument("action", choices=("check",), help="check: say what is in it, or what broke it")
+    parser.add_argument("action", choices=("check",), help="check: show what is in it, or what broke it")
     parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="the stream; without it, stdin")
     options.add_directory(parser)
     parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")

@@ -129,8 +129,8 @@ class ServerRun:
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         if entry.seq == 0:
             self.tick(0.0, so_far)
-            self._call(self._began.set)
             self._call(lambda: self._on_change(self))
+            self._call(self._began.set)
 
     def tick(self, now: float, so_far: RunResult) -> None:
         current = next(iter(so_far.running), None)
@@ -159,7 +159,7 @@ class ServerRun:
             self._call(self._has_ended)
 
     def _keep(self, executed: Executed, settings: Settings) -> None:
-        """The result, whatever has become of the archive."""
+        """Keeps the result in memory, whatever has become of the archive."""
         result, directory = executed.result, executed.directory
         if result.run.collect_only:
             self.discovered = result, settings

@@ -134,7 +134,7 @@ _TOOLS = [
         output_schema=tool.output,
         annotations=types.ToolAnnotations(
             read_only_hint=tool.reads_only,
-            destructive_hint=None if tool.reads_only else False,  # says nothing where nothing is changed
+            destructive_hint=None if tool.reads_only else False,  # meaningless for tools that only read
             idempotent_hint=tool.idempotent or None,
             open_world_hint=False,
         ),

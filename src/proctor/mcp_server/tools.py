@@ -25,7 +25,7 @@ from proctor.mcp_server.runs import Progress, ServerRun, ServerRuns
 from proctor.spec import Selection
 
 USUAL_TIMEOUT = 300.0  # seconds of a run, unless the project's settings say otherwise
-_SECOND = len("20260101-000000")  # of a run's id: the rest says nothing about time
+_SECOND = len("20260101-000000")  # the part of a run's id that is its time, to the second
 _CANCEL_SECONDS = 10.0  # for a cancelled run to be gone
 
 

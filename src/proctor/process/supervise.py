@@ -232,7 +232,7 @@ class Supervised:
         seconds = GONE_SECONDS if self._give_up_at is None else self._give_up_at - time.monotonic()
         if not self._supervisor.wait(seconds):
             self._supervisor.kill()
-        if self._supervisor.returncode != 0:  # it did not say that all are gone
+        if self._supervisor.returncode != 0:  # it did not report that all are gone
             kill_tagged(self._tag)
         self._forget_all()
 

@@ -11,7 +11,7 @@ _LOOKS = 2  # in a row that find nobody: what forks and ends, or changes its pro
 
 
 def tagged(tag: str) -> list[int]:
-    """Processes of this run, as far as /proc tells; ourselves excepted."""
+    """Processes of this run, as far as /proc shows them, without this one."""
     wanted = f"{TAG_VARIABLE}={tag}".encode()
     found = []
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():

@@ -42,7 +42,7 @@ class Package(msgspec.Struct, frozen=True):
         return True
 
     def environment(self) -> dict[str, str]:
-        """What cargo says of the package while its tests run."""
+        """The variables that cargo sets for the package's tests."""
         version = self._text("version") or "0.0.0"
         parts = _VERSION.fullmatch(version)
         numbers = parts.groups("") if parts else ("", "", "", "")
@@ -64,16 +64,16 @@ class Package(msgspec.Struct, frozen=True):
         return value if isinstance(value, str) else ""
 
     def _value(self, field: str) -> object:
-        """Its own, or the workspace's if it says so."""
+        """Its own, or the workspace's if it refers to that."""
         value = _table(self.manifest, "package").get(field)
         if isinstance(value, dict) and value.get("workspace") is True:
             return self.shared.get(field)
         return value
 
     def _readme(self) -> str:
-        said = self._value("readme")
-        if isinstance(said, str) or said is False:
-            return said or ""
+        readme = self._value("readme")
+        if isinstance(readme, str) or readme is False:
+            return readme or ""
         return next((name for name in _READMES if (self.directory / name).is_file()), "")
 
 
@@ -118,7 +118,7 @@ def _matching(directory: Path, pattern: str) -> Iterator[Path]:
     try:
         yield from (directory / top).glob(pattern.removeprefix(top))
     except ValueError:
-        pass  # no pattern at all: cargo will say so
+        pass  # not a pattern: cargo complains of it
 
 
 def _workspace(directory: Path, manifest: Table) -> Path:

@@ -13,7 +13,7 @@ from proctor.runners import matching
 from proctor.runners.plan import not_a_target
 from proctor.unique_names import without_number
 
-#: How arguments begin that tell cargo which targets or packages to take.
+#: Beginnings of the arguments that select targets or packages.
 TARGETS = ("--lib", "--bin", "--test", "--example", "--bench", "--all-targets")
 _PACKAGES = ("-p", "--package", "--exclude")
 _WORKSPACE = ("--workspace", "--all")

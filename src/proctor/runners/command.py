@@ -15,7 +15,7 @@ from proctor.runners.walk import all_files
 from proctor.spec import RunSpec, TestProgram
 from proctor.text import literal
 
-DURATION_VARIABLE = "PROCTOR_DURATION"  # tells a test its time limit, in seconds
+DURATION_VARIABLE = "PROCTOR_DURATION"  # the time limit of a test, in seconds, for the test itself
 _NOT_OURS = (".py", ".t", ".bats")  # may be executable, and are tests of other runners
 _LEFT_OUT = re.compile(r"\..*|node_modules|__pycache__|venv")
 
@@ -106,7 +106,7 @@ def _launch(test: TestProgram, spec: RunSpec, environ: Mapping[str, str]) -> Lau
 
 
 def _resolved(command: str, cwd: Path, environ: Mapping[str, str]) -> str:
-    """As a shell finds it; what cannot be found is left as it is, and the start will say so."""
+    """As a shell finds it; a command that is not found is left as it is, and its start fails."""
     if "/" in command:
         return str(cwd / command)
     return program(command, environ, cwd) or command

@@ -24,7 +24,7 @@ BETWEEN = " > "  # a group and what is in it
 LISTING_VARIABLE = "PROCTOR_LISTING"
 NAMES_VARIABLE = "PROCTOR_NAMES"
 NOTHING = "^(?!)"  # a pattern that no name matches
-_MOST_FILES = 2000  # looked at to tell whether a directory has tests
+_MOST_FILES = 2000  # looked at to find out whether a directory has tests
 _TEST_FILE = re.compile(r"(?:^|/)(?:__tests__/.*|.*[._-](?:test|spec))\.[cm]?[jt]sx?\Z")
 _IMPORT = re.compile(rb"""(?:\bfrom|\bimport|\brequire\()\s*['"](node:test|vitest|@jest/globals)['"]""")
 _TOOLS = {b"node:test": "node", b"vitest": "vitest", b"@jest/globals": "jest"}
@@ -41,7 +41,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 def package(root: Path) -> dict[str, Any]:
-    """What package.json says; nothing where there is none that can be read."""
+    """The content of package.json; empty if it cannot be read."""
     try:
         found = msgspec.json.decode((root / "package.json").read_bytes())
     except (OSError, msgspec.DecodeError):

@@ -35,7 +35,7 @@ Expression: TypeAlias = Word | Not | All | Some
 
 
 def parse(expression: str) -> Callable[[Test], bool]:
-    """A function that asks about each word and says whether the whole holds."""
+    """A function that returns whether the expression holds, given a test for its words."""
     tree = read(expression)
     return lambda test: _holds(tree, test)
 

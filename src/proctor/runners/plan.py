@@ -67,7 +67,7 @@ class _Detects(Protocol):
         ...
 
     def owns(self, target: str, root: Path) -> bool:
-        """Whether a path or an id may be one of its tests, where several kinds are to be told apart."""
+        """Whether a path or an id may be one of its tests, if a project has several kinds of tests."""
         ...
 
 

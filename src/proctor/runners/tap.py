@@ -161,7 +161,7 @@ def _bats(
 
 
 def _program(path: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """As its first line says; without one a `.t` is perl's, and anything else must run by itself."""
+    """By its `#!` line; without one perl runs a `.t`, and anything else must be executable."""
     try:
         with path.open("rb") as file:
             first = file.readline(1000)
