@@ -17,7 +17,7 @@ from proctor.archive.lookup import read_run
 from proctor.archive.read_log import read_log
 from proctor.archive.store import RunDirectory
 from proctor.cli.show import main
-from proctor.mcp_server import records
+from proctor.mcp_server import run_data
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
 from proctor.wire import formats
@@ -104,7 +104,7 @@ def test_every_way_to_show_a_cut_log_agrees_on_outcome_and_reason(
             assert len(texts) == 1
         assert shown(capfdbinary, "last") == shown(capfdbinary, "last", "--format", "agent")
         assert read_run(path).document.outcome == result.outcome
-        document = records.read(path).document
+        document = run_data.from_archive(path).document
         assert (document.outcome, document.reason) == expected
         with on_stdin(path / "events.jsonl"):
             assert verdict(shown(capfdbinary, "-", "--format", "json")) == expected

@@ -21,7 +21,7 @@ from proctor.process.interpreter import (
     candidates,
     choose,
     probe,
-    require_pytest,
+    require,
 )
 
 ELSEWHERE = "/nowhere/proctor"  # the environment of a proctor that is not part of the project
@@ -156,7 +156,7 @@ def test_an_explicit_interpreter_that_is_not_there_is_an_error_and_never_another
     (project / "empty").mkdir()
     (project / "plain").touch()
 
-    with pytest.raises(InterpreterError, match=f"'{wanted}' {found}; an interpreter's path, .* would do"):
+    with pytest.raises(InterpreterError, match=f"'{wanted}' {found}; expected an interpreter's path, .*"):
         chosen(project, wanted)
 
 
@@ -340,7 +340,7 @@ def test_conda_means_the_active_environment_unless_it_is_base(project: Path, tmp
     ("text", "reason"),
     [
         ("echo 'no such environment' >&2; exit 3", "ended with 3: no such environment"),
-        ("exit 1", "ended with 1: without a word"),
+        ("exit 1", "ended with 1: no output"),
         ("echo /nowhere/bin/python", "poetry has no environment for `poetry.lock` yet"),
         ("", "poetry has no environment for `poetry.lock` yet"),
     ],
@@ -687,12 +687,12 @@ def having(**packages: str) -> Interpreter:
 
 
 def test_the_version_of_pytest_is_what_is_installed() -> None:
-    assert require_pytest(having(pytest="8.0.1")) == "8.0.1"
+    assert require(having(pytest="8.0.1"), "pytest") == "8.0.1"
 
 
 def test_without_pytest_the_error_names_the_interpreter_and_the_command_to_install_it() -> None:
     with pytest.raises(InterpreterError) as caught:
-        require_pytest(having(pip="24.0"))
+        require(having(pip="24.0"), "pytest")
 
     assert str(caught.value) == (
         "no pytest in /a b/bin/python (`.venv` in the project root);"
@@ -702,4 +702,4 @@ def test_without_pytest_the_error_names_the_interpreter_and_the_command_to_insta
 
 def test_without_pip_uv_is_the_one_to_install_pytest() -> None:
     with pytest.raises(InterpreterError, match=r"uv pip install --python '/a b/bin/python' pytest$"):
-        require_pytest(having())
+        require(having(), "pytest")

@@ -68,7 +68,7 @@ def heard(process: Supervised, stop: Stop, until: bytes | None = None) -> dict[s
 
 
 def run(launch: Launch, tag: str, stop: Stop) -> tuple[int | None, dict[str, bytes]]:
-    with Supervised(launch, tag, os.environ) as process:
+    with contextlib.closing(Supervised(launch, tag, os.environ)) as process:
         streams = heard(process, stop)
     assert tagged(tag) == []
     return process.exit_status, streams
@@ -162,7 +162,7 @@ def test_pushes_go_from_an_interrupt_to_an_end(tag: str, stop: Stop) -> None:
         "import os, signal, time, faulthandler; faulthandler.enable(); signal.signal(signal.SIGINT,"
         " lambda *_: os.write(1, b'interrupted\\n')); os.write(1, b'ready\\n')\n"
     )
-    with Supervised(python(code + FOREVER), tag, os.environ) as process:
+    with contextlib.closing(Supervised(python(code + FOREVER), tag, os.environ)) as process:
         heard(process, stop, until=b"ready")
         process.push(Push.INTERRUPT)
         heard(process, stop, until=b"interrupted")
@@ -180,7 +180,7 @@ def test_a_kill_ends_what_is_stopped_and_what_ignores_everything(tag: str, stop:
         "if os.fork() == 0: os.setsid(); os.kill(os.getpid(), signal.SIGSTOP)\n"
         "print('ready', flush=True)\n"
     )
-    with Supervised(python(code + FOREVER), tag, os.environ) as process:
+    with contextlib.closing(Supervised(python(code + FOREVER), tag, os.environ)) as process:
         heard(process, stop, until=b"ready")
         process.push(Push.KILL)
         heard(process, stop)
@@ -189,7 +189,9 @@ def test_a_kill_ends_what_is_stopped_and_what_ignores_everything(tag: str, stop:
 
 
 def test_leaving_early_ends_everything(tag: str, stop: Stop) -> None:
-    with Supervised(python("print('ready', flush=True)\n" + FOREVER), tag, os.environ) as process:
+    with contextlib.closing(
+        Supervised(python("print('ready', flush=True)\n" + FOREVER), tag, os.environ)
+    ) as process:
         heard(process, stop, until=b"ready")
     assert tagged(tag) == []
 
@@ -197,7 +199,7 @@ def test_leaving_early_ends_everything(tag: str, stop: Stop) -> None:
 def test_a_wish_to_stop_wakes_the_reader_at_once(tag: str, stop: Stop) -> None:
     from proctor.outcome import RunOutcome
 
-    with Supervised(python(FOREVER), tag, os.environ) as process:
+    with contextlib.closing(Supervised(python(FOREVER), tag, os.environ)) as process:
         stop.ask(RunOutcome.CANCELLED)
         began = time.monotonic()
         assert ColdStart("run", {}, stop).wait([process], GUARD) == [(process, [])]
@@ -243,7 +245,7 @@ def test_a_supervisor_that_cannot_be_woken_is_given_up(
     monkeypatch.setattr(supervise, "GONE_SECONDS", 0.5)
     monkeypatch.setattr(Supervised, "wake", lambda self: None)
     code = "import os, signal; os.kill(os.getppid(), signal.SIGSTOP); print('ready', flush=True)\n"
-    with Supervised(python(code + FOREVER), tag, os.environ) as process:
+    with contextlib.closing(Supervised(python(code + FOREVER), tag, os.environ)) as process:
         heard(process, stop, until=b"ready")
         process.push(Push.KILL)
         heard(process, stop)
@@ -259,7 +261,7 @@ def test_a_closed_channel_is_told_apart_from_the_end_of_the_program(tag: str, st
         ("import os, threading, time\nfor _ in range(20): threading.Thread(target=time.sleep, args=[9],"
          " daemon=True).start()\nos._exit(0)", False),
     ):  # fmt: skip
-        with Supervised(python(code), tag, os.environ) as process:
+        with contextlib.closing(Supervised(python(code), tag, os.environ)) as process:
             deadline = time.monotonic() + GUARD
             watch = ColdStart("run", {}, stop)
             while not process.done and not process.cut_off:
@@ -441,7 +443,7 @@ def test_a_supervisor_that_cannot_adopt_orphans_says_so(
     found_first = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
     monkeypatch.setattr(supervise, "SUPERVISOR", found_first + SUPERVISOR)
 
-    with Supervised(python("raise SystemExit(4)"), tag, os.environ) as process:
+    with contextlib.closing(Supervised(python("raise SystemExit(4)"), tag, os.environ)) as process:
         assert not process.adopts
         heard(process, stop)
 
@@ -449,7 +451,7 @@ def test_a_supervisor_that_cannot_adopt_orphans_says_so(
 
 
 def test_a_supervisor_adopts_orphans(tag: str) -> None:
-    with Supervised(python(FOREVER), tag, os.environ) as process:
+    with contextlib.closing(Supervised(python(FOREVER), tag, os.environ)) as process:
         assert process.adopts
 
 

@@ -610,7 +610,7 @@ def test_tests_are_found_without_running_them(shop: Path) -> None:
         (("-m", "slow"), "cargo knows no markers"),
         (("-k", "and"), "not understood"),
         (("no-where.rs",), "not a target: 'no-where.rs'"),
-        (("--", "--doc"), "`crate::doc-tests` as a target would do"),
+        (("--", "--doc"), "name `crate::doc-tests` as a target"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_runs(

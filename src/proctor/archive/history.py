@@ -1,4 +1,4 @@
-"""What earlier runs say about tests: which of them failed when they last ran, and so are run again."""
+"""Which tests failed when they last ran, from the archive."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Opens files of a run's directory, or removes it, and touches none outside it: a test could have put
-anything there."""
+"""Opens files of a run's directory, or removes it, and nothing outside it, whatever a test has put there."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def open_inside(directory: Path, relative: str) -> int:
-    """A descriptor for reading. A link, a way out, a pipe are refused with an OSError that says so."""
+    """A descriptor for reading. Raises an OSError for a link, a path to the outside, or a pipe."""
     *folders, name = relative.split("/")
     if any(part in ("", ".", "..") for part in (*folders, name)) or "\0" in relative:
         raise OSError(errno.EPERM, "not a path below the run's directory")
@@ -41,8 +40,7 @@ def read_inside(directory: Path, relative: str) -> bytes:
 
 
 def remove(directory: str | Path) -> None:
-    """The directory with all that is in it, or what is there in its place; what cannot be removed stays.
-    shutil would take long to load."""
+    """A directory with its content, or a file, as far as possible. (shutil takes long to import.)"""
     try:
         os.unlink(directory)
     except FileNotFoundError:

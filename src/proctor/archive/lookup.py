@@ -54,7 +54,8 @@ def find_run(name: str, root: Path, environ: Mapping[str, str]) -> Path:
     if not runs:
         raise UsageError(f"no runs of {root} are kept")
     if name == LAST:
-        return next((path for path in runs if _has_tests(path)), runs[0])
+        with_tests = (path for path in runs if (head := read_head(path)) and not head.collect_only)
+        return next(with_tests, runs[0])
     found = [path for path in runs if path.name.startswith(name)]
     exact = [path for path in found if path.name == name]
     if len(found) == 1 or exact:
@@ -63,11 +64,6 @@ def find_run(name: str, root: Path, environ: Mapping[str, str]) -> Path:
     if found:
         raise UsageError(f"{len(found)} runs begin with {name!r}: {named}")
     raise UsageError(f"no run begins with {name!r}; `{LAST}` is the newest, the newest are {named}")
-
-
-def _has_tests(path: Path) -> bool:
-    head = read_head(path)
-    return head is not None and not head.collect_only
 
 
 def read_run(path: Path) -> KeptRun:

@@ -1,4 +1,4 @@
-"""The event log of a run that is kept, read as every other stream is: what the run meant, or means so far."""
+"""The result of a kept run, or its result so far, from its event log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIECE = 1 << 16  # bytes
 
 class LoggedRun(msgspec.Struct):
     result: RunResult
-    notes: list[str]  # what one should know about the record itself
+    notes: list[str]  # about the record itself
 
 
 def open_log(path: Path) -> int:
@@ -31,8 +31,7 @@ def open_log(path: Path) -> int:
 
 
 def under_way(path: Path) -> str:
-    """That this run goes on; empty if nothing more will be written. Ask before its log is read: a run that
-    ends meanwhile was not cut short."""
+    """A note that this run goes on, or nothing. Ask before its log is read: the run may end meanwhile."""
     return f"run {path.name} is under way: this is its record so far" if in_use(path) else ""
 
 
@@ -45,7 +44,7 @@ def _entries(path: Path, reader: StreamReader) -> list[Entry]:
 
 
 def read_log(path: Path) -> LoggedRun:
-    """What never ended because proctor was killed gets its ending here; in a run under way it is running."""
+    """What has no end because proctor was killed gets one here; in a run under way it is running."""
     goes_on = under_way(path)
     results: list[RunResult] = []
     reader, replay = StreamReader(), Replay(lambda: [], results.append)

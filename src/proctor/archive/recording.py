@@ -27,14 +27,12 @@ from proctor.wire.document import writer as document
 from proctor.wire.literal import encode
 from proctor.wire.stream import log
 
-OUTPUT_LIMIT = 16 << 30  # bytes of one output kept on disk: more is a run away, not a run
+OUTPUT_LIMIT = 16 << 30  # bytes of output kept on disk; more means that a test writes without end
 
 
 class Recording:
-    """A sink, and the place for what is not an event: raw output and finished results.
-
-    Should the directory be gone, or its disk full, `rescue` names another one.
-    """
+    """A sink that also takes raw output and finished results. If its directory is gone or the disk is full,
+    `rescue` returns another one."""
 
     name = "the record of the run"
 
@@ -79,14 +77,12 @@ class Recording:
     def result(self, line: bytes) -> None:
         self._pending[RESULTS_FILE].append(line)
 
-    def tick(self, now: float, so_far: RunResult) -> None:
-        self._flush(so_far)
-
     def _encode(self, so_far: RunResult) -> None:
         self._pending[EVENTS_FILE].append(log.encode_lines(self._entries, so_far))
         self._entries.clear()
 
-    def _flush(self, so_far: RunResult) -> None:
+    def tick(self, now: float, so_far: RunResult) -> None:
+        """Writes everything that is pending."""
         self._encode(so_far)
         for name, pending in self._pending.items():
             if pending:
@@ -107,7 +103,7 @@ class Recording:
 
     def _finish(self, result: RunResult) -> None:
         """Nothing follows: write the document."""
-        self._flush(result)
+        self.tick(0.0, result)
         if self.directory.vanished:
             self._move(FileNotFoundError(f"{self.directory.path} is gone"), result)
         try:
@@ -129,7 +125,7 @@ class Recording:
         self._write_head(result)
 
     def _move(self, trouble: OSError, so_far: RunResult) -> None:
-        """To another place, with all that is written already; without one there is only the trouble."""
+        """To another directory, with all that is written already; raises `trouble` if there is none."""
         before, directory = self.directory, self._rescue()
         if directory is None:
             raise trouble
@@ -190,7 +186,7 @@ def _of_programs(result: RunResult) -> bool:
 
 
 def loader(directory: Path) -> Callable[[str], str]:
-    """Texts that tests attached, by relative path; a long one is cut in the middle and says so."""
+    """Texts that tests attached, by relative path; a long one is cut in the middle, with a note there."""
 
     def load(relative: str) -> str:
         try:

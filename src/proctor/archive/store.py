@@ -18,13 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 FOLDER = ".proctor"
-RUN_FILE, RESULT_FILE, OUTPUT_FILE, EVENTS_FILE, RESULTS_FILE = (
-    "run.json",
-    "result.json",
-    "output.txt",
-    "events.jsonl",
-    "results.jsonl",
-)
+RUN_FILE, RESULT_FILE, OUTPUT_FILE = "run.json", "result.json", "output.txt"
+EVENTS_FILE, RESULTS_FILE = "events.jsonl", "results.jsonl"
 FILES_FOLDER = "files"
 _LOCK = "lock"
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{6}\Z")  # nothing else in there is ours to remove
@@ -48,8 +43,7 @@ class RunHead(msgspec.Struct, omit_defaults=True):
 
 
 class RunDirectory:
-    """The directory of one run that is under way, or still to be told of. Holds its lock, so that nobody
-    removes it meanwhile."""
+    """The directory of a run. Holds its lock, so that no other run removes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,7 +57,7 @@ class RunDirectory:
 
     @property
     def vanished(self) -> bool:
-        """A test may delete its project, and us with it; or put something else in our place."""
+        """Whether a test has deleted the directory, or put something else in its place."""
         try:
             there = os.lstat(self.path)
         except OSError:
@@ -93,8 +87,7 @@ def _escaped(path: Path) -> str:
 
 
 def projects_below(root: Path, environ: Mapping[str, str]) -> list[Path]:
-    """Projects with runs, nearest first, as far as a look around finds them: not in hidden directories,
-    environments, or behind links."""
+    """Projects with runs, nearest first; not those in hidden directories, in environments or behind links."""
     found = []
     folders = [root]
     for folder in folders:  # grows meanwhile
@@ -134,10 +127,7 @@ def new_run_id(now: datetime) -> str:
 def open_run(
     root: Path, run_id: str, environ: Mapping[str, str], outside: bool = False
 ) -> RunDirectory | None:
-    """A fresh directory for a run, in the first place that can be written; None where there is none.
-
-    `outside` the project only, if it has just been seen to vanish.
-    """
+    """A new directory for a run, in the first place that can be written. `outside`: not in the project."""
     for home in homes(root, environ)[outside:]:
         try:
             if home.parent.name == FOLDER:
@@ -189,7 +179,7 @@ def _entries(home: Path) -> list[Path]:
 
 
 def read_head(path: Path) -> RunHead | None:
-    """None where there is no run, or not yet. A run whose writer died says `incomplete`."""
+    """None where there is no run, or not yet. A run whose writer died is `incomplete`."""
     under_way = in_use(path)  # before it is read: a run that ends meanwhile has not died
     try:
         head = msgspec.json.decode(read_inside(path, RUN_FILE), type=RunHead)

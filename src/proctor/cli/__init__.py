@@ -1,1 +1,1 @@
-"""The command line: one module a verb, loaded when it is asked for."""
+"""The command line: one module for each verb, and one for the verbs that tests use; loaded when needed."""

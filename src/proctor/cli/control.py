@@ -1,9 +1,8 @@
-"""`proctor control check`: what a run would say to a recorded control stream. Writes no file."""
+"""`proctor control check`: checks a recorded control stream as a run does. Writes no file."""
 
 from __future__ import annotations
 
 import sys
-from typing import IO
 
 from proctor import config
 from proctor.cli import options
@@ -17,7 +16,7 @@ _PIECE = 1 << 18  # bytes
 
 def main(arguments: list[str]) -> int:
     parser = options.Parser("proctor control", description="Look at a recorded control stream.")
-    parser.add_argument("action", choices=("check",), help="check: say what is in it, or what broke it")
+    parser.add_argument("action", choices=("check",), help="check: show what is in it, or what broke it")
     parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="the stream; without it, stdin")
     options.add_directory(parser)
     parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")
@@ -25,24 +24,16 @@ def main(arguments: list[str]) -> int:
     parsed = parser.parse_args(arguments)
     limits = config.load(options.project(parsed.directory)).limits
     checked = _check(parsed.file, ControlCheck(limits))
-    if parsed.format == "json":
-        sys.stdout.buffer.write(encode_line(checked.document()))
-    else:
-        sys.stdout.buffer.write(control_report(checked).encode())
+    as_json = parsed.format == "json"
+    sys.stdout.buffer.write(encode_line(checked.document()) if as_json else control_report(checked).encode())
     return 0 if checked.error is None else 1
 
 
 def _check(name: str, check: ControlCheck) -> Checked:
-    if name == "-":
-        return _read(sys.stdin.buffer, check)
     try:
-        with open(name, "rb") as file:
-            return _read(file, check)
+        with sys.stdin.buffer if name == "-" else open(name, "rb") as file:
+            while not check.broken and (piece := file.read(_PIECE)):
+                check.feed(piece)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror}") from None
-
-
-def _read(file: IO[bytes], check: ControlCheck) -> Checked:
-    while not check.broken and (piece := file.read(_PIECE)):
-        check.feed(piece)
     return check.close()

@@ -27,7 +27,8 @@ _INCOMPLETE = 2
 def main(arguments: list[str]) -> int:
     parsed = _parser().parse_args(arguments)
     try:
-        if parsed.output and os.path.exists(parsed.output) and _same(parsed.input, parsed.output):
+        there = parsed.input != "-" and parsed.output and os.path.exists(parsed.output)
+        if there and os.path.samefile(parsed.input, parsed.output):
             raise UsageError(f"-o {parsed.output} is the input itself: expected another file")
         source = sys.stdin.buffer if parsed.input == "-" else open(parsed.input, "rb")  # noqa: SIM115
         with source:
@@ -40,19 +41,14 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"{error.filename or parsed.output or 'stdout'}: {error.strerror}") from None
 
 
-def _same(source: str, output: str) -> bool:
-    return source != "-" and os.path.samefile(source, output)
-
-
 def _parser() -> Parser:
     parser = Parser("proctor convert", description="Write a report in another form.")
     parser.add_argument("input", metavar="IN", help="a report, or - for stdin")
     parser.add_argument("-o", dest="output", metavar="OUT", help="a file (stdout)")
     read = f"format of IN: auto, {', '.join(formats.offered('from'))}"
     parser.add_argument("--from", dest="source", metavar="FORMAT", default="auto", help=read)
-    parser.add_argument(
-        "--to", dest="target", required=True, choices=formats.offered("to"), help="format of OUT"
-    )
+    to = formats.offered("to")
+    parser.add_argument("--to", dest="target", required=True, choices=to, help="format of OUT")
     parser.epilog = "Exits with 0 when the whole report was read and is complete, whatever its outcomes."
     return parser
 
@@ -61,10 +57,10 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
     report = AnyReport(name, form)
     batches = _entries(report, source)
     first: list[Entry] = []
-    while report.form == "auto":  # a wrong wish must not cost a file, so it is opened when that is known
+    while report.form == "auto":  # OUT is opened, and so emptied, only after IN is known to be readable
         first += next(batches)
     results: list[RunResult] = []
-    with _output(output) as file:
+    with open(output, "wb") if output else open(sys.stdout.fileno(), "wb", closefd=False) as file:
         settings = msgspec.structs.replace(text_settings.of_replay(Path(), {}), colours=False)
         replay = Replay(for_each_run(target, Output(file, settings, {})), results.append)
         replay.take(first)
@@ -94,7 +90,3 @@ def _remark(name: str, target: str, gap: str, lost: list[str]) -> None:
         remarks.append(f"{target} cannot hold {', '.join(lost)}: left out")
     if remarks:
         print(f"proctor: {'; '.join(remarks)}", file=sys.stderr)
-
-
-def _output(path: str | None) -> IO[bytes]:
-    return open(path, "wb") if path else open(sys.stdout.fileno(), "wb", closefd=False)

@@ -1,20 +1,18 @@
-"""`proctor doctor`: what would be used, and why. Runs no tests."""
+"""`proctor doctor`: what a run would use, and why. Runs no tests."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-from proctor import __version__, config, prepare
+from proctor import __version__, config
 from proctor.agent_mode import agent_mode
 from proctor.archive import store
 from proctor.cli import options
+from proctor.describe import Description, describe
 from proctor.errors import ProctorError
-from proctor.places import user_cache
-from proctor.process import interpreter as interpreters
-from proctor.runners import pytest_suite, table
+from proctor.runners.table import RUNNERS
 
 
 def main(arguments: list[str]) -> int:
@@ -24,44 +22,38 @@ def main(arguments: list[str]) -> int:
     parsed = parser.parse_args(arguments)
     root = options.project(parsed.directory)
     print(f"proctor {__version__}, project {root}")
+    problem: ProctorError | None
     try:
         settings = config.load(root)
-        chosen = prepare.runners("", root, settings)
-        print(f"runner: {', '.join(chosen)}")
-        if settings.tests:
-            print(f"programs: {', '.join(test.name for test in config.programs(settings))}")
-        if "pytest" in chosen:
-            for line in _interpreter(root, options.python(parsed) or settings.python):
-                print(line)
-        exit_code = 0
+        about = describe(root, settings, options.python(parsed) or settings.python, os.environ)
+        print("\n".join(_lines(about)))
+        problem = about.problem
     except ProctorError as error:
-        print(f"problem: {error} [{error.slug}]")
-        exit_code = error.exit_code
+        problem = error
+    if problem:
+        print(f"problem: {problem} [{problem.slug}]")
     mode = agent_mode(os.environ, sys.stdout.isatty())
     print(f"agent mode: {'on' if mode.on else 'off'} ({mode.why})")
     print(f"runs: {store.homes(root, os.environ)[0]}")
-    return exit_code
+    return problem.exit_code if problem else 0
 
 
-def _interpreter(root: Path, explicit: str | None) -> Iterator[str]:
-    chosen: interpreters.Candidate | None = None
-    yield "interpreters, in the order of the rules:"
-    for candidate in interpreters.candidates(root, explicit, os.environ, sys.prefix):
-        mark = " "
-        if chosen is None and candidate.usable:
-            chosen, mark = candidate, "*"
+def _lines(about: Description) -> Iterator[str]:
+    yield f"runner: {', '.join(about.runners)}"
+    if about.programs:
+        yield f"programs: {', '.join(about.programs)}"
+    if about.candidates:
+        yield "interpreters, in the order of the rules:"
+    for candidate in about.candidates:
+        mark = "*" if candidate is about.chosen else " "
         yield f"  {mark} {candidate.rule}: {candidate.path or 'none'} ({candidate.why})"
-    chosen = chosen or interpreters.choose(root, explicit, os.environ, sys.prefix)
-    found = interpreters.probe(chosen, root, os.environ, user_cache(os.environ))
-    version = ".".join(map(str, found.version))
-    yield f"chosen: {found.path}, {found.implementation} {version}"
-    instead = table.RUNNERS["pytest"].instead
-    if "pytest" not in found.packages and table.load(instead).detect(root):
-        yield f"pytest: none there; {instead} runs the tests"
-        return
-    pytest = interpreters.require_pytest(found)
-    able = pytest_suite.can_load_plugin(found.version, pytest)
-    voice = "the control channel" if able else "its text output (too old for more)"
-    yield f"pytest: {pytest}, read through {voice}"
-    others = {name: v for name, v in found.packages.items() if name not in ("pytest", "pip")}
-    yield f"plugins: {', '.join(f'{name} {v}' for name, v in sorted(others.items())) or 'none'}"
+    if found := about.interpreter:
+        yield f"chosen: {found.path}, {found.implementation} {'.'.join(map(str, found.version))}"
+    if about.pytest:
+        way = "its text output (too old for more)" if about.reads_text else "the control channel"
+        yield f"pytest: {about.pytest}, read through {way}"
+        plugins = [f"{name} {version}" for name, version in about.plugins.items()]
+        yield f"plugins: {', '.join(plugins) or 'none'}"
+    elif found and not about.problem:
+        yield f"pytest: none there; {RUNNERS['pytest'].instead} runs the tests"
+    yield from about.notices

@@ -28,15 +28,17 @@ VERBS = {
     "noop": "in a test: find out whether proctor listens",
 }
 
+_IN_TEST = ("report", "begin", "duration", "noop")
+
 
 def entry() -> NoReturn:
-    """The process that is nothing but proctor: it need not tidy up what ends with it."""
-    gc.set_threshold(50_000)  # next to nothing that we make is garbage before the end
+    """For a process that is nothing but proctor: it frees nothing before its exit."""
+    gc.set_threshold(50_000)  # hardly anything is garbage before the end
     if None in (sys.stdin, sys.stdout, sys.stderr):
         from proctor.cli import standard_streams
 
         standard_streams.open_missing()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may have letters of its own; data is UTF-8
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may have its own encoding; data is UTF-8
         encoding = None if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     code = main()
@@ -44,7 +46,7 @@ def entry() -> NoReturn:
         try:
             stream.flush()
         except OSError:
-            pass  # whoever read it has gone
+            pass  # its reader has gone
     os._exit(code)
 
 
@@ -54,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        _say("proctor: interrupted")
+        _write_error("proctor: interrupted")
         return 2
     except Exception as error:  # noqa: BLE001  where a verb ends
         return _explained(error)
@@ -69,16 +71,17 @@ def _call(arguments: list[str]) -> int:
         print(f"proctor {__version__}")
         return 0
     if verb not in VERBS:
-        _say(f"proctor: no verb {verb!r}; known: {', '.join(VERBS)} [usage]")
+        _write_error(f"proctor: no verb {verb!r}; known: {', '.join(VERBS)} [usage]")
         return 4
     from importlib import import_module
 
-    code: int = import_module(f"proctor.cli.{verb}").main(arguments[1:])
+    module, function = ("in_test", verb) if verb in _IN_TEST else (verb, "main")
+    code: int = getattr(import_module(f"proctor.cli.{module}"), function)(arguments[1:])
     return code
 
 
 def _explained(error: Exception) -> int:
-    """The exit code of an error, which is told in a line unless nobody is left to read it."""
+    """Writes an error as one line to stderr, unless stdout was closed, and returns its exit code."""
     from proctor.cli import standard_streams
     from proctor.errors import OutputError, ProctorError
 
@@ -89,15 +92,17 @@ def _explained(error: Exception) -> int:
         standard_streams.forget_stdout()
         error = OutputError("stdout", error)
     if isinstance(error, ProctorError):
-        _say(f"proctor: {error} [{error.slug}]")
+        _write_error(f"proctor: {error} [{error.slug}]")
         return error.exit_code
     from traceback import format_exc
 
-    _say(f"{format_exc()}proctor: this is a fault of proctor: {type(error).__name__}: {error} [internal]")
+    _write_error(
+        f"{format_exc()}proctor: this is a fault of proctor: {type(error).__name__}: {error} [internal]"
+    )
     return 3
 
 
-def _say(line: str) -> None:
+def _write_error(line: str) -> None:
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:
@@ -106,7 +111,5 @@ def _say(line: str) -> None:
 
 def _help() -> str:
     verbs = "\n".join(f"  {verb:10}{what}" for verb, what in VERBS.items())
-    return (
-        f"usage: proctor VERB …\n\n{verbs}\n\n`proctor VERB --help` says more."
-        "\nExit codes: 0 passed, 1 failed, 2 not completed, 3 internal error, 4 usage, 5 no tests."
-    )
+    codes = "Exit codes: 0 passed, 1 failed, 2 not completed, 3 internal error, 4 usage, 5 no tests."
+    return f"usage: proctor VERB …\n\n{verbs}\n\n`proctor VERB --help` says more.\n{codes}"

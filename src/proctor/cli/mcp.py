@@ -24,38 +24,24 @@ def main(arguments: list[str]) -> int:
     if parsed.client:
         return _print_configuration(parsed, roots, pythons)
     if find_spec("mcp") is None:
-        raise UsageError("the MCP server needs its SDK; `pip install 'proctor[mcp]'` brings it")
+        raise UsageError("the MCP server needs its SDK: install it with `pip install 'proctor[mcp]'`")
     return _serve(parsed, roots, pythons)
 
 
 def _parser() -> options.Parser:
     parser = options.Parser("proctor mcp", description="Serve proctor's tools to agents, over stdio.")
+    root = "a project that may be tested, with all below it (here); repeatable"
+    python = "an interpreter that calls may name; the first is used unless they do; repeatable"
+    token = f"the token that HTTP clients need; or {TOKEN_VARIABLE}"
+    config = "print what to paste into a client's settings"
+    parser.add_repeatable("--root", "roots", "DIR", root)
+    parser.add_repeatable("--python", "pythons", "PATH", python)
     parser.add_argument(
-        "--root",
-        dest="roots",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="a project that may be tested, with all below it (here); repeatable",
-    )
-    parser.add_argument(
-        "--python",
-        dest="pythons",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="an interpreter that calls may name; the first is used unless they do; repeatable",
-    )
-    parser.add_argument(
-        "--max-runs", type=int, default=4, metavar="N", help="runs at a time (4); further ones wait"
+        "--max-runs", type=int, default=4, metavar="N", help="runs at a time (4); others wait"
     )
     parser.add_argument("--http", metavar="HOST:PORT", help="serve over streamable HTTP instead")
-    parser.add_argument(
-        "--token-file", metavar="FILE", help=f"the token that HTTP clients need; or {TOKEN_VARIABLE}"
-    )
-    parser.add_argument(
-        "--print-config", dest="client", metavar="CLIENT", help="print what to paste into a client's settings"
-    )
+    parser.add_argument("--token-file", metavar="FILE", help=token)
+    parser.add_argument("--print-config", dest="client", metavar="CLIENT", help=config)
     return parser
 
 
@@ -79,15 +65,15 @@ def _print_configuration(parsed: argparse.Namespace, roots: list[Path], pythons:
 
 def _serve(parsed: argparse.Namespace, roots: list[Path], pythons: list[str]) -> int:
     environ = dict(os.environ)
-    token = environ.pop(TOKEN_VARIABLE, "")  # nothing that tests should see
+    token = environ.pop(TOKEN_VARIABLE, "")  # tests must not see it
     if parsed.token_file:
         token = _token(parsed.token_file)
     if parsed.token_file and not parsed.http:
-        raise UsageError("--token-file is for HTTP; `--http HOST:PORT` serves over it")
+        raise UsageError("--token-file needs --http HOST:PORT: only HTTP clients send a token")
 
-    gc.disable()  # all that is loaded stays; there is nothing to collect
+    gc.disable()  # whatever is imported stays in memory: there is nothing to collect
     from proctor.mcp_server import server
-    from proctor.mcp_server.places import Places
+    from proctor.mcp_server.access import Access
 
     gc.freeze()
     gc.set_threshold(1000)  # this verb lives on, and the SDK leaves cycles after each request
@@ -97,7 +83,7 @@ def _serve(parsed: argparse.Namespace, roots: list[Path], pythons: list[str]) ->
         from proctor.mcp_server.over_http import listen
 
         serve = server.over_http(listen(parsed.http, token), token)
-    server.run(Places(roots, pythons, environ), parsed.max_runs, serve)
+    server.run(Access(roots, pythons, environ), parsed.max_runs, serve)
 
 
 def _token(path: str) -> str:
@@ -106,5 +92,5 @@ def _token(path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--token-file {path} cannot be read: {error}") from None
     if not token:
-        raise UsageError(f"--token-file {path} is empty; one line with a token would do")
+        raise UsageError(f"--token-file {path} is empty: expected one line with the token")
     return token

@@ -32,14 +32,18 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     add_directory(parser)
     parser.add_argument("--runner", metavar="NAME", help=f"what runs the tests: {', '.join(table.RUNNERS)}")
     parser.add_argument("--python", metavar="PATH", help="the interpreter, or its environment")
-    parser.add_argument(
-        "-k", dest="keywords", default="", metavar="EXPR", help="only tests whose names match"
-    )
-    parser.add_argument(
-        "-m", dest="markers", default="", metavar="EXPR", help="only tests with these markers"
-    )
+    for option, dest, which in (
+        ("-k", "keywords", "whose names match"),
+        ("-m", "markers", "with these markers"),
+    ):
+        parser.add_argument(option, dest=dest, default="", metavar="EXPR", help=f"only tests {which}")
     parser.add_argument("--timeout", metavar="TIME", help="limit for the whole run: 90, 15m, 1h 30m")
     parser.add_argument("--memory", metavar="SIZE", help="limit for each process: 512M, 2G")
+
+
+def add_failure_summary(parser: argparse.ArgumentParser) -> None:
+    what = "list the failures at the end, each in one line (auto: with --format human, for agents)"
+    parser.add_argument("--failure-summary", choices=("auto", "on", "off"), default="auto", help=what)
 
 
 def python(parsed: argparse.Namespace) -> str | None:

@@ -133,7 +133,7 @@ class Outputs:
 def build(
     form: str, files: list[str], summary: str, environ: Mapping[str, str], settings: TextSettings
 ) -> Outputs:
-    """`summary` is what `--failure-summary` says: `auto`, `on` or `off`."""
+    """`summary` is the value of `--failure-summary`: `auto`, `on` or `off`."""
     form = chosen(form, environ)
     indexed = with_failure_index(form, summary, environ)
     outputs = Outputs(environ, settings)

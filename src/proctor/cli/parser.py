@@ -1,4 +1,4 @@
-"""argparse as every verb wants it; apart from the options, which know more than some verbs need."""
+"""argparse for every verb. The options that verbs share are in `options`, which takes longer to import."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with our exit code and one line instead of a page."""
+    """Reports a wrong option in one line, and exits as for every other usage error."""
 
     def __init__(self, prog: str, description: str) -> None:
-        # A width of our own: asking for the terminal's costs an import, and even parsing asks.
+        # A fixed width: finding out the terminal's takes an import, even if nothing is printed.
         super().__init__(
             prog, description=description, formatter_class=partial(argparse.HelpFormatter, width=100)
         )
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; `{self.prog} --help` says what there is")
+        raise UsageError(f"{message}; `{self.prog} --help` lists the options")
+
+    def add_repeatable(self, option: str, dest: str, metavar: str, help: str) -> None:
+        """An option that adds one value to a list each time it is given."""
+        self.add_argument(option, dest=dest, action="append", default=[], metavar=metavar, help=help)

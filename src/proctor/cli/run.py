@@ -51,30 +51,16 @@ def _parser() -> options.Parser:
     options.add_selection(parser)
     parser.add_argument("-x", dest="failfast", action="store_true", help="stop at the first failure")
     parser.add_argument("--maxfail", type=int, default=0, metavar="N", help="stop after N failures")
-    parser.add_argument(
-        "-n", dest="workers", default="", metavar="N|auto", help="N at a time (pytest: with pytest-xdist)"
-    )
-    parser.add_argument(
-        "--last-failed", "--lf", action="store_true", help="only what failed when it last ran"
-    )
+    at_once = "N at a time (pytest: with pytest-xdist)"
+    parser.add_argument("-n", dest="workers", default="", metavar="N|auto", help=at_once)
+    failed = "only what failed when it last ran"
+    parser.add_argument("--last-failed", "--lf", action="store_true", help=failed)
     known = ("auto", *formats.offered("run"))
     parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
-    parser.add_argument(
-        "-o",
-        dest="outputs",
-        action="append",
-        default=[],
-        metavar="FORMAT=PATH",
-        help="also write that; repeatable",
-    )
+    parser.add_repeatable("-o", "outputs", "FORMAT=PATH", "also write that; repeatable")
     tokens = "maximum size of the agent text, in tokens"
     parser.add_argument("--budget", type=int, metavar="TOKENS", help=tokens)
-    parser.add_argument(
-        "--failure-summary",
-        choices=("auto", "on", "off"),
-        default="auto",
-        help="list the failures at the end, each in one line (auto: with --format human, for agents)",
-    )
+    options.add_failure_summary(parser)
     parser.add_argument("--no-archive", action="store_true", help="leave nothing in .proctor/")
     parser.epilog = "Arguments after -- go to the runner as they are."
     return parser

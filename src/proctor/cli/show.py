@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from proctor.archive.inside import open_inside
@@ -19,7 +19,6 @@ from proctor.cli.source import Source, abandoned, opened
 from proctor.cli.text_settings import TextSettings, on_terminal
 from proctor.cli.writers import Output, for_each_run, speaker
 from proctor.errors import UsageError
-from proctor.events import Entry
 from proctor.outcome import EXIT_CODES, WORST_FIRST, RunOutcome
 from proctor.relay import Sink
 from proctor.replay import Replay
@@ -48,9 +47,10 @@ def main(arguments: list[str]) -> int:
     if parsed.test is not None:
         from proctor.cli.show_test import show_test
 
-        return show_test(read_run(path), parsed.test, parsed.file, parsed.format, settings.mask)
+        show_test(read_run(path), parsed.test, parsed.file, parsed.format, settings.mask)
+        return 0
     form = "agent" if parsed.format == "auto" else parsed.format
-    if form == "json" and not (parsed.strict or parsed.follow) and _copy(path, RESULT_FILE):
+    if form == "json" and not (parsed.strict or parsed.follow) and _copy_document(path):
         head = read_head(path)
         return _exit_code(RunOutcome(head.outcome) if head else RunOutcome.INCOMPLETE, path.name)
     return _show(path, path.name, "events", form, parsed, settings)
@@ -66,12 +66,7 @@ def _parser() -> options.Parser:
     known = ("auto", *formats.offered("show"))
     parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
     parser.add_argument("--follow", action="store_true", help="wait for more until the run has ended")
-    parser.add_argument(
-        "--failure-summary",
-        choices=("auto", "on", "off"),
-        default="auto",
-        help="list the failures at the end, each in one line (auto: with --format human, for agents)",
-    )
+    options.add_failure_summary(parser)
     parser.add_argument("--strict", action="store_true", help="check the rules of the stream instead")
     return parser
 
@@ -83,25 +78,21 @@ def _show(
         if parsed.strict:
             return _check(found.pieces(lambda: False), name)
         indexed = with_failure_index(form, parsed.failure_summary, os.environ)
-        results = _replay(AnyReport(name, source), found, form, parsed.follow, os.environ, settings)
+        results = _replay(AnyReport(name, source), found, form, parsed.follow, settings)
         if indexed:
             speaker(sys.stdout.buffer)("".join(map(settings.failure_index, results)))
     return _conclude(results, name)
 
 
 def _replay(
-    reader: AnyReport,
-    source: Source,
-    form: str,
-    follow: bool,
-    environ: Mapping[str, str],
-    settings: TextSettings,
+    reader: AnyReport, source: Source, form: str, follow: bool, settings: TextSettings
 ) -> list[RunResult]:
     """Writes the runs of the source in this format, and returns them."""
     results: list[RunResult] = []
     closers: list[Callable[[], None]] = []
-    plain = form == "human" and not on_terminal(environ)  # its sign of life is for silence alone
-    replay, clock = Replay(_sinks(form, source, environ, settings, closers), results.append), _Clock()
+    plain = form == "human" and not on_terminal(os.environ)  # shows progress only while nothing arrives
+    replay = Replay(_sinks(form, source, settings, closers), results.append)
+    began = time.monotonic()  # when the run began, as far as its entries show that
 
     def may_grow() -> bool:
         return follow and not (results and replay.idle) and not abandoned(source.directory)
@@ -109,10 +100,11 @@ def _replay(
     try:
         for piece in source.pieces(may_grow):
             entries = reader.feed(piece)
-            clock.heard(entries)
+            if entries:
+                began = min(began, time.monotonic() - entries[-1].at)
             replay.take(entries)
             if not piece or not plain:
-                replay.tick(clock.now())
+                replay.tick(time.monotonic() - began)
             replay.check()
         under_way = "" if follow else source.under_way
         if not under_way:
@@ -126,14 +118,10 @@ def _replay(
 
 
 def _sinks(
-    form: str,
-    source: Source,
-    environ: Mapping[str, str],
-    settings: TextSettings,
-    closers: list[Callable[[], None]],
+    form: str, source: Source, settings: TextSettings, closers: list[Callable[[], None]]
 ) -> Callable[[], list[Sink]]:
-    if form != "human" or not on_terminal(environ):
-        return for_each_run(form, Output(sys.stdout.buffer, settings, environ, lambda: source.directory))
+    if form != "human" or not on_terminal(os.environ):
+        return for_each_run(form, Output(sys.stdout.buffer, settings, os.environ, lambda: source.directory))
 
     def live() -> list[Sink]:
         sink, close = live_terminal(settings)
@@ -163,29 +151,15 @@ def _check(pieces: Iterator[bytes], name: str) -> int:
     return int(bool(broken))
 
 
-def _copy(path: Path, relative: str) -> bool:
-    """Whether there is such a file; its bytes go to stdout as they are."""
+def _copy_document(path: Path) -> bool:
+    """Writes the document of a run to stdout as it is; whether there is one."""
     try:
-        descriptor = open_inside(path, relative)
+        descriptor = open_inside(path, RESULT_FILE)
     except OSError:
         return False
     with os.fdopen(descriptor, "rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer, _PIECE)
     return True
-
-
-class _Clock:
-    """Seconds since the run began, as far as its entries let us know when that was."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-
-    def heard(self, entries: list[Entry]) -> None:
-        if entries:
-            self._began = min(self._began, time.monotonic() - entries[-1].at)
-
-    def now(self) -> float:
-        return time.monotonic() - self._began
 
 
 def _conclude(results: list[RunResult], name: str) -> int:

@@ -25,8 +25,8 @@ _LOOKED_AT = 1 << 13  # bytes by which a file is judged to be text
 _PIECE = 1 << 18  # bytes
 
 
-def show_test(run: KeptRun, name: str, file: str | None, form: str, mask: bool) -> int:
-    """One test of a run, or one file of that test. Files and JSON are never masked."""
+def show_test(run: KeptRun, name: str, file: str | None, form: str, mask: bool) -> None:
+    """Writes one test of a run, or one file of that test. Files and JSON are never masked."""
     if form not in ("auto", "human", "json"):
         raise UsageError(f"invalid --format {form!r} for one test: expected human or json")
     test = run.test(name)
@@ -34,7 +34,6 @@ def show_test(run: KeptRun, name: str, file: str | None, form: str, mask: bool) 
         _show_file(run, test, file)
     else:
         _show_test(run, test, form, mask)
-    return 0
 
 
 def _show_test(run: KeptRun, test: Test, form: str, mask: bool) -> None:
@@ -72,19 +71,15 @@ def _show_file(run: KeptRun, test: Test, name: str) -> None:
             shutil.copyfileobj(file, sys.stdout.buffer, _PIECE)
             return
         head = file.peek(_LOOKED_AT)[:_LOOKED_AT]
-        if not _is_text(head):
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(head)
+        except UnicodeDecodeError:
+            head = b"\0"
+        if b"\0" in head:
             raise UsageError(f"file {name!r} is not text; send it elsewhere: `| less`, `> FILE`")
         decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
         while piece := file.read(_PIECE):
             _write(neutral_block(decoder.decode(piece)))
-
-
-def _is_text(head: bytes) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in head
 
 
 def _write(text: str) -> None:

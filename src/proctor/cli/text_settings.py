@@ -25,7 +25,7 @@ class TextSettings(msgspec.Struct, frozen=True):
 
     def agent_text(self, result: RunResult) -> str:
         if result.outcome is RunOutcome.PASSED and not (result.reason or result.notices):
-            return verdict_line(result) + "\n"  # all there is to say; what says more takes long to load
+            return verdict_line(result) + "\n"  # the whole text; the longer ones take long to import
         from proctor.render.agent import Detail, agent_text
 
         detail = Detail(mask=self.mask, kept=self.kept)

@@ -84,7 +84,7 @@ def for_each_run(name: str, output: Output) -> Callable[[], list[Sink]]:
 
 
 def masking(sink: Sink, settings: TextSettings) -> Sink:
-    """The same sink, with secrets masked in what it gets, unless the settings say no."""
+    """The same sink, with secrets masked in what it gets, unless the settings turn that off."""
     if not settings.mask:
         return sink
     from proctor.render.masking import Masked, masked_values

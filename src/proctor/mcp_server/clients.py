@@ -1,4 +1,4 @@
-"""What to paste into a client's configuration, so that it starts the server."""
+"""The configuration by which each known client starts the server."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ CLIENTS = (
 
 
 def find(name: str) -> Client:
-    for client in CLIENTS:
-        if client.name == name:
-            return client
-    known = ", ".join(client.name for client in CLIENTS)
-    raise UsageError(f"no configuration for {name!r}; known: {known}")
+    known = {client.name: client for client in CLIENTS}
+    if name not in known:
+        raise UsageError(f"no configuration for {name!r}; known: {', '.join(known)}")
+    return known[name]
 
 
 def configuration(client: Client, command: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from proctor.archive.lookup import KeptRun
+from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.shorten import uri
 from proctor.mcp_server.size import cut, weight
 from proctor.render.kept_test import kept_test_text
@@ -18,39 +19,35 @@ _MOST_CHARACTERS = 20  # of a token, on average: longer texts are cut without a 
 _SIZES = (100_000, 30_000, 10_000, 3_000, 1_000, 300, 100, 0)  # characters of one text
 
 
-class OneTest(msgspec.Struct, frozen=True):
-    document: dict[str, Any]
-    text: str
-
-
-def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> OneTest:
+def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> Reply:
     """Raises a UsageError that names the nearest tests if there is no such one."""
     found = run.test(node_id)
-    node_id = found.node_id  # it may have been written with escapes
+    node_id = found.node_id  # the caller may have written it with escapes
     below = plain(run.below(node_id), mask)
     test = plain(found, mask)
-    said = plain(captured(run.document, node_id), mask)
+    printed = plain(captured(run.document, node_id), mask)
     whole = {
         "run_id": run.document.run_id,
         "run_outcome": run.document.outcome,
         "directory": str(run.path),
         "test": test,
-        "captured": said,
+        "captured": printed,
         "results_below": below,
     }
     shown = kept_test_text(
         msgspec.convert(test, Test),
-        [Captured(when, kind, text) for when, texts in said.items() for kind, text in texts.items()],
+        [Captured(when, kind, text) for when, texts in printed.items() for kind, text in texts.items()],
         msgspec.convert(below, list[Test]),
         str(run.path),
         run.notes,
     )
-    number = _number(run.document, node_id)
-    where = uri(run.document.run_id, f"tests/{number}") if number is not None else uri(run.document.run_id)
+    ids = [test.node_id for test in run.document.tests]
+    part = f"tests/{ids.index(node_id)}" if node_id in ids else "result.json"
+    where = uri(run.document.run_id, part)
     for size in _SIZES:
         short = _shortened(whole, size)
         if short != whole:
-            left_out = _characters(whole) - _characters(short)
+            left_out = len(msgspec.json.encode(whole)) - len(msgspec.json.encode(short))
             short["omitted"] = {"characters": left_out, "whole": where}
         if weight(short, budget) <= budget:
             break
@@ -60,7 +57,7 @@ def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> OneTest:
             "test": {"node_id": cut(node_id, 100), "outcome": found.outcome},
             "omitted": {"whole": where},
         }
-    return OneTest(short, _text(shown, where, budget))
+    return Reply(_text(shown, where, budget), short)
 
 
 def captured(document: Document, node_id: str) -> dict[str, dict[str, str]]:
@@ -71,23 +68,13 @@ def captured(document: Document, node_id: str) -> dict[str, dict[str, str]]:
     return phases
 
 
-def _number(document: Document, node_id: str) -> int | None:
-    ids = (test.node_id for test in document.tests)
-    return next((number for number, known in enumerate(ids) if known == node_id), None)
-
-
-def _characters(value: Any) -> int:
-    return len(msgspec.json.encode(value))
-
-
 def _shortened(value: Any, size: int) -> Any:
     if isinstance(value, str):
         return cut(value, max(size, 60))
     if isinstance(value, dict):
         return {name: _shortened(item, size) if name != "node_id" else item for name, item in value.items()}
     if isinstance(value, list):
-        room = max(1, size // 20)
-        return [_shortened(item, size) for item in value[:room]]
+        return [_shortened(item, size) for item in value[: max(1, size // 20)]]
     return value
 
 

@@ -1,4 +1,4 @@
-"""The server over streamable HTTP: who may connect, from where, and by which name they call us."""
+"""The server over streamable HTTP. Checks the token, `Host` and `Origin` of every request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import uvicorn
 from proctor.errors import UsageError
 
 PATH = "/mcp"
-_WAITING = 1024  # connections that nobody has looked at yet
+_BACKLOG = 1024  # connections that are not yet accepted
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -26,19 +26,19 @@ App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 def listen(address: str, token: str) -> socket.socket:
-    """A socket at HOST:PORT. Whoever can be reached from elsewhere needs a token."""
+    """A socket at HOST:PORT. An address that other machines can reach needs a token."""
     host, port = _parsed(address)
     if not token and not _is_local(host):
         raise UsageError(
-            f"--http {address}: others can reach {host}, so a token is needed; PROCTOR_MCP_TOKEN or"
-            " --token-file FILE gives one, or 127.0.0.1 does without"
+            f"--http {address}: other machines can reach {host}, so a token is needed: set"
+            " PROCTOR_MCP_TOKEN or --token-file FILE, or listen on 127.0.0.1"
         )
     try:
         family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(place)
-        listening.listen(_WAITING)  # whoever reads our first line can connect
+        listening.listen(_BACKLOG)  # before its address is printed
     except OSError as error:
         raise UsageError(f"--http {address}: {error.strerror or error}") from None
     return listening
@@ -48,7 +48,7 @@ def _parsed(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
     if not (port.isascii() and port.isdigit() and int(port) < 65536):
-        raise UsageError(f"--http {address}: HOST:PORT would do, such as 127.0.0.1:8765")
+        raise UsageError(f"invalid --http {address}: expected HOST:PORT, such as 127.0.0.1:8765")
     return host, int(port)
 
 
@@ -64,12 +64,7 @@ async def serve(app: App, listening: socket.socket, token: str) -> None:
     guard = Guard(app, host, token)
     shown = f"[{host}]" if ":" in host else host
     config = uvicorn.Config(
-        guard,
-        log_config=None,
-        access_log=False,
-        ws="none",
-        timeout_graceful_shutdown=1,
-        server_header=False,
+        guard, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1, server_header=False
     )
     print(f"proctor: serving http://{shown}:{port}{PATH}", file=sys.stderr, flush=True)
     await _Uvicorn(config).serve(sockets=[listening])
@@ -78,12 +73,12 @@ async def serve(app: App, listening: socket.socket, token: str) -> None:
 class _Uvicorn(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """They are ours: a run has to be ended before we go."""
+        """Leaves signals to the server, which ends its runs first."""
         yield
 
 
 class Guard:
-    """Lets a request pass that has the token, calls us by a name of ours, and comes from no other site."""
+    """Refuses requests without the token, for another host name, or from pages of other sites."""
 
     def __init__(self, app: App, host: str, token: str) -> None:
         self._app, self._token = app, token.encode()
@@ -106,18 +101,18 @@ class Guard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         host = _name(b"//" + headers.get(b"host", b""))
         if not self._is_ours(host):
-            return 421, "this server is not known by that name: Host"
+            return 421, "Host: this server has no such name"
         origin = headers.get(b"origin")
         if origin is not None and _name(origin) not in (_LOCAL_NAMES if self._local else {host}):
-            return 403, "pages of other sites have no business here: Origin"
+            return 403, "Origin: requests from pages of other sites are refused"
         given = headers.get(b"authorization", b"")
         scheme, _, token = given.partition(b" ")
         if self._token and not (scheme.lower() == b"bearer" and hmac.compare_digest(token, self._token)):
-            return 401, "a token is needed: Authorization: Bearer TOKEN"
+            return 401, "Authorization: expected Bearer TOKEN"
         return None
 
     def _is_ours(self, host: str) -> bool:
-        """Other sites can lead a browser to us only by a name of theirs, never by a number."""
+        """A number is safe: other sites can direct a browser here only by a name of theirs."""
         if host in self._names:
             return True
         try:

@@ -1,17 +1,16 @@
-"""Both halves of an answer, text and structure: they say the same, each within the same budget."""
+"""Answers about runs and projects: text and structure, each within the budget."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
+from proctor.describe import Description
 from proctor.errors import ProctorError
 from proctor.mcp_server import shorten
 from proctor.mcp_server.pages import page
-from proctor.mcp_server.records import Record
-from proctor.mcp_server.runs import Run
+from proctor.mcp_server.reply import Reply
+from proctor.mcp_server.run_data import RunData
+from proctor.mcp_server.runs import ServerRun
 from proctor.mcp_server.size import cut, lines_within, weight
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
@@ -24,50 +23,40 @@ from proctor.wire.document.discovery import discovery
 
 _REFUSAL = 2000  # characters
 _FULL_TEXT = 6000  # tokens of the text beside a whole document
-
-
-class Reply(msgspec.Struct, frozen=True):
-    text: str
-    document: dict[str, Any] | None = None
-    is_error: bool = False
+_LISTED = 100  # markers or programs
 
 
 def refusal(error: ProctorError) -> Reply:
-    """What kept the tests from running: one text, because some clients show no more."""
+    """One text, because some clients show no more."""
     return Reply(f"{cut(str(error), _REFUSAL)} [{error.slug}]", is_error=True)
 
 
-def busy(under_way: Sequence[str]) -> str:
-    return f"as many runs are under way as this server allows ({', '.join(under_way)}); ask again later"
-
-
-def finished(record: Record, detail: str, budget: int) -> Reply:
-    if record.result.outcome is RunOutcome.USAGE_ERROR:
-        return _unusable(record.result, record.mask)
+def finished(data: RunData, detail: str, budget: int) -> Reply:
+    if data.result.outcome is RunOutcome.USAGE_ERROR:
+        return _unusable(data.result, data.mask)
     match detail:
         case "full":
-            return Reply(_text(record, _FULL_TEXT), record.whole())
+            return Reply(_text(data, _FULL_TEXT), data.whole())
         case "summary":
-            return Reply(_summary_text(record, budget), shorten.summary(record.document, budget, record.mask))
-    return Reply(_text(record, budget), shorten.failures(record.document, budget, record.mask))
+            return Reply(_summary_text(data, budget), shorten.summary(data.document, budget, data.mask))
+    return Reply(_text(data, budget), shorten.failures(data.document, budget, data.mask))
 
 
 def _unusable(result: RunResult, mask: bool) -> Reply:
-    said = plain(result.reason or result.output.text().strip(), mask)
+    why = plain(result.reason or result.output.text().strip(), mask)
     what = "the run did not begin" if result.run.everything else "targets, keywords or markers"
-    return Reply(cut(f"{what}: {said}", _REFUSAL), is_error=True)
+    return Reply(cut(f"{what}: {why}", _REFUSAL), is_error=True)
 
 
-def part(record: Record, select: str, offset: int, limit: int, budget: int) -> Reply:
-    if select == "failures" and not offset and limit >= len(record.document.tests):
-        short = shorten.failures(record.document, budget, record.mask)
+def part(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
+    if select == "failures" and not offset and limit >= len(data.document.tests):
+        short = shorten.failures(data.document, budget, data.mask)
         if "tests" in short:  # otherwise they come page by page
-            return Reply(_text(record, budget), short)
-    found = page(record, select, offset, limit, budget)
-    return Reply(found.text, found.document)
+            return Reply(_text(data, budget), short)
+    return page(data, select, offset, limit, budget)
 
 
-def still_running(run: Run) -> Reply:
+def still_running(run: ServerRun) -> Reply:
     so_far = run.so_far
     assert so_far is not None  # it has begun
     again = f'get_run(run_id="{so_far.run_id}", wait=50)'
@@ -106,31 +95,67 @@ def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: i
     if len(errors) > len(shown_errors):
         document["omitted"]["collection_errors"] = len(errors) - len(shown_errors)
     tree = discovery_tree(found.tests[: len(document["tests"])])
-    said = agent_text(result, _our_words(mask)) if result.collection_errors else ""
-    text = f"{found.total} tests\n{note}{said}{tree}"
+    faults = agent_text(result, _detail(mask)) if result.collection_errors else ""
+    text = f"{found.total} tests\n{note}{faults}{tree}"
     return Reply(lines_within(text, budget, f"the same call with offset={shown}"), document)
 
 
-def _text(record: Record, budget: int) -> str:
+def described(about: Description) -> Reply:
+    """What a run of the project would use."""
+    document: dict[str, Any] = {
+        "project": str(about.root),
+        "runner": ",".join(about.runners),
+        "runners": list(about.runners),
+        "programs": about.programs[:_LISTED],
+        "test_paths": about.test_paths,
+        "markers": about.markers[:_LISTED],
+        "problem": str(about.problem) if about.problem else None,
+    }
+    if about.reads_text:
+        document["problem"] = (
+            f"pytest {about.pytest} is too old for the plugin: its text output is read instead"
+        )
+    lines = [f"project {about.root}, runner {document['runner']}"]
+    lines += [f"problem: {document['problem']}"] if document["problem"] else []
+    lines += about.notices
+    if python := about.interpreter:
+        version = ".".join(map(str, python.version))
+        usable = [other.path for other in about.candidates if other.usable]
+        document |= {
+            "interpreter": {"path": python.path, "why": python.why, "version": version},
+            "others": list(dict.fromkeys(path for path in usable if path != python.path)),
+            "pytest": about.pytest,
+            "plugins": about.plugins,
+        }
+        plugins = ", ".join(f"{name} {number}" for name, number in about.plugins.items())
+        lines += [f"python {version} {python.path} ({python.why})", f"pytest {about.pytest or 'none'}"]
+        lines += [f"plugins: {plugins}"] if plugins else []
+        lines += [f"other interpreters: {', '.join(document['others'])}"] if document["others"] else []
+    for name in ("test_paths", "markers", "programs"):
+        lines += [f"{name}: {', '.join(document[name])}"] if document[name] else []
+    return Reply("\n".join(lines) + "\n", document)
+
+
+def _text(data: RunData, budget: int) -> str:
     """A green one is the verdict alone; its URI is in the other half."""
-    result, rest = record.result, shorten.call(record.run_id, "failures")
-    ours = _our_words(record.mask)
+    result, rest = data.result, shorten.call(data.run_id, "failures")
+    ours = _detail(data.mask)
     text = agent_text(result, ours)
-    if text != agent_text(result, Detail(mask=record.mask)):  # it knows of more than it tells
-        text += f'more: get_test(run_id="{record.run_id}", node_id=ID)\n'
+    if text != agent_text(result, Detail(mask=data.mask)):  # it leaves something out
+        text += f'more: get_test(run_id="{data.run_id}", node_id=ID)\n'
     if estimate(text, budget) <= budget:
         return text
     note = f"more: {rest}\n"
     return lines_within(agent_text_within(result, budget - estimate(note), ours) + note, budget, rest)
 
 
-def _our_words(mask: bool) -> Detail:
-    """The usual hints are commands for a shell."""
+def _detail(mask: bool) -> Detail:
+    """Without the usual hints, which are commands for a shell."""
     return Detail(kept=False, mask=mask)
 
 
-def _summary_text(record: Record, budget: int) -> str:
-    verdict = agent_text(record.result).splitlines()[0]
-    ids = shorten.failing_ids(record.document)
-    rest = shorten.call(record.run_id, "failures")
+def _summary_text(data: RunData, budget: int) -> str:
+    verdict = agent_text(data.result).splitlines()[0]
+    ids = shorten.failing_ids(data.document)
+    rest = shorten.call(data.run_id, "failures")
     return lines_within("\n".join([verdict, *ids]) + "\n", budget, rest)

@@ -1,4 +1,4 @@
-"""Whole texts of runs that are kept, by address: `proctor://runs/ID/result.json` and its neighbours."""
+"""Whole documents and outputs of kept runs, by URI: `proctor://runs/ID/result.json` and others."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ADDRESS = re.compile(r"proctor://runs/([0-9a-z-]{1,22})/(result\.json|output\.t
 
 
 class Template(msgspec.Struct, frozen=True):
-    uri: str
+    uri_template: str
     name: str
     description: str
-    media_type: str
+    mime_type: str
 
 
 TEMPLATES = (
@@ -35,26 +35,26 @@ TEMPLATES = (
 
 
 class Resource(msgspec.Struct, frozen=True):
-    media_type: str
+    mime_type: str
     text: str
 
 
 def read(tools: Tools, uri: str) -> Resource:
-    """Raises a UsageError for what is not there."""
+    """Raises a UsageError if there is no such resource."""
     found = _ADDRESS.match(uri)
     if found is None:
-        known = ", ".join(template.uri for template in TEMPLATES)
+        known = ", ".join(template.uri_template for template in TEMPLATES)
         raise UsageError(f"no resource {uri[:200]!r}; known: {known}")
     run_id, part, number = found.groups()
-    record = tools.record(run_id)
+    data = tools.data(run_id)
     if part == OUTPUT_FILE:
-        text = loader(record.directory)(OUTPUT_FILE)
-        return Resource(TEXT, masked(text) if record.mask else text)
+        text = loader(data.directory)(OUTPUT_FILE)
+        return Resource(TEXT, masked(text) if data.mask else text)
     if part == RESULT_FILE:
-        return Resource(JSON, encode(record.whole()).decode())
-    tests = record.document.tests
+        return Resource(JSON, encode(data.whole()).decode())
+    tests = data.document.tests
     if int(number) >= len(tests):
-        raise UsageError(f"run {record.run_id} has {len(tests)} tests; {number} is none of them")
+        raise UsageError(f"run {data.run_id} has {len(tests)} tests and none with the number {number}")
     test = tests[int(number)]
-    whole = {"test": test, "captured": captured(record.document, test.node_id)}
-    return Resource(JSON, encode({"run_id": record.run_id, **plain(whole, record.mask)}).decode())
+    whole = {"test": test, "captured": captured(data.document, test.node_id)}
+    return Resource(JSON, encode({"run_id": data.run_id, **plain(whole, data.mask)}).decode())

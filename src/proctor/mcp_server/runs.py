@@ -1,8 +1,9 @@
-"""Runs under way: each in a thread of its own, so that the server goes on answering."""
+"""The runs of this server, each in a thread of its own, so that the server goes on answering."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -18,8 +19,8 @@ from proctor.config import Settings
 from proctor.errors import LaunchError
 from proctor.events import Entry
 from proctor.execute import Executed, Request, execute
-from proctor.mcp_server import records
-from proctor.mcp_server.records import Record
+from proctor.mcp_server import run_data
+from proctor.mcp_server.run_data import RunData
 from proctor.outcome import RunOutcome
 from proctor.plan_run import RunPlan
 from proctor.process.stop import Stop
@@ -29,7 +30,7 @@ REPORT_SECONDS = 0.5  # between two reports of progress
 _REMEMBERED = 64  # finished runs whose project is known without a search
 _IN_MEMORY = 32 << 20  # bytes of the documents of finished runs; the newest stays, whatever its size
 
-#: Sends the client the progress of a run: tests done, tests there are, what is happening.
+#: Sends the client the progress of a run: tests done, tests in all, what is happening.
 Report: TypeAlias = Callable[[float, float | None, str], Awaitable[None]]
 
 
@@ -52,7 +53,7 @@ class Progress:
 
 
 class SoFar(msgspec.Struct, frozen=True):
-    """A run as its own thread last saw it; others must not look at its result while it grows."""
+    """A copy of a run's progress, made by its own thread: its result is not for other threads."""
 
     run_id: str
     done: int
@@ -62,35 +63,26 @@ class SoFar(msgspec.Struct, frozen=True):
     collects_only: bool
 
 
-class Found(msgspec.Struct, frozen=True):
-    """The tests that there are, and the settings of their project."""
-
-    result: RunResult
-    settings: Settings
-
-
-class Run:
-    """One run, from the request to its end. Its methods belong to the event loop's thread."""
+class ServerRun:
+    """A run that this server starts. Its public methods are for the thread of the event loop."""
 
     name = "progress"
 
-    def __init__(self, make_plan: Callable[[], RunPlan]) -> None:
-        self._make_plan = make_plan
+    def __init__(self, make_plan: Callable[[], RunPlan], on_change: Callable[[ServerRun], None]) -> None:
+        """Starts it; `on_change` is called when it has begun and when it has ended."""
+        self._make_plan, self._on_change = make_plan, on_change
         self._loop = asyncio.get_running_loop()
         self._stop = Stop()
         self._began = asyncio.Event()
         self._ended = asyncio.Event()
         self._ended_really = threading.Event()
         self.so_far: SoFar | None = None
-        self.found: Found | None = None  # of a run that only lists tests
-        self.record: Record | None = None  # of any other, as long as it is in memory
+        self.discovered: tuple[RunResult, Settings] | None = None  # of a run that only lists tests
+        self.data: RunData | None = None  # of any other, as long as it is in memory
         self.directory: Path | None = None  # of its archive, if that is complete
-        self._held: RunDirectory | None = None  # until the run has been answered
+        self._held: RunDirectory | None = None  # locked until an answer about the run was sent
         self._wanted = True
         self.error: Exception | None = None
-        self.on_change: Callable[[Run], None] = lambda _: None
-
-    def start(self) -> None:
         threading.Thread(target=self._work, daemon=True).start()
 
     @property
@@ -103,14 +95,14 @@ class Run:
             self._stop.ask(RunOutcome.CANCELLED)
 
     def abandon(self) -> None:
-        """Whoever asked for it has gone."""
+        """Nobody waits for its answer any more."""
         self._wanted = False
         self.cancel()
         if self.over:
             self.release()
 
     def release(self) -> None:
-        """It has been answered: from here on its directory may be removed like any other."""
+        """An answer was sent: from now on its directory may be removed like any other."""
         held, self._held = self._held, None
         if held is not None:
             held.close()
@@ -120,27 +112,26 @@ class Run:
 
     async def wait(self, seconds: float | None, progress: Progress) -> None:
         """Until it is over, or for so long; but always until it has begun, so that it has an id."""
-        deadline = None if seconds is None else time.monotonic() + seconds
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
         while not self.over:
-            left = REPORT_SECONDS if deadline is None else deadline - time.monotonic()
-            if left <= 0:
-                if self._began.is_set():
-                    return
-                left = REPORT_SECONDS
+            left = deadline - time.monotonic()
+            if left <= 0 and self._began.is_set():
+                return
+            pause = min(left, REPORT_SECONDS) if left > 0 else REPORT_SECONDS
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), min(left, REPORT_SECONDS))
+                await asyncio.wait_for(self._ended.wait(), pause)
             if self.over:
                 return
-            if self.so_far is None:
+            if (now := self.so_far) is None:
                 await progress.report(0, None, "starting")
             else:
-                what = self.so_far.current or "between tests"
-                await progress.report(self.so_far.done, self.so_far.total, what)
+                await progress.report(now.done, now.total, now.current or "between tests")
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         if entry.seq == 0:
             self.tick(0.0, so_far)
-            self._call(self._has_begun)
+            self._call(lambda: self._on_change(self))
+            self._call(self._began.set)
 
     def tick(self, now: float, so_far: RunResult) -> None:
         current = next(iter(so_far.running), None)
@@ -161,12 +152,12 @@ class Run:
             self._call(self._has_ended)
 
     def _keep(self, executed: Executed, settings: Settings) -> None:
-        """The result, whatever has become of the archive."""
+        """Keeps the result in memory, whatever has become of the archive."""
         result, directory = executed.result, executed.directory
         if result.run.collect_only:
-            self.found = Found(result, settings)
+            self.discovered = result, settings
             return
-        self.record = records.of(result, directory, settings)
+        self.data = run_data.from_result(result, directory, settings)
         if (directory / RESULT_FILE).is_file():
             self.directory = directory
             with suppress(OSError):
@@ -176,64 +167,55 @@ class Run:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(what)
 
-    def _has_begun(self) -> None:
-        self._began.set()
-        self.on_change(self)
-
     def _has_ended(self) -> None:
         self._began.set()
         self._ended.set()
         self._stop.close()
         if not self._wanted:
             self.release()
-        self.on_change(self)
+        self._on_change(self)
 
 
-class Runs:
-    """All runs of this server, so many at a time."""
+class ServerRuns:
+    """All runs of this server, at most `at_once` at a time."""
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
         self._free = asyncio.Semaphore(at_once)
-        self._alive: set[Run] = set()
-        self.by_id: dict[str, Run] = {}
+        self._alive: set[ServerRun] = set()
+        self.by_id: dict[str, ServerRun] = {}
 
     @property
     def under_way(self) -> list[str]:
         return [run_id for run_id, run in self.by_id.items() if not run.over]
 
     async def start(
-        self,
-        make_plan: Callable[[], RunPlan],
-        patience: float | None,
-        progress: Progress,
-    ) -> Run | None:
-        """None: all places are taken and stay so for as long as the caller can wait."""
-        if not await self._take_place(patience, progress):
+        self, make_plan: Callable[[], RunPlan], seconds: float | None, progress: Progress
+    ) -> ServerRun | None:
+        """None: as many runs as may be under way still were after `seconds`."""
+        if not await self._take_place(seconds, progress):
             return None
         try:
-            run = Run(make_plan)
-            run.on_change = self._changed
-            run.start()
+            run = ServerRun(make_plan, self._changed)
         except (OSError, RuntimeError) as error:  # no descriptor or no thread is to be had
             self._free.release()
             raise LaunchError(f"cannot start a run: {error}") from error
         self._alive.add(run)
         return run
 
-    async def _take_place(self, patience: float | None, progress: Progress) -> bool:
-        deadline = None if patience is None else time.monotonic() + patience
+    async def _take_place(self, seconds: float | None, progress: Progress) -> bool:
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
         while True:
-            left = REPORT_SECONDS if deadline is None else min(REPORT_SECONDS, deadline - time.monotonic())
+            left = min(REPORT_SECONDS, deadline - time.monotonic())
             try:
                 await asyncio.wait_for(self._free.acquire(), max(left, 0.001))
                 return True
             except TimeoutError:
-                if deadline is not None and time.monotonic() >= deadline:
+                if time.monotonic() >= deadline:
                     return False
             await progress.report(0, None, f"waiting: {self._at_once} runs are under way")
 
-    def _changed(self, run: Run) -> None:
+    def _changed(self, run: ServerRun) -> None:
         if run.so_far is not None and not run.so_far.collects_only:
             self.by_id[run.so_far.run_id] = run
         if run.over:
@@ -242,17 +224,17 @@ class Runs:
             self._forget()
 
     def _forget(self) -> None:
-        """Old runs, and what is in memory of all but the newest: the archive has them."""
+        """Drops old runs, and from memory the data of all but the newest: the archive has them."""
         finished = [run_id for run_id, run in self.by_id.items() if run.over]
         for run_id in finished[:-_REMEMBERED]:
             self.by_id.pop(run_id).release()
         room = _IN_MEMORY
         for run_id in reversed(finished[-_REMEMBERED:]):
             run = self.by_id[run_id]
-            if run.record is not None:
-                room -= len(run.record.raw)
+            if run.data is not None:
+                room -= len(run.data.raw)
                 if room < 0 and run_id != finished[-1]:
-                    run.record = None
+                    run.data = None
 
     def end(self, seconds: float) -> None:
         """Cancel everything and wait for it, but not for longer. Also from a signal handler."""

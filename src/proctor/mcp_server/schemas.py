@@ -1,9 +1,9 @@
-"""The contract with a client: what each tool takes and gives. An argument that is not here is refused."""
+"""The arguments and answers of each tool. Arguments that are not listed here are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -19,9 +19,9 @@ _ERRORS = 5  # named at once
 
 
 def _writable(text: str) -> str:
-    """As a word of a command line."""
+    """Whether it can be passed on a command line."""
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError("has a NUL or half a character in it")
+        raise ValueError("contains NUL or a lone surrogate")
     return text
 
 
@@ -38,8 +38,8 @@ class Arguments(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _leave_out_what_is_empty(cls, given: Any) -> Any:
-        """Clients fill in every field of a form: an empty text, or null, means not given."""
+    def _leave_out_empty(cls, given: Any) -> Any:
+        """Some clients send every argument: an empty text, or null, means not given."""
         if isinstance(given, dict):
             return {name: value for name, value in given.items() if value is not None and value != ""}
         return given
@@ -77,11 +77,11 @@ class ExecuteTests(Where, Selecting):
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> ExecuteTests:
         if self.failfast and self.maxfail:
-            raise ValueError("maxfail: failfast is a maxfail of 1; give one of them")
+            raise ValueError("maxfail: failfast is maxfail=1; give only one of them")
         if self.last_failed and self.targets:
-            raise ValueError("last_failed: it chooses the tests itself; leave out targets")
+            raise ValueError("last_failed: selects the tests itself; leave out targets")
         if self.detail == "full" and self.given("budget"):
-            raise ValueError("budget: detail=full is the whole document; give one of them")
+            raise ValueError("budget: detail=full has no limit; give only one of them")
         return self
 
 
@@ -114,8 +114,12 @@ class DescribeProject(Arguments):
     project: Text = ""
 
 
+Running: TypeAlias = ExecuteTests | DiscoverTests
+Budgeted: TypeAlias = Running | GetRun | GetTest
+
+
 class ToolInfo(msgspec.Struct, frozen=True):
-    """What `tools/list` says about a tool. None touches anything beyond the project and its run."""
+    """A row of `tools/list`."""
 
     name: str
     description: str
@@ -185,7 +189,7 @@ TOOLS = (
     ),
     ToolInfo(
         "describe_project",
-        "Which interpreter, pytest, plugins, markers, test paths and runners there are.",
+        "The interpreter, pytest, plugins, markers, test paths and runners of a project.",
         DescribeProject,
         _object("project runner", project="string", runner="string", problem="string null"),
     ),
@@ -193,7 +197,7 @@ TOOLS = (
 
 
 def input_schema(arguments: type[Arguments]) -> dict[str, Any]:
-    """The model's schema, without what only pydantic cares about: clients pay for every word."""
+    """The model's schema without what clients do not need: a model pays for every token of it."""
     schema = arguments.model_json_schema()
     return {
         "type": "object",
@@ -208,26 +212,23 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value if item != ""]
     if not isinstance(value, dict):
         return value
-    return {name: _plain(item) for name, item in value.items() if not _goes_without_saying(name, item)}
+    return {name: _plain(item) for name, item in value.items() if not _needless(name, item)}
 
 
-def _goes_without_saying(name: str, item: Any) -> bool:
-    """Names for programs, what is empty anyway, and bounds that nobody reaches without meaning harm."""
-    match name:
-        case "title" | "maxLength":
-            return True
-        case "default":
-            return not item or item == NO_LIMIT
-        case "maximum":
-            return bool(item >= 10**6)
-    return False
+def _needless(name: str, item: Any) -> bool:
+    """Titles, empty defaults, and bounds that nobody reaches by accident."""
+    return (
+        name in ("title", "maxLength")
+        or (name == "default" and (not item or item == NO_LIMIT))
+        or (name == "maximum" and item >= 10**6)
+    )
 
 
 Checked = TypeVar("Checked", bound=Arguments)
 
 
 def check(model: type[Checked], given: Mapping[str, Any]) -> Checked:
-    """Raises a UsageError that names each field at fault, and what would do."""
+    """Raises a UsageError that names each wrong argument, and what is expected."""
     try:
         return model.model_validate(dict(given))
     except ValidationError as error:
@@ -238,7 +239,7 @@ def _faults(model: type[Arguments], error: ValidationError) -> str:
     found: dict[str, list[str]] = {}
     for fault in error.errors(include_url=False):
         place = fault["loc"]
-        if not place:  # of our own rules, which name their field
+        if not place:  # one of our own rules, which name the argument
             found.setdefault(fault["msg"].removeprefix("Value error, "), [])
             continue
         field = _short(str(place[0])) + "".join(f"[{step}]" for step in place[1:] if isinstance(step, int))
@@ -252,7 +253,7 @@ def _fault(model: type[Arguments], fault: dict[str, Any]) -> str:
     if fault["type"] == "extra_forbidden":
         return f"no such argument; known: {', '.join(model.model_fields)}"
     if fault["type"] == "missing":
-        return "is needed"
+        return "is required"
     message = fault["msg"].removeprefix("Value error, ")
     return f"{message[:1].lower()}{message[1:]}, not {_short(repr(fault['input']))}"
 

@@ -1,4 +1,4 @@
-"""The protocol: what comes in goes to the tools, what they say goes out. The only importer of the SDK."""
+"""The protocol: calls the tools and sends their answers. The only module that imports the SDK."""
 
 from __future__ import annotations
 
@@ -16,48 +16,51 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from msgspec.structs import asdict
 
 from proctor import __version__
 from proctor.errors import ProctorError
 from proctor.mcp_server import resources
-from proctor.mcp_server.places import Places
-from proctor.mcp_server.runs import Progress, Runs
+from proctor.mcp_server.access import Access
+from proctor.mcp_server.runs import Progress, ServerRuns
 from proctor.mcp_server.schemas import TOOLS, input_schema
+from proctor.mcp_server.shorten import uri
 from proctor.mcp_server.tools import Tools
 from proctor.text import literal
 from proctor.wire.literal import carried
 
-END_SECONDS = 0.8  # for runs to end and write their last words when the server has to go
+END_SECONDS = 0.8  # for runs to end and be written when the server ends
 INSTRUCTIONS = """\
 proctor runs this project's tests and says exactly what happened.
 Call execute_tests after each change; name targets to go faster, or last_failed=true to repeat what failed.
 Only outcome `passed` is green. `running`: poll get_run(run_id, wait=50); cancel_run ends it.
 What an answer leaves out it names, with the call that returns it; get_test has everything about one test.
-A refused call says which argument is at fault; describe_project says what there is to choose from."""
+A refused call says which argument is at fault; describe_project lists the possible values."""
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
+Paging: TypeAlias = types.PaginatedRequestParams | None
 Serve: TypeAlias = "Callable[[Server[Any]], Awaitable[None]]"
 
 
-def run(places: Places, at_once: int, serve: Serve) -> NoReturn:
+def run(access: Access, at_once: int, serve: Serve) -> NoReturn:
     """Serve until the client goes or a signal comes; nothing that was started outlives this process."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    asyncio.run(_serve(places, at_once, serve))
+    asyncio.run(_serve(access, at_once, serve))
     raise AssertionError("unreachable: the server ends the process")
 
 
-async def _serve(places: Places, at_once: int, serve: Serve) -> None:
-    runs = Runs(at_once)
+async def _serve(access: Access, at_once: int, serve: Serve) -> None:
+    runs = ServerRuns(at_once)
 
     def leave(code: int) -> NoReturn:
         runs.end(END_SECONDS)
         os._exit(code)  # the thread that reads stdin cannot be asked to stop
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and background jobs mean it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup and in background jobs
             signal.signal(number, lambda number, _: leave(128 + number))
     try:
-        await serve(build(Tools(places, runs)))
+        await serve(build(Tools(access, runs)))
     except BaseException:
         logging.exception("the server failed")
         leave(3)
@@ -65,7 +68,7 @@ async def _serve(places: Places, at_once: int, serve: Serve) -> None:
 
 
 def over_http(listening: socket.socket, token: str) -> Serve:
-    from proctor.mcp_server import over_http as http  # costs what stdio need not pay
+    from proctor.mcp_server import over_http as http  # not loaded for stdio
 
     def serve(server: Server[Any]) -> Awaitable[None]:
         # Host and Origin are checked by our own guard; the SDK's knows the loopback only.
@@ -81,7 +84,7 @@ async def over_stdio(server: Server[Any]) -> None:
 
 
 def build(tools: Tools) -> Server[Any]:
-    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(_: Context, __: Paging) -> types.ListToolsResult:
         return types.ListToolsResult(tools=_TOOLS)
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -93,22 +96,14 @@ def build(tools: Tools) -> Server[Any]:
             is_error=reply.is_error,
         )
 
-    async def list_resources(
-        _: Context, __: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
+    async def list_resources(_: Context, __: Paging) -> types.ListResourcesResult:
         kept = await asyncio.to_thread(tools.kept, resources.LISTED)
-        template = resources.TEMPLATES[0]
         listed = [
-            types.Resource(
-                uri=template.uri.format(id=run_id), name=f"run {run_id}", mime_type=template.media_type
-            )
-            for run_id in kept
+            types.Resource(uri=uri(run_id), name=f"run {run_id}", mime_type=resources.JSON) for run_id in kept
         ]
         return types.ListResourcesResult(resources=listed)
 
-    async def list_templates(
-        _: Context, __: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
+    async def list_templates(_: Context, __: Paging) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=_TEMPLATES)
 
     async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -116,7 +111,7 @@ def build(tools: Tools) -> Server[Any]:
             found = await asyncio.to_thread(resources.read, tools, str(params.uri))
         except ProctorError as error:
             raise MCPError(types.INVALID_PARAMS, literal(str(error))) from None
-        contents = types.TextResourceContents(uri=params.uri, mime_type=found.media_type, text=found.text)
+        contents = types.TextResourceContents(uri=params.uri, mime_type=found.mime_type, text=found.text)
         return types.ReadResourceResult(contents=[contents])
 
     return Server(
@@ -139,7 +134,7 @@ _TOOLS = [
         output_schema=tool.output,
         annotations=types.ToolAnnotations(
             read_only_hint=tool.reads_only,
-            destructive_hint=None if tool.reads_only else False,  # says nothing where nothing is changed
+            destructive_hint=None if tool.reads_only else False,  # meaningless for tools that only read
             idempotent_hint=tool.idempotent or None,
             open_world_hint=False,
         ),
@@ -147,12 +142,4 @@ _TOOLS = [
     for tool in TOOLS
 ]
 
-_TEMPLATES = [
-    types.ResourceTemplate(
-        uri_template=template.uri,
-        name=template.name,
-        description=template.description,
-        mime_type=template.media_type,
-    )
-    for template in resources.TEMPLATES
-]
+_TEMPLATES = [types.ResourceTemplate(**asdict(template)) for template in resources.TEMPLATES]

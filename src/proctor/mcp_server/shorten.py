@@ -1,9 +1,9 @@
-"""The result document within a budget: verdict and failing ids survive longest; what is missing is said."""
+"""The result document within a budget: keeps verdict and failing ids longest, and names what is omitted."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import msgspec
@@ -15,16 +15,16 @@ from proctor.wire.document.schema import Document
 
 Values: TypeAlias = dict[str, Any]
 
-_SEEDS = ("node_id", "outcome", "duration", "message", "traceback")
+_ESSENTIAL = ("node_id", "outcome", "duration", "message", "traceback")
 
 
 class Room(msgspec.Struct, frozen=True):
-    """How much of everything there is room for: characters, and items of the lesser lists."""
+    """The size of each part: characters of texts, and items of the less important lists."""
 
     text: int
     output: int
     items: int
-    extras: bool = True  # what an entry has beside the seed's fields
+    extras: bool = True  # the fields of a test that are not essential
     harmless: bool = True  # tests that neither passed nor failed
 
 
@@ -48,13 +48,13 @@ def uri(run_id: str, part: str = "result.json") -> str:
 
 
 def call(run_id: str, select: str, offset: int = 0) -> str:
-    """As a model would write it."""
+    """The call that returns this part, as a model writes it."""
     more = f", offset={offset}" if offset else ""
     return f'get_run(run_id="{run_id}", select="{select}"{more})'
 
 
 def failures(document: Document, budget: int, mask: bool = False) -> Values:
-    """All fields of the document, as long as there is room for them; of the tests those that did not pass."""
+    """All fields of the document if they fit; of its tests those that did not pass."""
     ids = failing_ids(document)
     if len(fill(ids, budget)) < len(ids):
         return summary(document, budget, mask)
@@ -68,7 +68,7 @@ def failures(document: Document, budget: int, mask: bool = False) -> Values:
 
 
 def summary(document: Document, budget: int, mask: bool = False) -> Values:
-    """The outcome, the counts, and as many failing ids as there is room for."""
+    """The outcome, the counts, and as many failing ids as fit."""
     ids = failing_ids(document)
     short: Values = {
         "run_id": document.run_id,
@@ -88,7 +88,7 @@ def summary(document: Document, budget: int, mask: bool = False) -> Values:
 
 
 def failing_ids(document: Document) -> list[str]:
-    """What the harness did to the tests comes first."""
+    """Files that could not be collected first, then crashes and timeouts, then other failures."""
     bad = [test for test in document.tests if test.outcome in BAD]
     bad.sort(key=lambda test: test.outcome not in (Outcome.CRASH, Outcome.TIMEOUT))
     return [*(error.file for error in document.collection_errors), *(test.node_id for test in bad)]
@@ -107,7 +107,7 @@ def fill(items: Iterable[Any], budget: int) -> list[Any]:
 
 def head(document: Document, mask: bool) -> Values:
     """The document without its long parts: what every page of it begins with."""
-    names = ("runner", "interpreter", "source", "started", "current_test")
+    names, command = ("runner", "interpreter", "source", "started", "current_test"), document.command
     return {
         "schema": document.schema,
         "run_id": document.run_id,
@@ -117,7 +117,7 @@ def head(document: Document, mask: bool) -> Values:
         "signal": document.signal,
         "summary": document.summary,
         **{name: getattr(document, name) for name in names},
-        "command": _first(document.command, 12),
+        "command": [*command[:12], *([f"… {len(command) - 12} more"] if len(command) > 12 else [])],
         "notices": [cut(plain(notice, mask), 200) for notice in document.notices[:5]],
         "tests": [],
         "json_report": {},
@@ -132,8 +132,10 @@ def head(document: Document, mask: bool) -> Values:
 
 def entry(test: dict[str, Any], size: int, extras: bool = True) -> dict[str, Any]:
     """A test of the document, its texts cut to `size` characters."""
-    known = test if extras else {name: test[name] for name in _SEEDS}
-    short = {name: value for name, value in known.items() if extras or value is not None or name in _SEEDS}
+    known = test if extras else {name: test[name] for name in _ESSENTIAL}
+    short = {
+        name: value for name, value in known.items() if extras or value is not None or name in _ESSENTIAL
+    }
     for name in ("message", "traceback"):
         short[name] = _cut(test[name], size)
     if short.get("failure"):
@@ -146,7 +148,7 @@ def _cut(text: str | None, size: int) -> str | None:
 
 
 class _Parts(msgspec.Struct, frozen=True):
-    """The parts of a document that are shortened to the room there is, as plain values."""
+    """The parts of a document that are shortened, as plain values."""
 
     head: Values
     tests: list[Values]  # all that did not pass
@@ -158,7 +160,7 @@ class _Parts(msgspec.Struct, frozen=True):
 
 
 def _parts(document: Document, mask: bool) -> _Parts:
-    passed = document.outcome == RunOutcome.PASSED  # then nobody needs the output
+    passed = document.outcome == RunOutcome.PASSED  # then the output is of no interest
     return _Parts(
         head(document, mask),
         plain([test for test in document.tests if test.outcome != Outcome.PASSED], mask),
@@ -196,7 +198,3 @@ def _collection_error(error: dict[str, Any], room: Room) -> dict[str, Any]:
     size = max(room.text, 60)
     short = {"file": error["file"], "message": cut(error["message"], size)}
     return {**short, "traceback": cut(error["traceback"], room.text)}
-
-
-def _first(items: Sequence[str], count: int) -> list[str]:
-    return list(items) if len(items) <= count else [*items[:count], f"… {len(items) - count} more"]

@@ -1,4 +1,4 @@
-"""What fits into so many tokens. Values and texts only."""
+"""How many tokens a value takes, and texts cut to a size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def weight(value: Any, enough: float = math.inf) -> int:
 
 
 def cut(text: str, size: int) -> str:
-    """Head and tail of a text that is longer than `size` characters, and how much went from between."""
+    """Head and tail of a text that is longer than `size` characters, with a note between them."""
     if len(text) <= size:
         return text
     mark = f"[… {len(text) - size} characters …]"
@@ -24,10 +24,7 @@ def cut(text: str, size: int) -> str:
 
 
 def lines_within(text: str, budget: int, rest: str) -> str:
-    """The first line, and of the others as much as fits: they are shortened before any is left out.
-
-    `rest` is the call that gives the whole.
-    """
+    """The first line, and what fits of the others, which are shortened first. `rest` is the call for all."""
     if estimate(text, budget) <= budget:
         return text
     verdict, *lines = text.splitlines()

@@ -8,7 +8,7 @@ from proctor.wire.control.decoder import Duration, DurationAction
 
 
 class Allowance:
-    """What the `duration` word acts on. Without a limit there is nothing to add to or to take from."""
+    """The time limit that `duration` messages change; without one, adding and subtracting has no effect."""
 
     def __init__(self, seconds: float | None, now: float) -> None:
         self._end = None if seconds is None else now + seconds

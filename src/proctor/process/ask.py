@@ -1,4 +1,4 @@
-"""Ask a program one question. Knows nothing of what is asked, or of what an answer means."""
+"""Runs a program for what it writes to stdout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proctor.text import text_of
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a program said on stdout; or, in `fault`, why that is not an answer (to follow its name)."""
+    """What a program wrote to stdout; or, in `fault`, what went wrong, to follow its name in a message."""
 
     text: str = ""
     fault: str = ""
@@ -44,11 +44,7 @@ def ask(argv: Sequence[str], cwd: str, environ: Mapping[str, str], seconds: floa
             if process.returncode is None:  # too late, or the user interrupted us
                 os.killpg(process.pid, signal.SIGKILL)
     if process.returncode:
-        words = _last_words(err) or _last_words(out) or "without a word"
-        return Answer(fault=f"ended with {process.returncode}: {words}")
+        lines = [line.strip() for line in text_of(err if err.strip() else out).splitlines() if line.strip()]
+        output = "; ".join(lines[-3:]) or "no output"
+        return Answer(fault=f"ended with {process.returncode}: {output}")
     return Answer(text=os.fsdecode(out))
-
-
-def _last_words(output: bytes) -> str:
-    lines = text_of(output).splitlines()
-    return "; ".join([line.strip() for line in lines if line.strip()][-3:])

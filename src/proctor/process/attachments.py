@@ -102,7 +102,7 @@ class Attachments:
 
     def write(self, data: bytes) -> None:
         if self.descriptor is not None and not self._store.write(self.descriptor, data):
-            self._close()
+            self.close()
         self.went_by(len(data))
 
     def went_by(self, count: int) -> None:
@@ -110,10 +110,10 @@ class Attachments:
         self._left -= count
 
     def whole(self) -> tuple[str | None, File] | None:
-        """The file that has just arrived whole, told once, with the name of its result."""
+        """The file that has just arrived whole, returned once, with the name of its result."""
         if self._open is None or self._left:
             return None
-        self._close()
+        self.close()
         (result, file), self._open = self._open, None
         self._taken.setdefault(result, []).append(file)
         return result, file
@@ -122,10 +122,7 @@ class Attachments:
         """The files of a result that is complete now."""
         return tuple(self._taken.pop(result, ()))
 
-    def _close(self) -> None:
+    def close(self) -> None:
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None
-
-    def close(self) -> None:
-        self._close()

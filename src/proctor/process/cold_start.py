@@ -25,21 +25,21 @@ class ColdStart:
         return Supervised(launch, f"{self._run_id}-{next(self._started)}", self._environ)
 
     def wait(self, processes: Sequence[Supervised], seconds: float) -> list[tuple[Supervised, list[Chunk]]]:
-        """What each has said, after at most `seconds`."""
-        words = [self._stop.fileno(), *(process.socket for process in processes)]
+        """What each has written, after at most `seconds`."""
+        sockets = [self._stop.fileno(), *(process.socket for process in processes)]
         ends = [end for process in processes for end in process.ends]
         diverted = any(process.diversion for process in processes)  # straight to a file, at full speed
         if (pause := self._pace.pause) and not diverted:
-            _ready(words, min(pause, seconds), hung_up=ends)
-        ready = _ready([*words, *ends], seconds)
+            _ready(sockets, min(pause, seconds), hung_up=ends)
+        ready = _ready([*sockets, *ends], seconds)
         if not ready:
             for process in processes:
                 process.wake()
         if self._stop.fileno() in ready:
             self._stop.clear()
-        heard = [(process, process.gather(ready)) for process in processes]
-        self._pace.read(max((p.fullness(chunk) for p, chunks in heard for chunk in chunks), default=0.0))
-        return heard
+        found = [(process, process.gather(ready)) for process in processes]
+        self._pace.read(max((p.fullness(chunk) for p, chunks in found for chunk in chunks), default=0.0))
+        return found
 
 
 def _ready(descriptors: Iterable[int], seconds: float, hung_up: Iterable[int] = ()) -> set[int]:

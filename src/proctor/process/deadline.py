@@ -6,7 +6,7 @@ from enum import Enum
 
 INTERRUPT_SECONDS = 2.0  # for a sign that the interrupt was heard
 CLEANUP_SECONDS = 10.0  # for fixtures and reports, once it was heard
-ABORT_SECONDS = 0.5  # for faulthandler to say where the process hangs
+ABORT_SECONDS = 0.5  # for faulthandler to write where the process hangs
 
 
 class Push(Enum):
@@ -18,7 +18,7 @@ class Push(Enum):
 
 
 class Ending:
-    """The way out of a run that has to end: interrupt, abort, kill, each after a little patience."""
+    """The steps to end a process: interrupt, abort, kill, with a pause after each."""
 
     def __init__(self, now: float, steps: tuple[Push, ...] = (Push.INTERRUPT, Push.ABORT, Push.KILL)) -> None:
         self._steps = list(steps)
@@ -26,12 +26,12 @@ class Ending:
         self._heard = False
 
     def hurry(self, now: float) -> None:
-        """No more patience: kill now."""
+        """Kill at once."""
         if self._steps:
             self._steps, self._next = [Push.KILL], now
 
     def heard(self, now: float) -> None:
-        """The interrupt got through: what is going on now is no hang but a cleaning up."""
+        """The process reacts to the interrupt: it cleans up and does not hang."""
         if Push.ABORT in self._steps and not self._heard:
             self._heard = True
             self._next = now + CLEANUP_SECONDS

@@ -20,7 +20,7 @@ CACHE_NAME = "interpreters-1.json"
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """An interpreter that a rule came upon; `path` is empty where the rule led to none."""
+    """What a rule found; `path` is empty if it found no interpreter."""
 
     path: str
     rule: str
@@ -57,10 +57,9 @@ def choose(root: Path, explicit: str | None, environ: Mapping[str, str], own_pre
 def candidates(
     root: Path, explicit: str | None, environ: Mapping[str, str], own_prefix: str
 ) -> Iterator[Candidate]:
-    """Every candidate in the order of the rules, found only when asked for; the first usable one wins.
+    """Every candidate in the order of the rules, found one by one; the first usable one is chosen.
 
-    A relative explicit path starts at `root`. An explicit interpreter that is not there raises
-    InterpreterError: someone who names one never gets another.
+    A relative explicit path starts at `root`. If it is no interpreter, InterpreterError is raised.
     """
     top = os.path.abspath(root)
     if explicit is not None:
@@ -87,7 +86,7 @@ def _candidate(path: str, rule: str, why: str) -> Candidate:
 
 
 def _python_at(path: str) -> tuple[str, str]:
-    """The interpreter that a path means, or why it means none. Symlinks stay: a venv's python is one."""
+    """The interpreter at a path, or why there is none. Links are not resolved: a venv's python is one."""
     if os.path.isdir(path):
         for name in ("bin/python", "bin/python3", "Scripts/python.exe"):
             if is_program(python := os.path.join(path, name)):
@@ -105,8 +104,8 @@ def _explicit(top: str, wanted: str, environ: Mapping[str, str]) -> Candidate:
         python, fault = program(wanted, environ), "is not a command on PATH"
     if not python:
         raise InterpreterError(
-            f"the interpreter '{wanted}' {fault}; an interpreter's path, an environment's directory"
-            " or a command on PATH would do"
+            f"the interpreter '{wanted}' {fault}; expected an interpreter's path, an environment's directory"
+            " or a command on PATH"
         )
     return Candidate(python, "explicit", "was asked for", usable=True)
 
@@ -128,10 +127,6 @@ def _up_to_repository(top: str) -> list[str]:
     return directories
 
 
-def require_pytest(interpreter: Interpreter) -> str:
-    return require(interpreter, "pytest")
-
-
 def require(interpreter: Interpreter, package: str) -> str:
     """The version of the package there."""
     if version := interpreter.packages.get(package):
@@ -146,7 +141,7 @@ def require(interpreter: Interpreter, package: str) -> str:
 
 
 class _Remembered(msgspec.Struct, frozen=True):
-    """What an interpreter said, and the state of the world in which that stays true."""
+    """What an interpreter answered, and the settings and times of change for which that holds."""
 
     interpreter: Interpreter
     settings: list[str]
@@ -154,13 +149,12 @@ class _Remembered(msgspec.Struct, frozen=True):
 
 
 def probe(candidate: Candidate, cwd: Path, environ: Mapping[str, str], cache: Path | None) -> Interpreter:
-    """Ask the interpreter what it is and has, or recall it: `cache` is a directory for such answers.
-
-    A cache that cannot be read or written is no cache. Raises InterpreterError for what is no Python.
-    """
+    """What the interpreter is and has installed; `cache` is a directory of earlier answers, if usable.
+    Raises InterpreterError for what is no Python."""
     settings = _settings(cwd, environ)
     known = _recall(cache).get(candidate.path) if cache else None
-    if known and known.settings == settings and _as_it_was(known.changed):
+    unchanged = known and all(_changed(place) == when for place, when in known.changed.items())
+    if known and unchanged and known.settings == settings:
         return msgspec.structs.replace(known.interpreter, why=candidate.why)
 
     import time
@@ -170,14 +164,9 @@ def probe(candidate: Candidate, cwd: Path, environ: Mapping[str, str], cache: Pa
     started = time.time_ns()
     inventory = take(candidate.path, str(cwd), environ)
     script = _is_script(candidate.path)
-    interpreter = Interpreter(
-        path=(script and inventory.executable) or candidate.path,
-        why=candidate.why,
-        version=inventory.version,
-        implementation=inventory.implementation,
-        prefix=inventory.prefix,
-        packages=inventory.packages,
-    )
+    path = (script and inventory.executable) or candidate.path
+    about = {**msgspec.structs.asdict(inventory), "path": path, "why": candidate.why}
+    interpreter = msgspec.convert(about, Interpreter)
     # What a script such as pyenv's shim starts depends on more than its own date.
     if cache and not script:
         changed = {place: _changed(place) for place in (candidate.path, *inventory.places)}
@@ -193,10 +182,6 @@ def _settings(cwd: Path, environ: Mapping[str, str]) -> list[str]:
     if python_path := environ.get("PYTHONPATH"):
         settings += [os.path.join(cwd, part) for part in python_path.split(os.pathsep)]
     return settings
-
-
-def _as_it_was(changed: Mapping[str, int]) -> bool:
-    return all(_changed(place) == when for place, when in changed.items())
 
 
 def _changed(place: str) -> int:

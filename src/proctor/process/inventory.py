@@ -1,4 +1,4 @@
-"""What an interpreter says of itself and of the packages it would find. One short process, nothing kept."""
+"""Asks an interpreter for its version and packages, in one short process. Nothing is kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MARK = "proctor-inventory:"  # a sitecustomize may print, too
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    """`places` is what decides the rest: where packages are, or would be, if someone installed one."""
+    """`places` are the directories in which packages are installed: if one changes, so may the rest."""
 
     executable: str
     version: tuple[int, int, int]
@@ -32,7 +32,7 @@ def take(python: str, cwd: str, environ: Mapping[str, str]) -> Inventory:
     # hide the user's site-packages and PYTHONPATH.
     answer = ask((python, "-B", "-c", SCRIPT), cwd, environ, PATIENCE)
     if answer.fault:
-        raise InterpreterError(f"{python} {answer.fault}; a Python interpreter, 2.7 or newer, would do")
+        raise InterpreterError(f"{python} {answer.fault}; expected a Python interpreter, 2.7 or newer")
     for line in answer.text.splitlines():
         if line.startswith(MARK + "{"):  # and not an `echo` of the script
             # The standard decoder takes the lone surrogates of a path that is not UTF-8.

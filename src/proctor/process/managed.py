@@ -1,12 +1,9 @@
-"""Environments that a project's tool keeps somewhere else: where each tool says its environment is.
-
-Nothing here makes an environment, and no tool is asked that would.
-"""
+"""Environments that a project's tool keeps elsewhere. No tool is started that would make one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -30,7 +27,9 @@ class Tool(msgspec.Struct, frozen=True):
     marks: tuple[str, ...]
     hint: str
     table: str = ""
-    note: Callable[[str, Mapping[str, str]], str] | None = None  # where it is written down: no need to ask
+    variable: str = ""  # that names the environment: no need to ask
+    file: str = ""  # that names it
+    not_if: dict[str, str] = {}  # variables with values that mean: that environment is not the project's
     question: tuple[str, ...] = ()
     guesses: bool = False  # without an environment it names some interpreter
     needed: bool = True
@@ -57,7 +56,8 @@ def _find(tool: Tool, mark: str, directory: str, environ: Mapping[str, str]) -> 
     command = program(tool.name, environ)
     if tool.needed and not command:
         return Found("", f"`{mark}` is there, but {tool.name} is not on PATH")
-    if tool.note and (path := tool.note(directory, environ)):
+    path = environ.get(tool.variable) or (tool.file and _read(os.path.join(directory, tool.file)).strip())
+    if path and not any(environ.get(name) == value for name, value in tool.not_if.items()):
         return Found(os.path.join(directory, path), f"the environment that {tool.name} keeps for `{mark}`")
     if not tool.question:
         return Found("", f"`{mark}` is there, but no environment of {tool.name}: {tool.hint}")
@@ -83,18 +83,6 @@ def _is_environment(python: str, command: str) -> bool:
     return os.path.isfile(os.path.join(prefix, "pyvenv.cfg")) and not at_home
 
 
-def _uv_environment(_directory: str, environ: Mapping[str, str]) -> str:
-    return environ.get("UV_PROJECT_ENVIRONMENT", "")
-
-
-def _pdm_choice(directory: str, _environ: Mapping[str, str]) -> str:
-    return _read(os.path.join(directory, ".pdm-python")).strip()
-
-
-def _active_conda(_directory: str, environ: Mapping[str, str]) -> str:
-    return "" if environ.get("CONDA_DEFAULT_ENV") == "base" else environ.get("CONDA_PREFIX", "")
-
-
 def _read(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -108,13 +96,13 @@ TOOLS = (
         "uv",
         ("uv.lock",),
         "`uv sync` makes one",
-        note=_uv_environment,  # `uv python find` does not heed it
+        variable="UV_PROJECT_ENVIRONMENT",  # `uv python find` does not heed it
         question=("python", "find"),
         guesses=True,
     ),
     Tool("poetry", ("poetry.lock",), "`poetry install` makes one", question=("env", "info", "--executable")),
     # Not asked: `pdm info --python` creates an environment where there is none.
-    Tool("pdm", ("pdm.lock",), "`pdm install` makes one", note=_pdm_choice),
+    Tool("pdm", ("pdm.lock",), "`pdm install` makes one", file=".pdm-python"),
     Tool("pipenv", ("Pipfile.lock",), "`pipenv install` makes one", question=("--py",)),
     Tool(
         "hatch",
@@ -128,7 +116,8 @@ TOOLS = (
         "conda",
         ("environment.yml", "environment.yaml", "conda-lock.yml"),
         "`conda activate NAME` chooses one",
-        note=_active_conda,
+        variable="CONDA_PREFIX",
+        not_if={"CONDA_DEFAULT_ENV": "base"},
         needed=False,
     ),
 )

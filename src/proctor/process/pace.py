@@ -14,7 +14,7 @@ class Pace:
         self._step = LEAST
 
     def read(self, fullness: float) -> None:
-        """Told after each read: how full the fullest pipe was, from 0 (nothing came) to 1."""
+        """Call it after each read: how full the fullest pipe was, from 0 (nothing came) to 1."""
         if fullness >= _MANY:
             self._step = max(LEAST, self._step / 4)
         elif 0 < fullness < _FEW:

@@ -1,5 +1,4 @@
-"""A child process, started with little. `subprocess` can do more, and its import alone costs a start-up
-as much as the supervisor that is started with it."""
+"""A child process, without `subprocess`: its import alone takes as long as the start of a supervisor."""
 
 from __future__ import annotations
 
@@ -48,19 +47,14 @@ class Spawned:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
-        if self.returncode is None:
-            self._bury(0)
+        self._poll(0)
 
-    def _poll(self) -> int | None:
+    def _poll(self, flags: int = os.WNOHANG) -> int | None:
         if self.returncode is None:
-            self._bury(os.WNOHANG)
+            try:
+                pid, status = os.waitpid(self.pid, flags)
+            except ChildProcessError:  # somebody else has waited for it
+                self.returncode = -1
+            else:
+                self.returncode = os.waitstatus_to_exitcode(status) if pid else None
         return self.returncode
-
-    def _bury(self, flags: int) -> None:
-        try:
-            pid, status = os.waitpid(self.pid, flags)
-        except ChildProcessError:  # somebody else has done it
-            self.returncode = -1
-            return
-        if pid:
-            self.returncode = os.waitstatus_to_exitcode(status)

@@ -11,7 +11,7 @@ from proctor.outcome import RunOutcome
 
 
 class Stop:
-    """How somebody outside the loop ends a run: a signal handler, or another thread."""
+    """A request to end a run, which the loop sees at its next wait."""
 
     def __init__(self) -> None:
         self.reason: RunOutcome | None = None
@@ -20,7 +20,7 @@ class Stop:
         os.set_blocking(self._write, False)
 
     def ask(self, reason: RunOutcome) -> None:
-        """The first wish is granted gently, the second at once."""
+        """The first request ends the run gently, the second at once."""
         self.hurried = self.hurried or self.reason is not None or reason is RunOutcome.CANCELLED
         self.reason = self.reason or reason
         try:
@@ -43,15 +43,15 @@ class Stop:
 def stoppable() -> Iterator[Stop]:
     """Ctrl-C ends the run gently, a second one at once; SIGTERM and SIGHUP cancel it."""
     stop = Stop()
-    wishes = {
+    reasons = {
         signal.SIGINT: RunOutcome.INTERRUPTED,
         signal.SIGTERM: RunOutcome.CANCELLED,
         signal.SIGHUP: RunOutcome.CANCELLED,
     }
     before = {
         number: signal.signal(number, lambda *_, reason=reason: stop.ask(reason))
-        for number, reason in wishes.items()
-        if signal.getsignal(number) is not signal.SIG_IGN  # nohup and background jobs mean it
+        for number, reason in reasons.items()
+        if signal.getsignal(number) is not signal.SIG_IGN  # as under nohup and in background jobs
     }
     try:
         yield stop

@@ -1,4 +1,4 @@
-"""Start one launch behind its supervisor and hand over what it says, as it says it."""
+"""Starts one launch under a supervisor of its own and reads what both write."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PF_EXITING = 0x4  # in the flags of /proc/PID/stat
 
 
 class Supervised:
-    """A process behind a supervisor of its own. A context manager: on the way out nothing of it is alive."""
+    """A process under a supervisor of its own; after `close` nothing of it is alive."""
 
     def __init__(self, launch: Launch, tag: str, environ: Mapping[str, str]) -> None:
         self.exit_status: int | None = None  # as Python has it: minus the signal's number
@@ -111,12 +111,6 @@ class Supervised:
             os.set_blocking(end, False)
         self._socket.setblocking(False)
 
-    def __enter__(self) -> Supervised:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def push(self, push: Push) -> None:
         if push is Push.KILL and self._give_up_at is None:
             self._give_up_at = time.monotonic() + GONE_SECONDS
@@ -127,21 +121,21 @@ class Supervised:
             pass  # it has ended by itself
 
     def wake(self) -> None:
-        """A test may have stopped its parent, which then would neither hear nor tell anything."""
+        """A test may have stopped the supervisor, which then neither reads nor writes."""
         self._supervisor.send_signal(signal.SIGCONT)
 
     @property
     def ends(self) -> list[int]:
-        """What there is to read from."""
+        """Descriptors to read from."""
         return list(self._ends)
 
     @property
     def socket(self) -> int:
-        """What the supervisor speaks on."""
+        """The descriptor on which the supervisor reports."""
         return self._socket.fileno()
 
     def gather(self, ready: set[int]) -> list[Chunk]:
-        """What there is to read, given the descriptors that have something."""
+        """Reads from the descriptors that are ready."""
         chunks = [self._read(end) for end in self.ends if end in ready]
         if self.socket in ready:
             self._listen()
@@ -183,8 +177,7 @@ class Supervised:
         moved, most = 0, min(diversion.left, AT_ONCE)
         try:
             while moved < most:
-                count = os.splice(end, diversion.descriptor, most - moved)
-                if count == 0:
+                if not (count := os.splice(end, diversion.descriptor, most - moved)):
                     break
                 moved += count
         except (AttributeError, OSError):
@@ -214,8 +207,7 @@ class Supervised:
                 self.exit_status = os.waitstatus_to_exitcode(int(rest))
             elif word == b"gone":
                 self.done = True
-        if not part:  # the supervisor is dead: there is nobody left who could tell us more
-            self.done = True
+        self.done = self.done or not part  # without a part the supervisor is dead
 
     def _drain(self, chunks: list[Chunk]) -> None:
         """Every process is dead: what they wrote is in the pipes, and more cannot come."""
@@ -240,13 +232,13 @@ class Supervised:
         seconds = GONE_SECONDS if self._give_up_at is None else self._give_up_at - time.monotonic()
         if not self._supervisor.wait(seconds):
             self._supervisor.kill()
-        if self._supervisor.returncode != 0:  # it did not say that all are gone
+        if self._supervisor.returncode != 0:  # it did not report that all are gone
             kill_tagged(self._tag)
         self._forget_all()
 
 
 def _out_of_the_way(end: int) -> int:
-    """The same under a number that none of the supervisor's descriptors will have."""
+    """A copy with a number that none of the supervisor's descriptors has."""
     try:
         return fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FREE_FD)
     finally:
@@ -262,17 +254,13 @@ def _resize(pipe: int, now: int, wanted: int) -> int:
 
 
 def _with_channel(environ: Mapping[str, str]) -> dict[str, str]:
-    number = str(CONTROL_FD)
-    return {
-        **environ,
-        "PROCTOR_CONTROL_FD": number,
-        "PROCTOR_CONTROL": f"/dev/fd/{number}",
-        "ATEX_TEST_CONTROL": number,
-    }
+    fd = str(CONTROL_FD)
+    names = {"PROCTOR_CONTROL_FD": fd, "PROCTOR_CONTROL": f"/dev/fd/{fd}", "ATEX_TEST_CONTROL": fd}
+    return {**environ, **names}
 
 
 def _why_not(launch: Launch, step: str, number: str) -> str:
-    """What the supervisor's `failed` means, in terms of what was asked for."""
+    """What the supervisor's `failed` means."""
     what = {"directory": launch.cwd, "memory": f"with a limit of {launch.memory} bytes"}
     return f"cannot start {what.get(step, launch.argv[0])}: {os.strerror(int(number))}"
 

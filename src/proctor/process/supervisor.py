@@ -4,7 +4,7 @@ Imported by `python -I -S -c …` and nothing else; standard library only, and l
 waits for it. File descriptors 0, 1 and 2 are already those of the tests, CONTROL is the channel.
 
 On SOCKET it reads one launch (see `encode_launch` in supervise.py), then single letters:
-    i  interrupt the main process      a  make it abort, so that it says where it is      k  kill everything
+    i  interrupt the main process      a  make it abort, so that it writes where it is     k  kill everything
 and writes lines: `pid N` or `failed STEP ERRNO`, `exit STATUS` (as waitpid gives it), and `gone` once
 nothing is alive. `pid N weak` means that orphans do not become our children: those may not be found.
 End of input means that proctor is dead: everything is killed.
@@ -38,16 +38,16 @@ def main(sock: int, control: int) -> int:
     adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # whoever daemonises below us becomes our child
     main_pid, trouble = start(fields, control)
     if trouble:
-        say(sock, b"failed " + trouble)
+        write_line(sock, b"failed " + trouble)
         return 0
     # From here on only SIGKILL ends us, and only SIGSTOP stops us: tests signal their parents by mistake.
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     let_go_of_output(control)
-    say(sock, b"pid %d" % main_pid if adopts else b"pid %d weak" % main_pid)
+    write_line(sock, b"pid %d" % main_pid if adopts else b"pid %d weak" % main_pid)
     watch(sock, main_pid)
     if not end_tree(sock, main_pid):
         return 1
-    say(sock, b"gone")
+    write_line(sock, b"gone")
     return 0
 
 
@@ -68,11 +68,11 @@ def read_exactly(sock: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def say(sock: int, line: bytes) -> None:
+def write_line(sock: int, line: bytes) -> None:
     try:
         os.write(sock, line + b"\n")
     except OSError:
-        pass  # proctor is gone; the tree still has to go
+        pass  # proctor is gone; the processes still have to be killed
 
 
 def prctl(option: int, value: int) -> bool:
@@ -141,7 +141,7 @@ def place_control(control: int) -> None:
 
 
 def reset_signals() -> None:
-    """What Python or our own parent changed for itself is not meant for the tests."""
+    """Tests do not inherit what Python or our own parent changed for itself."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -163,10 +163,10 @@ def watch(sock: int, main_pid: int) -> None:
     pidfd = open_pidfd(main_pid)
     if pidfd is not None:
         poll.register(pidfd, select.POLLIN)
-    pause = 20 if pidfd is None else 500  # milliseconds; even then, others' orphans want a burial
+    pause = 20 if pidfd is None else 500  # milliseconds; adopted processes that ended must be waited for, too
     while True:
         if any(ready == sock for ready, _ in poll.poll(pause)):
-            letters = hear(sock)
+            letters = read_letters(sock)
             if not letters or b"k" in letters:
                 return
             if b"i" in letters:
@@ -174,16 +174,16 @@ def watch(sock: int, main_pid: int) -> None:
             if b"a" in letters:
                 without_core_dump(main_pid)
                 signal_to(main_pid, signal.SIGABRT)
-        buried = reap(sock, main_pid)
-        if buried is None or main_pid in buried:
+        ended = reap(sock, main_pid)
+        if ended is None or main_pid in ended:
             return
 
 
-def hear(sock: int) -> bytes:
+def read_letters(sock: int) -> bytes:
     try:
         return os.read(sock, 64)
     except OSError:
-        return b""  # proctor died with words of ours unread
+        return b""  # proctor died before it read all that we wrote
 
 
 def open_pidfd(pid: int) -> int | None:
@@ -195,17 +195,17 @@ def open_pidfd(pid: int) -> int | None:
 
 def reap(sock: int, main_pid: int) -> list[int] | None:
     """Wait for whatever has ended, and report how the main process did; None when no child is left."""
-    buried: list[int] = []
+    ended: list[int] = []
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return None
         if pid == 0:
-            return buried
-        buried.append(pid)
+            return ended
+        ended.append(pid)
         if pid == main_pid:
-            say(sock, b"exit %d" % status)
+            write_line(sock, b"exit %d" % status)
 
 
 def without_core_dump(pid: int) -> None:

@@ -11,7 +11,7 @@ _LOOKS = 2  # in a row that find nobody: what forks and ends, or changes its pro
 
 
 def tagged(tag: str) -> list[int]:
-    """Processes of this run, as far as /proc tells; ourselves excepted."""
+    """Processes of this run, as far as /proc shows them, without this one."""
     wanted = f"{TAG_VARIABLE}={tag}".encode()
     found = []
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
@@ -34,12 +34,8 @@ def kill_tagged(tag: str, seconds: float = 10.0) -> None:
         looks = 0 if alive else looks + 1
         for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that none can fork meanwhile
             for pid in alive:
-                _signal_to(pid, number)
+                try:
+                    os.kill(pid, number)
+                except OSError:
+                    pass  # it has ended
         time.sleep(0.01)
-
-
-def _signal_to(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
-    except OSError:
-        pass

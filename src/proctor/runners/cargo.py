@@ -41,10 +41,10 @@ while [ "$#" -gt 0 ]; do
   shift 3
 done
 """
-_CALM = " without should_panic"  # of a second list: a binary says in no other way which tests those are
+_CALM = " without should_panic"  # name of a second list: no other option shows which tests those are
 
 
-class _Wish(msgspec.Struct, frozen=True):
+class _Request(msgspec.Struct, frozen=True):
     """The request, with what every stage needs of it."""
 
     spec: RunSpec
@@ -81,10 +81,10 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     at = spec.arguments.index("--") if "--" in spec.arguments else len(spec.arguments)
     own, passed = spec.arguments[:at], spec.arguments[at + 1 :]
     if "--doc" in own:
-        raise UsageError(f"--doc cannot be passed on; `crate::{DOC_TESTS}` as a target would do")
+        raise UsageError(f"--doc cannot be passed on: name `crate::{DOC_TESTS}` as a target instead")
     root = Path(spec.root)
     chosen = wanted(spec.selection.targets, root)
-    wish = _Wish(spec, Around(root, cargo, own, dict(environ)), chosen, passed)
+    request = _Request(spec, Around(root, cargo, own, dict(environ)), chosen, passed)
     narrowed = () if any(argument.startswith(TARGETS) for argument in own) else chosen.narrowed()
     build = ("test", "--no-run", "--no-fail-fast", "--message-format=json", *narrowed, *own)
     launch = Launch(
@@ -93,61 +93,65 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         "cargo test --no-run",
         Build("cargo-build", base=str(cargo_package.load(root).workspace)),
     )
-    return Plan((launch,), then=partial(_after_build, wish))
+    return Plan((launch,), then=partial(_after_build, request))
 
 
-def _after_build(wish: _Wish, built: tuple[Artifact, ...]) -> Plan:
-    found = [*binaries(wish.around, built), *documentation(wish.around, built)]
-    asked = _to_list(wish, found)
+def _after_build(request: _Request, built: tuple[Artifact, ...]) -> Plan:
+    found = [*binaries(request.around, built), *documentation(request.around, built)]
+    asked = _to_list(request, found)
     commands = []
     for suite in asked:
-        command = (*suite.command, "--list", *_UNSTABLE, "--format=json", *wish.passed)
+        command = (*suite.command, "--list", *_UNSTABLE, "--format=json", *request.passed)
         commands += [suite.id, suite.cwd, join(command)]
         if not suite.documentation:
             commands += [suite.id + _CALM, suite.cwd, join((*command, "--exclude-should-panic"))]
     libraries = next((suite.libraries for suite in found if suite.libraries), {})
     launch = Launch(
         ("/bin/sh", "-c", _LIST, "sh", *commands),
-        wish.spec.root,
+        request.spec.root,
         "cargo test -- --list",
         Build("libtest-list", toolchain=toolchain(built)),
-        wish.allowed | libraries,
+        request.allowed | libraries,
     )
     broken = any(artifact.kind == cargo_build.BROKEN for artifact in built)
-    then = partial(_after_lists, wish, found, toolchain(built), broken)
+    then = partial(_after_lists, request, found, toolchain(built), broken)
     return Plan((launch,), then=then) if asked else then(())
 
 
-def _to_list(wish: _Wish, found: list[Suite]) -> list[Suite]:
-    return [suite for suite in found if suite.harness and wish.wanted.may_have(suite.id)]
+def _to_list(request: _Request, found: list[Suite]) -> list[Suite]:
+    return [suite for suite in found if suite.harness and request.wanted.may_have(suite.id)]
 
 
 def _after_lists(
-    wish: _Wish, found: list[Suite], compiler: dict[str, str], broken: bool, listed: tuple[Artifact, ...]
+    request: _Request,
+    found: list[Suite],
+    compiler: dict[str, str],
+    broken: bool,
+    listed: tuple[Artifact, ...],
 ) -> Plan:
-    known = _known(found, listed, wish.around.root)
-    whole = not broken and all(suite.id in known for suite in _to_list(wish, found))
-    tests = _files(found, known, wish.around.root)
-    chosen = wish.wanted.among(tests, wish.spec.selection.keywords, strict=whole)
+    known = _known(found, listed, request.around.root)
+    whole = not broken and all(suite.id in known for suite in _to_list(request, found))
+    tests = _files(found, known, request.around.root)
+    chosen = request.wanted.among(tests, request.spec.selection.keywords, strict=whole)
     launches: list[Launch] = []
     deselected = [suite.id for suite in found if not suite.harness and suite.id not in chosen]
     for suite in found:
         own = known.get(suite.id, [])
         kept = [test for test in own if test.name in chosen]
         if suite.id in chosen:
-            launches.append(_program(suite, compiler, wish))
-        elif kept or (suite.id in known and wish.spec.selection.everything):
-            launches.append(_launch(suite, own, kept, compiler, wish))
+            launches.append(_program(suite, compiler, request))
+        elif kept or (suite.id in known and request.spec.selection.everything):
+            launches.append(_launch(suite, own, kept, compiler, request))
         else:
             deselected += [test.name for test in own]
     return Plan(tuple(launches), tuple(deselected))
 
 
 def _launch(
-    suite: Suite, tests: list[KnownTest], kept: list[KnownTest], compiler: dict[str, str], wish: _Wish
+    suite: Suite, tests: list[KnownTest], kept: list[KnownTest], compiler: dict[str, str], request: _Request
 ) -> Launch:
     prefix = f"{suite.id}::"
-    threads = (f"--test-threads={wish.spec.workers}",) if wish.spec.workers not in ("", "auto") else ()
+    threads = (f"--test-threads={request.spec.workers}",) if request.spec.workers not in ("", "auto") else ()
     filters: tuple[str, ...] = ()
     if len(kept) < len(tests) and suite.documentation:
         every, asked = ([test.name.removeprefix(prefix) for test in some] for some in (tests, kept))
@@ -156,10 +160,10 @@ def _launch(
     elif len(kept) < len(tests):
         filters = ("--exact", *(test.name.removeprefix(prefix) for test in kept))
     form = ("--format=pretty",) if suite.documentation else ("--format=json", "--show-output")
-    argv = (*suite.command, *_UNSTABLE, *form, "--report-time", *threads, *wish.passed, *filters)
+    argv = (*suite.command, *_UNSTABLE, *form, "--report-time", *threads, *request.passed, *filters)
     names = {test.name for test in kept}
     return Launch(
-        () if wish.spec.collect_only else argv,
+        () if request.spec.collect_only else argv,
         suite.cwd,
         suite.name,
         Lines(
@@ -168,25 +172,25 @@ def _launch(
             known=tuple(kept),
             listed=True,
             deselected=tuple(test.name for test in tests if test.name not in names),
-            root=wish.spec.root,
+            root=request.spec.root,
             base=str(suite.package.workspace),
             build=suite.build,
             toolchain=compiler,
         ),
-        wish.allowed | suite.environment,
-        wish.spec.memory,
+        request.allowed | suite.environment,
+        request.spec.memory,
     )
 
 
-def _program(suite: Suite, compiler: dict[str, str], wish: _Wish) -> Launch:
+def _program(suite: Suite, compiler: dict[str, str], request: _Request) -> Launch:
     """A target without a harness passes or fails as a whole."""
     return Launch(
-        (*suite.command, *wish.passed),
+        (*suite.command, *request.passed),
         suite.cwd,
         suite.id,
         Program(toolchain=compiler),
         suite.environment,
-        wish.spec.memory,
+        request.spec.memory,
     )
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 _MANIFEST = "Cargo.toml"
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)(?:-([0-9A-Za-z.-]+))?(?:\+.*)?")
-_FIELDS = (
+_FIELDS = [
     "authors",
     "description",
     "homepage",
@@ -21,7 +21,7 @@ _FIELDS = (
     "name",
     "repository",
     "rust-version",
-)
+]
 _READMES = ("README.md", "README.txt", "README")
 
 Table = dict[str, Any]
@@ -42,7 +42,7 @@ class Package(msgspec.Struct, frozen=True):
         return True
 
     def environment(self) -> dict[str, str]:
-        """What cargo says of the package while its tests run."""
+        """The variables that cargo sets for the package's tests."""
         version = self._text("version") or "0.0.0"
         parts = _VERSION.fullmatch(version)
         numbers = parts.groups("") if parts else ("", "", "", "")
@@ -54,29 +54,26 @@ class Package(msgspec.Struct, frozen=True):
             "README": self._readme(),
         }
         own = {f"CARGO_PKG_{name}": value for name, value in facts.items()}
-        where = {
-            "CARGO_MANIFEST_DIR": str(self.directory),
-            "CARGO_MANIFEST_PATH": str(self.directory / _MANIFEST),
-        }
-        return own | where
+        path = self.directory / _MANIFEST
+        return own | {"CARGO_MANIFEST_DIR": str(self.directory), "CARGO_MANIFEST_PATH": str(path)}
 
     def _text(self, field: str) -> str:
         value = self._value(field)
-        return (
-            ":".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
-        )
+        if isinstance(value, list):
+            return ":".join(map(str, value))
+        return value if isinstance(value, str) else ""
 
     def _value(self, field: str) -> object:
-        """Its own, or the workspace's if it says so."""
+        """Its own, or the workspace's if it refers to that."""
         value = _table(self.manifest, "package").get(field)
         if isinstance(value, dict) and value.get("workspace") is True:
             return self.shared.get(field)
         return value
 
     def _readme(self) -> str:
-        said = self._value("readme")
-        if isinstance(said, str) or said is False:
-            return said or ""
+        readme = self._value("readme")
+        if isinstance(readme, str) or readme is False:
+            return readme or ""
         return next((name for name in _READMES if (self.directory / name).is_file()), "")
 
 
@@ -121,7 +118,7 @@ def _matching(directory: Path, pattern: str) -> Iterator[Path]:
     try:
         yield from (directory / top).glob(pattern.removeprefix(top))
     except ValueError:
-        pass  # no pattern at all: cargo will say so
+        pass  # not a pattern: cargo complains of it
 
 
 def _workspace(directory: Path, manifest: Table) -> Path:
@@ -134,7 +131,7 @@ def _workspace(directory: Path, manifest: Table) -> Path:
 
 
 def _read(directory: Path) -> Table:
-    """Nothing where there is none, or none that can be read: cargo will say so better than we could."""
+    """Nothing if there is no file, or none that can be read: cargo complains of those."""
     try:
         return tomllib.loads((directory / _MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):

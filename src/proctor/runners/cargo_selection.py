@@ -1,24 +1,25 @@
-"""Which Rust tests are meant: ids, files and directories, before and after it is known what there is."""
+"""Which Rust tests are selected by ids, files and directories, before and after the tests are listed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from proctor.errors import UsageError
 from proctor.runners import matching
+from proctor.runners.plan import not_a_target
 from proctor.unique_names import without_number
 
-#: How arguments begin that tell cargo which targets or packages to take.
+#: Beginnings of the arguments that select targets or packages.
 TARGETS = ("--lib", "--bin", "--test", "--example", "--bench", "--all-targets")
 _PACKAGES = ("-p", "--package", "--exclude")
 _WORKSPACE = ("--workspace", "--all")
 
 _ID = re.compile(r"[^\W\d]\w*(?:::[^\0]*)?")
-_WOULD_DO = "a .rs file, a directory, or an id such as crate::module::test would do"
+_EXPECTED = "a .rs file, a directory, or an id such as crate::module::test"
 
 
 #: Tests by their ids, with the files that they are in: their own, and that of their target.
@@ -44,9 +45,9 @@ class Wanted(msgspec.Struct, frozen=True):
 
     def may_have(self, suite: str) -> bool:
         """Whether any test of that suite can be meant."""
-        if self.paths or not self.ids:
-            return True
-        return any(_inside(name, suite) or _inside(suite, name) for name in self.ids)
+        return bool(self.paths or not self.ids) or any(
+            _inside(name, suite) or _inside(suite, name) for name in self.ids
+        )
 
     def among(self, tests: Tests, keywords: str, strict: bool) -> set[str]:
         """The tests that are meant. `strict`: something has to be, by each of the targets."""
@@ -57,14 +58,13 @@ class Wanted(msgspec.Struct, frozen=True):
                 raise UsageError(f"no test {name!r}; {_near(name, tests)}")
             chosen.update(found)
         for path in self.paths:
-            inside = [test for test, files in tests.items() if any(_below(file, path) for file in files)]
+            inside = [
+                test for test, files in tests.items() if any(path in (file, *file.parents) for file in files)
+            ]
             if strict and not inside:
-                raise UsageError(f"no test of cargo's in {path}; `proctor discover` lists what there is")
+                raise UsageError(f"cargo has no test in {path}; `proctor discover` lists all tests")
             chosen.update(inside)
-        if not keywords:
-            return chosen
-        matches = matching.parse(keywords)
-        return {test for test in chosen if _matches(matches, test)}
+        return set(filter(matching.in_name(keywords), chosen))
 
 
 def wanted(targets: tuple[str, ...], root: Path) -> Wanted:
@@ -76,7 +76,7 @@ def wanted(targets: tuple[str, ...], root: Path) -> Wanted:
         elif _ID.fullmatch(target):
             ids.append(target)
         else:
-            raise UsageError(f"not a target: {target!r}; {_WOULD_DO}")
+            raise not_a_target(target, _EXPECTED)
     return Wanted(tuple(ids), tuple(paths))
 
 
@@ -91,8 +91,8 @@ def package_free(arguments: tuple[str, ...]) -> Iterator[str]:
 
 
 def doc_filters(asked: list[str], every: list[str]) -> tuple[tuple[str, ...], set[str]]:
-    """Options by which rustdoc runs these tests, and the tests that it then runs. It splits what it gets at
-    spaces, which all of its names have, so some that were not asked for may come along."""
+    """Options by which rustdoc runs these tests, and all tests that it then runs: it splits names at spaces,
+    so others may match too."""
     words = tuple(dict.fromkeys(name.split()[-1] for name in asked))
     matched = [name for name in every if any(word in name for word in words)]
     skipped: list[str] = []
@@ -112,10 +112,6 @@ def _inside(name: str, outer: str) -> bool:
     return name == outer or name.startswith(f"{outer}::")
 
 
-def _below(file: Path, path: Path) -> bool:
-    return file == path or path in file.parents
-
-
 def _by_id(name: str, tests: Tests) -> list[str]:
     """A test by its very name; else all tests below it, as of a module."""
     for one in (name, without_number(name)):
@@ -127,9 +123,4 @@ def _by_id(name: str, tests: Tests) -> list[str]:
 def _near(name: str, tests: Tests) -> str:
     last = name.rpartition("::")[2]
     alike = [test for test in tests if test.endswith(f"::{last}")][:5]
-    return f"did you mean {', '.join(alike)}?" if alike else "`proctor discover` lists what there is"
-
-
-def _matches(expression: Callable[[matching.Test], bool], test: str) -> bool:
-    name = test.lower()
-    return expression(lambda word: word.lower() in name)
+    return f"did you mean {', '.join(alike)}?" if alike else "`proctor discover` lists all tests"

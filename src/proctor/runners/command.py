@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Program
 from proctor.places import is_program, program, relative
 from proctor.runners import matching
-from proctor.runners.plan import Plan
+from proctor.runners.plan import Plan, not_a_target
+from proctor.runners.walk import all_files
 from proctor.spec import RunSpec, TestProgram
 from proctor.text import literal
 
-DURATION_VARIABLE = "PROCTOR_DURATION"  # what a test reads to know how long it may take
-_NOT_OURS = (".py", ".t", ".bats")  # that run by themselves too, and are tests of another kind
-_NOT_LOOKED_INTO = frozenset({"node_modules", "__pycache__", "venv"})
+DURATION_VARIABLE = "PROCTOR_DURATION"  # the time limit of a test, in seconds, for the test itself
+_NOT_OURS = (".py", ".t", ".bats")  # may be executable, and are tests of other runners
+_LEFT_OUT = re.compile(r"\..*|node_modules|__pycache__|venv")
 
 
 def detect(_root: Path) -> bool:
@@ -36,8 +38,8 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     root, configured = Path(spec.root), spec.programs
     targets = spec.selection.targets
     if not targets and not configured:
-        would = "name programs or a directory of them, or list them as [[tool.proctor.tests]]"
-        raise UsageError(f"no programs to run in {root}; {would}")
+        hint = "name programs or a directory of them, or list them as [[tool.proctor.tests]]"
+        raise UsageError(f"no programs to run in {root}; {hint}")
     found: dict[str, TestProgram] = {} if targets else {test.name: test for test in configured}
     for target in targets:
         for test in _named(target, root, configured):
@@ -49,15 +51,13 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
 
 def _named(target: str, root: Path, configured: Iterable[TestProgram]) -> list[TestProgram]:
     if not target or "\0" in target:
-        raise UsageError(
-            f"not a target: {target!r}; a program, a directory of programs or a test's name would do"
-        )
+        raise not_a_target(target, "a program, a directory of programs or a test's name")
     known = [test for test in configured if target == test.name or target.startswith(test.name + "/")]
     if known:
         return known
     path = _path(target, root)
     if path.is_dir():
-        inside = [_program(file, root) for file in _executables(path)]
+        inside = [_program(file, root) for file in all_files(path, _LEFT_OUT) if is_program(file)]
         if not inside:
             raise UsageError(f"no executable file in {path}; `chmod +x` makes a program of a script")
         return inside
@@ -86,39 +86,27 @@ def _program(path: Path, root: Path) -> TestProgram:
     return TestProgram(literal("/" + relative(path, root).lstrip("/")), (str(path),))
 
 
-def _executables(directory: Path) -> Iterator[Path]:
-    for path in sorted(directory.iterdir()):
-        if path.name.startswith(".") or path.name in _NOT_LOOKED_INTO:
-            continue
-        if path.is_dir() and not path.is_symlink():
-            yield from _executables(path)
-        elif is_program(path):
-            yield path
-
-
 def _is_wanted(test: TestProgram, spec: RunSpec) -> bool:
-    keywords, markers = spec.selection.keywords, spec.selection.markers
-    name = test.name.lower()
-    if keywords and not matching.parse(keywords)(lambda word: word.lower() in name):
-        return False
-    return not markers or matching.parse(markers)(lambda word: word in test.tags)
+    markers = spec.selection.markers
+    marked = not markers or matching.parse(markers)(lambda word: word in test.tags)
+    return marked and matching.in_name(spec.selection.keywords)(test.name)
 
 
 def _launch(test: TestProgram, spec: RunSpec, environ: Mapping[str, str]) -> Launch:
     cwd = Path(spec.root) / test.cwd
-    told = {} if test.duration is None else {DURATION_VARIABLE: f"{test.duration:g}"}
+    limit = {} if test.duration is None else {DURATION_VARIABLE: f"{test.duration:g}"}
     return Launch(
         (_resolved(test.command[0], cwd, environ), *test.command[1:], *spec.arguments),
         str(cwd),
         test.name,
         Program(test.duration, test.tags),
-        {**test.environment, **told},
+        {**test.environment, **limit},
         spec.memory,
     )
 
 
 def _resolved(command: str, cwd: Path, environ: Mapping[str, str]) -> str:
-    """As a shell finds it; what cannot be found is left as it is, and the start will say so."""
+    """As a shell finds it; a command that is not found is left as it is, and its start fails."""
     if "/" in command:
         return str(cwd / command)
     return program(command, environ, cwd) or command

@@ -15,26 +15,26 @@ from proctor.launch import Launch, Lines
 from proctor.places import program
 from proctor.runners import matching
 from proctor.runners.go_sources import MODULE_FILES, Package, directories, modules, packages
-from proctor.runners.plan import Plan
+from proctor.runners.plan import Plan, not_a_target
 from proctor.spec import RunSpec
 from proctor.unique_names import without_number
 
-Wanted: TypeAlias = dict[str, list[str]]  # packages as go is told of them -> tests in them; none: all
+Wanted: TypeAlias = dict[str, list[str]]  # patterns of packages -> tests in them; none: all tests
 
 _EVERY_TEST = "^(Test|Example|Fuzz)"
 _BENCHMARK = "Benchmark"
-_REST = "-args"  # what comes behind it is not for go
+_REST = "-args"  # what follows is for the tests
 
 
 def detect(root: Path) -> bool:
-    return any(True for top in modules(root) for place in directories(root / top) for _ in _test_files(place))
+    return any(_has_tests(root / top) for top in modules(root))
 
 
 def owns(target: str, root: Path) -> bool:
     name = target.partition("::")[0]
     path = root / name
     if path.is_dir():
-        return any(True for place in directories(path) for _ in _test_files(place))
+        return _has_tests(path)
     return path.suffix == ".go" or _is_package(name, root)
 
 
@@ -46,7 +46,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         raise UsageError(f"no go.mod and no go.work in {root}; -C names the directory that has one")
     go = program("go", environ)
     if not go:
-        raise UsageError("no go on PATH; Go 1.21 or newer would do")
+        raise UsageError("no go on PATH: expected Go 1.21 or newer")
     known = packages(root)
     wanted = _wanted(chosen.targets, root, known)
     deselected: list[str] = []
@@ -89,13 +89,13 @@ def _named(target: str, root: Path, known: list[Package]) -> tuple[str, list[str
 def _in_file(file: str, known: list[Package]) -> tuple[str, list[str]]:
     tests = [test for package in known for test in package.tests if test.file == file]
     if file.endswith("_test.go") and not tests:
-        raise UsageError(f"no test in {file}; functions such as TestX(t *testing.T) would do")
+        raise UsageError(f"no test in {file}: expected functions such as TestX(t *testing.T)")
     return _at(Path(file).parent.as_posix()), [test.name.partition("::")[2] for test in tests]
 
 
 def _no_target(target: str) -> UsageError:
-    hint = "a directory, a file, a package, or a test's id such as example.com/shop::TestPrice/tea"
-    return UsageError(f"not a target: {target!r}; a target is {hint}")
+    expected = "a directory, a file, a package, or a test's id such as example.com/shop::TestPrice/tea"
+    return not_a_target(target, expected)
 
 
 def _is_package(name: str, root: Path) -> bool:
@@ -124,7 +124,7 @@ def _covers(pattern: str, package: Package) -> bool:
 
 def _by_keywords(expression: str, wanted: Wanted, known: list[Package]) -> tuple[Wanted, list[str]]:
     """Tests by the names that they have in the sources; what they run inside is known to nobody yet."""
-    matches = matching.parse(expression)
+    matches = matching.in_name(expression)
     found: Wanted = {}
     deselected = []
     for pattern, tests in wanted.items():
@@ -135,8 +135,7 @@ def _by_keywords(expression: str, wanted: Wanted, known: list[Package]) -> tuple
                 inside = [name for name in tests if _top(name) == test.name.partition("::")[2]]
                 if tests and not inside:
                     continue
-                name = test.name.lower()
-                if matches(lambda word, name=name: word.lower() in name):  # type: ignore[misc]
+                if matches(test.name):
                     own = inside or [test.name.partition("::")[2]]
                     found.setdefault(_at(package.directory), []).extend(own)
                 else:
@@ -175,13 +174,9 @@ def _launch(
     rest = arguments[arguments.index(_REST) :] if _REST in arguments else []
     options = _options(tests, spec) + arguments[: len(arguments) - len(rest)]
     tops = {_top(test) for test in tests}
-    places = [
-        test
-        for package in known
-        if any(_covers(pattern, package) for pattern in patterns)
-        for test in package.tests
-        if not tests or test.name.partition("::")[2] in tops
-    ]
+    covered = [package for package in known if any(_covers(pattern, package) for pattern in patterns)]
+    inside = [test for package in covered for test in package.tests]
+    places = [test for test in inside if not tests or test.name.partition("::")[2] in tops]
     return Launch(
         (go, "test", "-json", *options, *patterns, *rest),
         spec.root,
@@ -213,5 +208,5 @@ def _alternatives(tests: Iterable[str]) -> str:
     return "|".join("/".join(f"^{re.escape(part)}$" for part in test.split("/")) for test in tests)
 
 
-def _test_files(directory: Path) -> Iterable[Path]:
-    return directory.glob("*_test.go")
+def _has_tests(top: Path) -> bool:
+    return any(any(directory.glob("*_test.go")) for directory in directories(top))

@@ -1,4 +1,4 @@
-"""What Go's sources say without being compiled: modules, packages, and the tests in them with their lines."""
+"""Modules, packages and tests with their lines, read from Go's sources without compiling them."""
 
 from __future__ import annotations
 

@@ -13,6 +13,8 @@ import msgspec
 from proctor.errors import UsageError
 from proctor.places import program
 from proctor.runners import matching
+from proctor.runners.plan import not_a_target
+from proctor.runners.walk import all_files
 from proctor.spec import RunSpec
 from proctor.unique_names import without_number
 
@@ -22,10 +24,11 @@ BETWEEN = " > "  # a group and what is in it
 LISTING_VARIABLE = "PROCTOR_LISTING"
 NAMES_VARIABLE = "PROCTOR_NAMES"
 NOTHING = "^(?!)"  # a pattern that no name matches
-_MOST_FILES = 2000  # looked at to tell whether a directory has tests
+_MOST_FILES = 2000  # looked at to find out whether a directory has tests
 _TEST_FILE = re.compile(r"(?:^|/)(?:__tests__/.*|.*[._-](?:test|spec))\.[cm]?[jt]sx?\Z")
 _IMPORT = re.compile(rb"""(?:\bfrom|\bimport|\brequire\()\s*['"](node:test|vitest|@jest/globals)['"]""")
 _TOOLS = {b"node:test": "node", b"vitest": "vitest", b"@jest/globals": "jest"}
+_LEFT_OUT = re.compile(r"\..*|node_modules")
 _HEAD = 1 << 16  # bytes of a file in which its imports are
 _SPECIAL = re.compile(r"[\\^$.*+?()\[\]{}|/]")
 
@@ -38,7 +41,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 def package(root: Path) -> dict[str, Any]:
-    """What package.json says; nothing where there is none that can be read."""
+    """The content of package.json; empty if it cannot be read."""
     try:
         found = msgspec.json.decode((root / "package.json").read_bytes())
     except (OSError, msgspec.DecodeError):
@@ -58,21 +61,19 @@ def scripts(root: Path) -> list[str]:
 
 
 def own_tool(root: Path, name: str, environ: Mapping[str, str]) -> str:
-    """The project's own: one that the whole machine has, or that could be downloaded, is another version."""
+    """The project's own tool: others on this machine, or a download, may be another version."""
     node(environ)
     for directory in (root, *root.parents):
         path = directory / "node_modules" / ".bin" / name
         if path.is_file():
             return str(path)
-    raise UsageError(
-        f"{name} is not installed in {root} or above it; `npm install --save-dev {name}` would do"
-    )
+    raise UsageError(f"{name} is not installed in {root} or above it; `npm install --save-dev {name}`")
 
 
 def node(environ: Mapping[str, str]) -> str:
     found = program("node", environ)
     if not found:
-        raise UsageError("no node on PATH; a directory with node in it would do")
+        raise UsageError("no node on PATH: install node, or add its directory to PATH")
     return found
 
 
@@ -86,52 +87,38 @@ def owns(target: str, root: Path, tools: tuple[str, ...]) -> bool:
 
 
 def imported(path: Path) -> str:
-    """The tool whose functions a file asks for; nothing where it has them as globals, or has no tests."""
+    """The tool that a file imports; empty if it imports none of them."""
     with path.open("rb") as file:
         found = _IMPORT.search(file.read(_HEAD))
     return _TOOLS[found[1]] if found else ""
 
 
 def sources(directory: Path) -> Iterator[Path]:
-    for path in sorted(directory.iterdir()):
-        if path.name.startswith(".") or path.name == "node_modules":
-            continue
-        if path.is_dir() and not path.is_symlink():
-            yield from sources(path)
-        elif path.suffix in SUFFIXES:
-            yield path
+    return (path for path in all_files(directory, _LEFT_OUT) if path.suffix in SUFFIXES)
 
 
 def chosen(spec: RunSpec) -> Chosen:
-    """What the targets name. With a whole file among them, the others are wanted whole, too: no tool has one
-    set of names for each file."""
+    """What the targets name. If one is a whole file, all run whole: no tool takes names for each file."""
     if spec.selection.markers:
         raise UsageError(f"{spec.runner} has no markers; leave out -m, or use -k")
     root = Path(spec.root)
     files: dict[Path, None] = {}
     names: dict[str, None] = {}
-    whole = False
     for target in spec.selection.targets:
         file, separator, name = target.partition("::")
         path = root / file
         if not file or target.startswith("-") or "\0" in target or not path.exists():
-            hint = f"a file, a directory or an id such as test/a.test.js::group{BETWEEN}test would do"
-            raise UsageError(f"not a target: {target!r}; {hint}")
+            expected = f"a file, a directory or an id such as test/a.test.js::group{BETWEEN}test"
+            raise not_a_target(target, expected)
         files[path.absolute()] = None
-        if separator:
-            names[name] = None
-        else:
-            whole = True
-    return Chosen(tuple(files), () if whole else tuple(names))
+        names[name if separator else ""] = None
+    return Chosen(tuple(files), () if "" in names else tuple(names))
 
 
 def exactly(names: Iterable[str]) -> str:
     """A pattern that matches these full names alone, the parts of which a tool joins by a space."""
-    alternatives: dict[str, None] = {}
-    for name in names:
-        alternatives[_full_name(name)] = None
-        alternatives[_full_name(without_number(name))] = None  # the tool cannot tell the second `x` apart
-    return rf"^ *(?:{'|'.join(alternatives)})$"
+    both = (one for name in names for one in (name, without_number(name)))  # the tool has no name for x#2
+    return rf"^ *(?:{'|'.join(dict.fromkeys(map(_full_name, both)))})$"
 
 
 def escaped(text: str) -> str:
@@ -140,8 +127,7 @@ def escaped(text: str) -> str:
 
 
 def _full_name(name: str) -> str:
-    parts = [escaped(part) for part in name.split(BETWEEN)]
-    return "(?: > | )".join(parts)
+    return "(?: > | )".join(map(escaped, name.split(BETWEEN)))
 
 
 def containing(expression: str) -> str:
@@ -171,10 +157,10 @@ def any_case(word: str) -> str:
 
 
 def names(spec: RunSpec, ids: tuple[str, ...]) -> tuple[str, dict[str, str]]:
-    """The pattern that a tool is given, and what its reporter is told: to list tests is to run none."""
+    """The pattern for the tool, and the environment of its reporter. Tests are listed by running none."""
     pattern = _pattern(spec, ids)
-    told = {NAMES_VARIABLE: pattern} if pattern else {}
-    return (NOTHING, {**told, LISTING_VARIABLE: "1"}) if spec.collect_only else (pattern, told)
+    environment = {NAMES_VARIABLE: pattern} if pattern else {}
+    return (NOTHING, {**environment, LISTING_VARIABLE: "1"}) if spec.collect_only else (pattern, environment)
 
 
 def _pattern(spec: RunSpec, ids: tuple[str, ...]) -> str:

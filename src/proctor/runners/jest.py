@@ -26,7 +26,7 @@ def owns(target: str, root: Path) -> bool:
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     wanted = javascript.chosen(spec)
-    pattern, told = javascript.names(spec, wanted.names)
+    pattern, environment = javascript.names(spec, wanted.names)
     options = [f"--testNamePattern={pattern}"] if pattern else []
     if spec.maxfail > 1:
         raise UsageError(f"jest cannot stop after {spec.maxfail} failures; -x stops it after the first")
@@ -34,13 +34,8 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         options.append("--bail")
     if spec.workers not in ("", "auto"):
         options.append(f"--maxWorkers={spec.workers}")
+    paths = [f"^{javascript.escaped(str(path))}{'/' if path.is_dir() else '$'}" for path in wanted.files]
     tool = javascript.own_tool(Path(spec.root), "jest", environ)
-    paths = map(_path_pattern, wanted.files)
-    # First, because jest takes what follows an option with a list for more of the list.
+    # Paths first, because jest takes what follows an option with a list for more of the list.
     argv = (tool, *paths, *_OPTIONS, *options, *spec.arguments)
-    return Plan((Launch(argv, spec.root, spec.runner, environment=told, memory=spec.memory),))
-
-
-def _path_pattern(path: Path) -> str:
-    """Jest takes patterns of absolute paths."""
-    return f"^{javascript.escaped(str(path))}{'/' if path.is_dir() else '$'}"
+    return Plan((Launch(argv, spec.root, spec.runner, environment=environment, memory=spec.memory),))

@@ -35,9 +35,15 @@ Expression: TypeAlias = Word | Not | All | Some
 
 
 def parse(expression: str) -> Callable[[Test], bool]:
-    """A function that asks about each word and says whether the whole holds."""
+    """A function that returns whether the expression holds, given a test for its words."""
     tree = read(expression)
     return lambda test: _holds(tree, test)
+
+
+def in_name(expression: str) -> Callable[[str], bool]:
+    """Whether a `-k` expression holds for a name, upper or lower case; an empty one holds for all."""
+    holds = parse(expression) if expression else None
+    return lambda name: holds is None or holds(lambda word: word.lower() in name.lower())
 
 
 def read(expression: str) -> Expression:
@@ -65,22 +71,21 @@ class _Parser:
         self.expression, self.tokens = expression, tokens
 
     def wrong(self, what: str) -> UsageError:
-        hint = "words joined by and, or, not and brackets would do"
-        return UsageError(f"the expression {self.expression!r} is not understood: {what}; {hint}")
+        expected = "expected words joined by and, or, not and brackets"
+        return UsageError(f"invalid expression {self.expression!r}: {what}; {expected}")
 
     def alternatives(self) -> Expression:
-        parts = [self._conjunction()]
-        while self.tokens[:1] == ["or"]:
-            del self.tokens[0]
-            parts.append(self._conjunction())
-        return parts[0] if len(parts) == 1 else Some(tuple(parts))
+        return self._joined("or", self._conjunction, Some)
 
     def _conjunction(self) -> Expression:
-        parts = [self._negation()]
-        while self.tokens[:1] == ["and"]:
+        return self._joined("and", self._negation, All)
+
+    def _joined(self, word: str, part: Callable[[], Expression], kind: type[All | Some]) -> Expression:
+        parts = [part()]
+        while self.tokens[:1] == [word]:
             del self.tokens[0]
-            parts.append(self._negation())
-        return parts[0] if len(parts) == 1 else All(tuple(parts))
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else kind(tuple(parts))
 
     def _negation(self) -> Expression:
         if not self.tokens:

@@ -42,14 +42,14 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     root = Path(spec.root)
     files = [str(file) for path in wanted.files for file in _files(path, root)] or _own_files(root)
     options = [f"--test-name-pattern={pattern}" for pattern in _patterns(spec, wanted.names)]
-    told = {javascript.LISTING_VARIABLE: "1"} if spec.collect_only else {}
+    environment = {javascript.LISTING_VARIABLE: "1"} if spec.collect_only else {}
     if spec.maxfail:
-        told[LEFT_VARIABLE] = str(spec.maxfail)
+        environment[LEFT_VARIABLE] = str(spec.maxfail)
         options.append("--test-concurrency=1")  # or other files would run on
     elif spec.workers not in ("", "auto"):
         options.append(f"--test-concurrency={spec.workers}")
     argv = (node, "--require", REPORTER, "--test", *options, *spec.arguments, *dict.fromkeys(files))
-    return Plan((Launch(argv, spec.root, spec.runner, environment=told, memory=spec.memory),))
+    return Plan((Launch(argv, spec.root, spec.runner, environment=environment, memory=spec.memory),))
 
 
 def _files(path: Path, root: Path) -> list[Path]:
@@ -94,5 +94,5 @@ def _words(expression: str) -> list[str]:
     tree = matching.read(expression)
     parts = tree.parts if isinstance(tree, matching.Some) else (tree,)
     if not all(isinstance(part, matching.Word) for part in parts):
-        raise UsageError(f"node cannot choose by {expression!r}; a word, or words joined by `or`, would do")
+        raise UsageError(f"node cannot choose by {expression!r}: expected a word, or words joined by `or`")
     return [part.text for part in parts if isinstance(part, matching.Word)]

@@ -1,4 +1,4 @@
-"""What a runner makes of a wish: processes to start and, where a build comes first, how to go on from it."""
+"""What a runner makes of a request: processes to start and, after a build, what follows from it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from proctor.errors import UsageError
 from proctor.launch import Artifact, Launch, Lines, Program, Voice
 from proctor.spec import Python, RunSpec
 
@@ -54,7 +55,11 @@ def _suite(runner: str, launches: tuple[Launch, ...], plan: Plan) -> Suite:
     return Suite(name, runner, voice, launches, deselected, plan.interpreter)
 
 
-class Runner(Protocol):
+def not_a_target(target: str, expected: str) -> UsageError:
+    return UsageError(f"not a target: {target!r}; expected {expected}")
+
+
+class _Detects(Protocol):
     """A module of this package: it may read the project's files and look programs up, and starts nothing."""
 
     def detect(self, root: Path) -> bool:
@@ -62,19 +67,17 @@ class Runner(Protocol):
         ...
 
     def owns(self, target: str, root: Path) -> bool:
-        """Whether a path or an id may be one of its tests, where several kinds are to be told apart."""
+        """Whether a path or an id may be one of its tests, if a project has several kinds of tests."""
         ...
 
+
+class Runner(_Detects, Protocol):
     def plan(self, spec: RunSpec, environ: Mapping[str, str]) -> Plan:
-        """Raises UsageError for what cannot be done: names what was found and what would do."""
+        """Raises UsageError for what cannot be done: names what was found and what is expected."""
         ...
 
 
-class PythonRunner(Protocol):
+class PythonRunner(_Detects, Protocol):
     """One whose tests run in the project's interpreter."""
-
-    def detect(self, root: Path) -> bool: ...
-
-    def owns(self, target: str, root: Path) -> bool: ...
 
     def plan(self, spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan: ...

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Session, Text
-from proctor.runners.plan import Plan
+from proctor.runners.plan import Plan, not_a_target
+from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
 
 PLUGIN = "_proctor_injected_pytest"
@@ -20,13 +20,11 @@ _OLDEST_PYTHON = (3, 7)
 _OLDEST_PYTEST = (6, 2)
 _SECTIONS = {"pyproject.toml": b"[tool.pytest", "tox.ini": b"[pytest]", "setup.cfg": b"[tool:pytest]"}
 _COLLECTED = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")
-_LEFT_OUT = re.compile(r"\..*|node_modules|__pycache__|venv|build|dist|target|.*\.egg")
-_MOST_ENTRIES = 20_000  # that are looked at
 _TEXT_OPTIONS = ("--verbosity=1", "--tb=short", "-rA")  # as a number, so that no `-q` takes it back
 
 
 def can_load_plugin(python: tuple[int, ...], pytest: str) -> bool:
-    """Older ones are read by their words on the terminal."""
+    """Of older ones the text output is read."""
     numbers = tuple(int(part) for part in re.findall(r"[0-9]+", pytest)[:2])
     return python[:2] >= _OLDEST_PYTHON and numbers >= _OLDEST_PYTEST
 
@@ -63,20 +61,7 @@ def owns(target: str, root: Path) -> bool:
 
 
 def has_tests(directory: Path) -> bool:
-    """Among the files that a walk of bounded length comes upon, the nearest first."""
-    waiting, seen = deque([directory]), 0
-    while waiting and seen < _MOST_ENTRIES:
-        try:
-            entries = list(waiting.popleft().iterdir())
-        except OSError:
-            continue
-        seen += len(entries)
-        if any(_COLLECTED.fullmatch(entry.name) for entry in entries):
-            return True
-        waiting.extend(
-            e for e in entries if not _LEFT_OUT.fullmatch(e.name) and e.is_dir() and not e.is_symlink()
-        )
-    return False
+    return any(_COLLECTED.fullmatch(file.name) for file in nearest_files(directory))
 
 
 def has_settings(root: Path) -> bool:
@@ -92,7 +77,7 @@ def has_settings(root: Path) -> bool:
 
 
 def _selection(spec: RunSpec) -> list[str]:
-    """Values ride behind `=`, so that none of them can be taken for an option."""
+    """Values follow a `=`, so that none of them can be taken for an option."""
     chosen = spec.selection
     for target in chosen.targets:
         check_target(target)
@@ -110,5 +95,5 @@ def _selection(spec: RunSpec) -> list[str]:
 
 def check_target(target: str) -> None:
     if not target or target.startswith(("-", "@")) or "\0" in target:
-        hint = "a path or a test's id, such as tests/test_a.py::test_b; options for pytest go behind `--`"
-        raise UsageError(f"not a target: {target!r}; a target is {hint}")
+        expected = "a path or a test's id such as tests/test_a.py::test_b; options for pytest go after `--`"
+        raise not_a_target(target, expected)

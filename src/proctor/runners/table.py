@@ -1,5 +1,4 @@
-"""Every runner by its name. A module is imported when the project has a sign of its tests, or when it is
-asked for: most runs are of one kind, and none of them should wait for the others."""
+"""Every runner by its name. A module is imported only if the project has a sign of its tests or names it."""
 
 from __future__ import annotations
 
@@ -50,25 +49,15 @@ def load(name: str) -> Runner | PythonRunner:
 
 def signed(root: Path) -> list[str]:
     """Runners other than the usual one that the project's files call for."""
-    return [
-        name
-        for name, row in RUNNERS.items()
-        if row.signs and _has_sign(root, row) and load(name).detect(root)
-    ]
+    found = [name for name, row in RUNNERS.items() if any(_is_there(root, sign) for sign in row.signs)]
+    return [name for name in found if load(name).detect(root)]
 
 
 def named(target: str) -> list[str]:
     """Runners that a target calls for by the kind of its file, wherever that is."""
-    suffix = Path(target.partition("::")[0]).suffix
-    return [
-        name
-        for name, row in RUNNERS.items()
-        if suffix and any(sign.endswith(f"*{suffix}") for sign in row.signs)
-    ]
-
-
-def _has_sign(root: Path, row: Row) -> bool:
-    return any(_is_there(root, sign) for sign in row.signs)
+    ending = f"*{Path(target.partition('::')[0]).suffix}"
+    rows = RUNNERS.items() if ending != "*" else ()
+    return [name for name, row in rows if any(sign.endswith(ending) for sign in row.signs)]
 
 
 def _is_there(root: Path, sign: str) -> bool:

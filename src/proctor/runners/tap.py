@@ -13,19 +13,14 @@ from proctor.errors import UsageError
 from proctor.launch import KnownTest, Launch, Lines
 from proctor.places import is_program, program, relative
 from proctor.runners import matching
-from proctor.runners.plan import Plan
+from proctor.runners.plan import Plan, not_a_target
 from proctor.spec import RunSpec
 from proctor.text import literal, text_of
 from proctor.unique_names import without_number
 
 _BATS, _PERL = ".bats", ".t"
 _USUAL = ("*.bats", "test/**/*.bats", "tests/**/*.bats", "t/**/*.bats", "t/**/*.t")
-_OWN_BATS = (
-    "node_modules/bats/bin/bats",
-    "test/bats/bin/bats",
-    "tests/bats/bin/bats",
-    "test/test_helper/bats/bin/bats",
-)
+_OWN_BATS = ("node_modules", "test", "tests", "test/test_helper")  # where a project may have bats
 _MERGED = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
 _VENDORED = re.compile(r"(^|/)(node_modules|bats|bats-core|test_helper|\.[^/]+)/")
 _TEST = re.compile(r"""[ \t]*@test[ \t]+(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+))[ \t]+\{""")
@@ -43,9 +38,7 @@ def owns(target: str, root: Path) -> bool:
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     if spec.workers:
-        raise UsageError(
-            "tap runs one file after the other; leave out -n, or name another runner with --runner"
-        )
+        raise UsageError("tap runs files one by one; leave out -n, or name another runner with --runner")
     if spec.selection.markers:
         raise UsageError("tap knows no markers; leave out -m, or name another runner with --runner")
     root = Path(spec.root)
@@ -74,8 +67,8 @@ def _files(targets: tuple[str, ...], root: Path) -> dict[str, list[str]]:
         name, _, description = target.partition("::")
         path = root / name
         if not name or name.startswith("-") or "\0" in target or not path.exists():
-            hint = "a file, a directory of them, or a test's id such as test/a.bats::adds up"
-            raise UsageError(f"not a target: {target!r}; a target is {hint}")
+            expected = "a file, a directory of them, or a test's id such as test/a.bats::adds up"
+            raise not_a_target(target, expected)
         inside = sorted(_below(path)) if path.is_dir() else [path]
         if not inside:
             raise UsageError(f"no *.bats and no *.t in {path}")
@@ -95,11 +88,8 @@ def _usual(root: Path) -> Iterator[Path]:
 
 def _below(directory: Path) -> Iterator[Path]:
     for path in directory.rglob("*"):
-        if (
-            path.suffix in (_BATS, _PERL)
-            and path.is_file()
-            and not _VENDORED.search(relative(path, directory))
-        ):
+        ours = path.suffix in (_BATS, _PERL) and not _VENDORED.search(relative(path, directory))
+        if ours and path.is_file():
             yield path
 
 
@@ -135,8 +125,7 @@ def _is_chosen(test: KnownTest, wanted: list[str], keywords: str) -> bool:
     description = test.name.partition("::")[2]
     if wanted and description and description not in wanted:
         return False
-    name = test.name.lower()
-    return not keywords or matching.parse(keywords)(lambda word: word.lower() in name)
+    return matching.in_name(keywords)(test.name)
 
 
 def _launch(
@@ -162,17 +151,17 @@ def _launch(
 def _bats(
     path: Path, only: tuple[KnownTest, ...], spec: RunSpec, environ: Mapping[str, str]
 ) -> tuple[str, ...]:
-    own = [Path(spec.root) / place for place in _OWN_BATS]
+    own = [Path(spec.root, place, "bats/bin/bats") for place in _OWN_BATS]
     bats = next((str(place) for place in own if is_program(place)), program("bats", environ))
     if not bats:
-        raise UsageError(f"no bats for {path}; `npm install --save-dev bats` or bats on PATH would do")
+        raise UsageError(f"no bats for {path}; `npm install --save-dev bats`, or add bats to PATH")
     names = "|".join(_SPECIAL.sub(r"\\\g<0>", test.name.partition("::")[2]) for test in only)
     filtered = ("--filter", f"^({names})$") if only else ()
     return (bats, "--formatter", "cat", "--timing", *filtered, *spec.arguments, str(path))
 
 
 def _program(path: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """As its first line says; without one a `.t` is perl's, and anything else must run by itself."""
+    """By its `#!` line; without one perl runs a `.t`, and anything else must be executable."""
     try:
         with path.open("rb") as file:
             first = file.readline(1000)
@@ -183,7 +172,7 @@ def _program(path: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     if path.suffix == _PERL:
         return (program("perl", environ) or "perl", str(path))
     if not is_program(path):
-        raise UsageError(f"{path} is no program; `chmod +x {path}` or a first line with #! would do")
+        raise UsageError(f"{path} is no program; `chmod +x {path}`, or add a first line with #!")
     return (str(path),)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch
 from proctor.runners import matching
-from proctor.runners.plan import Plan
+from proctor.runners.plan import Plan, not_a_target
 from proctor.runners.pytest_suite import has_settings
+from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
 
 REPORTER = str(Path(__file__).parent.parent / "inject" / "proctor_unittest.py")
@@ -19,21 +20,17 @@ REPORTER = str(Path(__file__).parent.parent / "inject" / "proctor_unittest.py")
 _OLDEST_PYTHON = (3, 7)
 _CONFTEST = "conftest.py"
 _TEST_FILE = re.compile(rf"test.*\.py|{re.escape(_CONFTEST)}")
-_LEFT_OUT = re.compile(r"\..*|node_modules|__pycache__|venv|build|dist|target|.*\.egg")
 _IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(unittest|pytest)\b", re.M)
-_MOST_ENTRIES = 20_000  # that are looked at
 _MOST_FILES = 50  # that are read
 _HEAD = 1 << 16  # bytes of a file that are read
 
 
 def detect(root: Path) -> bool:
-    """By what the files import that unittest would discover: unittest somewhere, and no sign of pytest."""
+    """Whether the files that unittest discovers import unittest, and nothing shows a use of pytest."""
     if has_settings(root):
         return False
-    found = set()
-    for path, _ in zip(_test_files(root), range(_MOST_FILES), strict=False):
-        found |= _imported(path)
-    return found == {b"unittest"}
+    imported = [name for path in islice(_test_files(root), _MOST_FILES) for name in _imported(path)]
+    return set(imported) == {b"unittest"}
 
 
 def owns(target: str, root: Path) -> bool:
@@ -42,7 +39,7 @@ def owns(target: str, root: Path) -> bool:
 
 
 def plan(spec: RunSpec, _environ: Mapping[str, str], python: Python) -> Plan:
-    """Values ride behind `=` or `--`, so that none of them can be taken for an option."""
+    """Values follow `=` or `--`, so that none of them can be taken for an option."""
     chosen = spec.selection
     if python.version[:2] < _OLDEST_PYTHON:
         version = ".".join(map(str, python.version))
@@ -68,26 +65,13 @@ def _check(target: str, root: Path) -> None:
     name = target.partition("::")[0]
     path = root / name
     if not name or "\0" in target or not (path.is_dir() or (path.suffix == ".py" and path.is_file())):
-        hint = "a directory, a file, or a test's id such as tests/test_a.py::Class::test_b"
-        raise UsageError(f"not a target: {target!r}; a target is {hint}")
+        raise not_a_target(
+            target, "a directory, a file, or a test's id such as tests/test_a.py::Class::test_b"
+        )
 
 
 def _test_files(directory: Path) -> Iterator[Path]:
-    """Those that a walk of bounded length comes upon, the nearest first."""
-    waiting, seen = deque([directory]), 0
-    while waiting and seen < _MOST_ENTRIES:
-        try:
-            entries = sorted(waiting.popleft().iterdir())
-        except OSError:
-            continue
-        seen += len(entries)
-        for entry in entries:
-            if _LEFT_OUT.fullmatch(entry.name) or entry.is_symlink():
-                continue
-            if entry.is_dir():
-                waiting.append(entry)
-            elif _TEST_FILE.fullmatch(entry.name):
-                yield entry
+    return (file for file in nearest_files(directory) if _TEST_FILE.fullmatch(file.name))
 
 
 def _imported(path: Path) -> set[bytes]:

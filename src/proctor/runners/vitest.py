@@ -24,7 +24,7 @@ def owns(target: str, root: Path) -> bool:
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     wanted = javascript.chosen(spec)
-    pattern, told = javascript.names(spec, wanted.names)
+    pattern, environment = javascript.names(spec, wanted.names)
     options = [f"--testNamePattern={pattern}"] if pattern else []
     if spec.maxfail:
         options.append(f"--bail={spec.maxfail}")
@@ -33,4 +33,4 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     tool = javascript.own_tool(Path(spec.root), "vitest", environ)
     argv = (tool, "run", *_OPTIONS, *options, *spec.arguments)
     argv += tuple(map(str, wanted.files))
-    return Plan((Launch(argv, spec.root, spec.runner, environment=told, memory=spec.memory),))
+    return Plan((Launch(argv, spec.root, spec.runner, environment=environment, memory=spec.memory),))

@@ -1,0 +1,63 @@
+"""All that an answer about a run is made from: its result, its document and its project's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from proctor import config
+from proctor.archive.inside import read_inside
+from proctor.archive.read_log import read_log
+from proctor.archive.recording import document_chunks
+from proctor.archive.store import RESULT_FILE
+from proctor.config import Settings
+from proctor.errors import ConfigError, StreamError
+from proctor.render.masking import plain
+from proctor.result import RunResult
+from proctor.wire.document import schema
+from proctor.wire.document.schema import SCHEMA, Document
+
+
+class RunData(msgspec.Struct):
+    result: RunResult
+    document: Document
+    raw: bytes  # the document as it is written
+    directory: Path  # of its files, as long as they are kept
+    settings: Settings  # of its project
+
+    @property
+    def run_id(self) -> str:
+        return self.document.run_id
+
+    @property
+    def mask(self) -> bool:
+        return self.settings.mask_secrets
+
+    def whole(self) -> dict[str, Any]:
+        """The whole document as plain values."""
+        values: dict[str, Any] = plain(msgspec.json.decode(self.raw), self.mask)
+        return values
+
+
+def from_result(result: RunResult, directory: Path, settings: Settings, raw: bytes | None = None) -> RunData:
+    """`raw` is the document, if that is written already; otherwise the files of the run are still needed."""
+    raw = b"".join(document_chunks(result, directory)) if raw is None else raw
+    return RunData(result, schema.read(raw), raw, directory, settings)
+
+
+def from_archive(path: Path) -> RunData:
+    """Also of a run that another process has under way."""
+    result = read_log(path).result
+    try:
+        settings = config.load(Path(result.run.cwd))
+    except ConfigError:
+        settings = Settings()
+    try:
+        data = from_result(result, path, settings, read_inside(path, RESULT_FILE))
+        if data.document.schema == SCHEMA:
+            return data
+    except (OSError, StreamError):
+        pass  # there is no document yet, or a test has written something else there
+    return from_result(result, path, settings)
