@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys  # noqa: F401  for what is loaded later, when a test may have put another in its place
+from functools import partial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file does without the cost of `typing`
@@ -78,12 +79,13 @@ class Channel:
     """The writing end. Only the process that was given it writes, and only while it is still that pipe."""
 
     def __init__(self, fd):
-        self.fd = self._out_of_the_way(fd)
-        os.register_at_fork(after_in_child=self.fall_silent)
-        atexit.register(self.flush)
+        self.fd, self.held = self._out_of_the_way(fd), ""
         seen = _fstat(self.fd)
         self.device, self.inode = seen.st_dev, seen.st_ino
-        self.held = ""
+        # The interpreter keeps this to its very end. A function would keep its module, and that one pytest:
+        # at every exit the collector would visit all of it once more.
+        os.register_at_fork(after_in_child=partial(vars(self).update, fd=-1, held=""))
+        atexit.register(self.flush)
 
     @staticmethod
     def _out_of_the_way(fd):
