@@ -11,12 +11,7 @@ import sys
 
 import pytest
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
-
+load = globals()["load"]  # the loader gives it to each file
 COUNT = "contains [0-9]+ failed subtests?"  # pytest's text for a test that fails because its subtests do
 
 
@@ -51,7 +46,7 @@ class FailureIndex:
         self.is_worker = hasattr(config, "workerinput")
         self.first = First(most)
         self.most = most
-        self.items: "Any" = ()
+        self.items: "list[pytest.Item]" = []
         self.ids = None  # of all tests, in the order of the collection
         self.order = None  # the same as id -> position, once something has failed
         self.raised = {}  # (node id, phase) -> facts, until the report comes by
@@ -88,7 +83,7 @@ class FailureIndex:
         facts = facts or self._words(report.longrepr)
         name = self._from_here(report.nodeid)
         if getattr(report, "context", None) is not None:
-            name += " " + load("pytest_phases").subtest_name(report)
+            name += " " + load("proctor_pytest").subtest_name(report)
         place = facts.get("place") or self._definition(report)
         error = self.rows.error(facts["message"], phase, self.length)
         return self.rows.encode(self.rows.Row(name, error, "%(file)s:%(line)d" % place if place else ""))
@@ -98,7 +93,7 @@ class FailureIndex:
         crash = getattr(longrepr, "reprcrash", None)
         if crash is None:
             return {"message": str(longrepr or "")}
-        facts: "dict[str, Any]" = {"message": str(crash.message)}
+        facts: "dict[str, object]" = {"message": str(crash.message)}
         if self.frames.is_user(crash.path):
             facts["place"] = {"file": self.frames.relative(crash.path), "line": crash.lineno}
         return facts
@@ -218,7 +213,7 @@ def conftest_failed(config, error, length):
         atexit.register(show, rows.block([rows.encode(row)]), rows, sys.stdout)
 
 
-def show(text, rows, file: "Any"):
+def show(text, rows, file):
     file.write(rows.printable(text, getattr(file, "encoding", None) or "utf-8"))
     file.flush()
 

@@ -10,10 +10,7 @@ import signal
 import sys  # noqa: F401  for what is loaded later, when a test may have put another in its place
 from functools import partial
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
+load = globals()["load"]  # the loader gives it to each file
 FD_VARIABLE = "PROCTOR_CONTROL_FD"
 VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
 LONG_TEXT = 64 * 1024  # a longer text travels as a file
@@ -24,7 +21,7 @@ OUR_FD = 200  # out of the way of tests that count descriptors, and of what they
 # Taken at the start: a test may replace what these modules have, and some never put it back.
 _quote = json.encoder.encode_basestring_ascii
 _fstat, _write, dumps = os.fstat, os.write, json.dumps
-_mask: "Any" = getattr(signal, "pthread_sigmask", None)  # Windows has none, and no channel either
+_mask = getattr(signal, "pthread_sigmask", lambda how, signals: None)  # Windows has none
 
 
 def literal(text):
@@ -182,6 +179,21 @@ def take():
         return Channel(int(fd))
     except (ValueError, OSError, ImportError):
         return None
+
+
+class Explain:
+    """Calls the `Failures` of another injected file, which is loaded at the first call."""
+
+    def __init__(self, path, *args):
+        self.path, self.args, self.failures = path, args, None
+
+    def __call__(self, method, *args):
+        """None if the file cannot be loaded: what the test framework itself writes must be enough."""
+        try:
+            self.failures = self.failures or load(self.path).Failures(*self.args)
+        except Exception:  # for lack of a descriptor, or of the import system, which a test may have broken
+            return None
+        return getattr(self.failures, method)(*args)
 
 
 def lighten(facts, when, files):

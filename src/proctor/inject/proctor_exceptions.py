@@ -4,12 +4,7 @@ Runs in the interpreter of the tests: Python 3.7 or newer, the standard library 
 the first failure, by every reporter of a Python test framework.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
-
+load = globals()["load"]  # the loader gives it to each file
 _channel = load("proctor_channel")
 cut = _channel.cut
 os, sys = _channel.os, _channel.sys  # those of the start: a test may have replaced them by now
@@ -108,7 +103,7 @@ class Frames:
 
     def calls(self, traceback, excinfo):
         """The way through user code to the raise, outermost first; what repeats itself is folded."""
-        places: "Any" = []
+        places: "list[tuple[str, int]]" = []
         while traceback is not None and len(places) < MOST_FRAMES:
             frame = traceback.tb_frame
             if self.is_user(frame.f_code.co_filename) and not self._hidden(frame, excinfo):

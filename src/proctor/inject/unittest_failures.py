@@ -6,12 +6,7 @@ the first failure.
 
 import re
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
-
+load = globals()["load"]  # the loader gives it to each file
 _exceptions, _channel = load("proctor_exceptions"), load("proctor_channel")
 #: Assertions that compare two values, by the names that they have for them.
 COMPARED = {
@@ -32,7 +27,10 @@ class Failures:
     def __init__(self, here, pattern):
         self.frames = _exceptions.Frames(here, here, (pattern,))
 
-    def of(self, value, traceback):
+    def plainly(self, value, shown=None):
+        return self.frames.failure(value, value.__traceback__, shown)
+
+    def of_test(self, value, traceback):
         facts = self.frames.failure(value, traceback)
         causes = _exceptions.causes_of(value, self.frames, [value])
         if causes:
