@@ -8,6 +8,7 @@ The fixture `proctor_report` is registered only if a test uses it, because `pyte
 
 import os
 import sys
+from importlib.machinery import SourceFileLoader
 from types import ModuleType
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 INJECTED = "_proctor_injected_pytest"  # the copy that proctor brings to its own runs, and reads
 SETTINGS = {"failure_rows": (5000, 1), "failure_length": (200, 20)}  # usual value, least value
 
+_loader: "dict[str, object]" = {}  # the globals of the injected loader, once it is needed
 _indexed: "list[pytest.Config]" = []  # in this process: a test may run a pytest inside the one that runs it
 
 
@@ -75,7 +77,7 @@ def _is_on(asked):
     if asked == "auto" and _indexed:
         return False  # a test runs us, and reads what we print
     terminal = sys.stdout is not None and sys.stdout.isatty()
-    return _by_path("agent_mode").agent_mode(os.environ, terminal, asked).on
+    return _load("../agent_mode").agent_mode(os.environ, terminal, asked).on
 
 
 def _number(config, name):
@@ -102,19 +104,12 @@ def _start(config, most, length):
     _indexed.append(config)
 
 
-def _load(name):
-    return _by_path("inject", "path", "_proctor_injected_load").load(name)
-
-
-def _by_path(*path):
-    name = "_proctor_installed_" + path[-1]
-    if name not in sys.modules:
-        from importlib.util import module_from_spec, spec_from_file_location
-
-        file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proctor", *path) + ".py"
-        spec = spec_from_file_location(name, file)
-        assert spec is not None and spec.loader is not None
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-        sys.modules[name] = module
-    return sys.modules[name]
+def _load(path):
+    """An injected file, with their loader."""
+    if not _loader:
+        home = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proctor", "inject", "path")
+        name = "_proctor_injected_load"
+        loader = SourceFileLoader(name, os.path.join(home, name + ".py"))
+        _loader["__file__"] = loader.path
+        exec(loader.get_code(name), _loader)  # type: ignore[arg-type]
+    return _loader["load"](path)  # type: ignore[operator]

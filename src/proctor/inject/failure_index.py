@@ -86,7 +86,7 @@ class FailureIndex:
             name += " " + load("proctor_pytest").subtest_name(report)
         place = facts.get("place") or self._definition(report)
         error = self.rows.error(facts["message"], phase, self.length)
-        return self.rows.encode(self.rows.Row(name, error, "%(file)s:%(line)d" % place if place else ""))
+        return encoded(self.rows, name, error, place)
 
     def _words(self, longrepr):
         """Of a failure without an exception, or with one in a process that is gone."""
@@ -207,10 +207,12 @@ def conftest_failed(config, error, length):
         import atexit
 
         rows, (_, name, facts) = load("../failure_row"), found
-        place = facts.get("place")
-        said = rows.error(facts["message"], "collect", length)
-        row = rows.Row(name, said, "%(file)s:%(line)d" % place if place else "")
-        atexit.register(show, rows.block([rows.encode(row)]), rows, sys.stdout)
+        row = encoded(rows, name, rows.error(facts["message"], "collect", length), facts.get("place"))
+        atexit.register(show, rows.block([row]), rows, sys.stdout)
+
+
+def encoded(rows, name, error, place):
+    return rows.encode(rows.Row(name, error, "%(file)s:%(line)d" % place if place else ""))
 
 
 def show(text, rows, file):

@@ -62,6 +62,14 @@ def cut(text):
     return "%s\n[... %d characters left out ...]\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
 
 
+def relative(path, start):
+    try:
+        path = os.path.relpath(path, start)
+    except ValueError:  # it is on another drive
+        pass
+    return path.replace(os.sep, "/")
+
+
 class _undisturbed:
     """A KeyboardInterrupt between two writes would leave half a message."""
 
@@ -165,8 +173,7 @@ class Channel:
             self.send(text)
 
     def session(self, facts, status="error", partial=True):
-        body = {"status": status, "partial": partial, "proctor": clean(facts)}
-        self.send(dumps(body))
+        self.send(dumps({"status": status, "partial": partial, "proctor": clean(facts)}))
 
 
 def take():

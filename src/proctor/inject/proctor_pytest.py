@@ -221,15 +221,9 @@ class Reporter(Observer):
     def _collected(self, report):
         children = [_child(node) for node in report.result]
         text = str(report.longrepr) if report.longrepr else ""
-        self.collectors.append(
-            '{"id":%s,"outcome":"%s","children":[%s]%s}'
-            % (
-                quote(report.nodeid),
-                report.outcome,
-                ",".join(children),
-                ',"longrepr":%s' % quote(text) if text else "",
-            )
-        )
+        longrepr = ',"longrepr":%s' % quote(text) if text else ""
+        facts = quote(report.nodeid), report.outcome, ",".join(children), longrepr
+        self.collectors.append('{"id":%s,"outcome":"%s","children":[%s]%s}' % facts)
         self.collected += len(children) + 1
         if self.collected > CHUNK:
             self._flush_collectors()
@@ -247,8 +241,7 @@ class Reporter(Observer):
 
     def pytest_deselected(self, items):
         self.deselected += len(items)
-        ids = [item.nodeid for item in items]
-        self._try(self.channel.session, {"deselected": ids})
+        self._try(self.channel.session, {"deselected": [item.nodeid for item in items]})
 
     def pytest_collection_finish(self, session):
         self._try(self._collection_finished, session)
@@ -263,7 +256,6 @@ class Reporter(Observer):
         if self.is_controller:
             return  # it collects nothing itself
         self._selected([item.nodeid for item in session.items], markers)
-        self._ready()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node, ids):
@@ -271,7 +263,6 @@ class Reporter(Observer):
         self.known.update(new)
         if new:
             self._try(self._selected, new, None)
-            self._try(self._ready)
 
     def _selected(self, ids, markers):
         for start in range(0, len(ids), CHUNK):
@@ -280,8 +271,6 @@ class Reporter(Observer):
             if markers is not None:
                 facts["markers"] = {test: markers[test] for test in part}
             self.channel.session(facts)
-
-    def _ready(self):
         self.channel.session({"collection_ended": time()})
 
     # Tests
@@ -392,15 +381,15 @@ class Reporter(Observer):
             if not -LONGEST < setup + call + teardown < LONGEST:
                 setup, call, teardown = map(_took, test.passed)
             text = PASSED % (test.name, test.keywords, setup * 1e9, call * 1e9, teardown * 1e9)
-            self._send(text)
+            if self.is_controller:
+                self.channel.send(text)
+            else:
+                self.channel.send_with_next(text)
             return
         test.spell_out()
         if not test.phases:
             return  # interrupted: it stays open
         text, blobs = test.result()
-        self._send(text, blobs)
-
-    def _send(self, text, blobs=b""):
         if blobs or self.is_controller:
             self.channel.send(text, blobs)
         else:
@@ -464,15 +453,10 @@ class Reporter(Observer):
 
 
 def _child(node):
-    location = getattr(node, "location", None)
-    if location is None:
-        return '{"id":%s,"type":%s}' % (quote(node.nodeid), quote(type(node).__name__))
-    line = "null" if location[1] is None else "%d" % location[1]
-    return '{"id":%s,"type":%s,"line":%s,"tested":true}' % (
-        quote(node.nodeid),
-        quote(type(node).__name__),
-        line,
-    )
+    location, tested = getattr(node, "location", None), ""
+    if location is not None:
+        tested = ',"line":%s,"tested":true' % ("null" if location[1] is None else location[1])
+    return '{"id":%s,"type":%s%s}' % (quote(node.nodeid), quote(type(node).__name__), tested)
 
 
 class UnderWay:

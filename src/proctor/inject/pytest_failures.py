@@ -18,9 +18,7 @@ class Failures:
         self.frames = Frames(root, str(config.invocation_params.dir), config.getini("python_files"))
         # The comparisons of the last assertion that failed: where it is, and what differs.
         self.asserted, self.differences = None, []
-
-    def plainly(self, value, shown=None):
-        return self.frames.failure(value, value.__traceback__, shown)
+        self.plainly = self.frames.failure
 
     def raised(self, excinfo):
         value = excinfo.value
@@ -32,7 +30,7 @@ class Failures:
             shown = _with_first_leaf(value, _as_pytest_shows(excinfo).strip())
         except Exception:
             shown = shown_by(value)
-        facts = self.frames.failure(value, value.__traceback__, shown, excinfo)
+        facts = self.frames.failure(value, shown, excinfo)
         causes = causes_of(value, self.frames, [value])
         if causes:
             facts["causes"] = causes
@@ -83,8 +81,7 @@ def conftest_error(value, config):
     cause = getattr(value, "cause", None) or value.excinfo[1]
     here = str(config.invocation_params.dir)
     frames = Frames(here, here)
-    facts = frames.failure(cause, cause.__traceback__)
-    return cause, frames.relative(str(value.path)), facts
+    return cause, frames.relative(str(value.path)), frames.failure(cause)
 
 
 def _doctest_failure(value, frames):

@@ -26,12 +26,10 @@ class Failures:
 
     def __init__(self, here, pattern):
         self.frames = _exceptions.Frames(here, here, (pattern,))
+        self.plainly = self.frames.failure
 
-    def plainly(self, value, shown=None):
-        return self.frames.failure(value, value.__traceback__, shown)
-
-    def of_test(self, value, traceback):
-        facts = self.frames.failure(value, traceback)
+    def of_test(self, value):
+        facts = self.frames.failure(value)
         causes = _exceptions.causes_of(value, self.frames, [value])
         if causes:
             facts["causes"] = causes
@@ -40,7 +38,7 @@ class Failures:
             file, line = lines[-1]
             facts["place"] = {"file": self.frames.relative(file), "line": int(line)}
         try:
-            difference = _difference(traceback)
+            difference = _difference(value.__traceback__)
         except Exception:
             difference = []  # without a difference the failure is still reported
         if difference:

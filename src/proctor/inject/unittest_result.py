@@ -239,7 +239,7 @@ class Result(unittest.TestResult):
     def _raised(self, err, test):
         _, value, traceback = err
         phase = {"when": _when(traceback), "outcome": "failed"}
-        phase["failure"] = self.explain("of_test", value, traceback)  # first: what follows cuts the traceback
+        phase["failure"] = self.explain("of_test", value)  # first: what follows cuts the traceback
         phase["longrepr"] = self._exc_info_to_string(err, test)  # type: ignore[attr-defined]
         return phase
 
