@@ -1,7 +1,7 @@
 """The failure index after a plain pytest run: `-p proctor_pytest`, or by itself where proctor is installed.
 
-While no agent reads, only this file and `agent_mode` are loaded: an option and a look at the environment. All
-other code is loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
+While no agent reads, only `agent_mode` is loaded: an option and a look at the environment. All other code is
+loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
 
 The fixture `proctor_report` is registered only if a test uses it, because `pytest --fixtures` lists fixtures.
 """
@@ -105,7 +105,7 @@ def _start(config, most, length):
 
 
 def _load(path):
-    """An injected file, with their loader."""
+    """An injected file, or one beside `inject/`, by the loader of the injected files."""
     if not _loader:
         home = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proctor", "inject", "path")
         name = "_proctor_injected_load"

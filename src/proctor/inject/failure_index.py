@@ -36,7 +36,7 @@ class First:
 
 
 class FailureIndex:
-    """Hears of each failure in the process where it happens, and prints all of them in the first process."""
+    """Makes a row of each failure in the process where it happens, and prints all in the first process."""
 
     def __init__(self, config, most, length):
         self.rows, self.length = load("../failure_row"), length
@@ -134,7 +134,7 @@ class FailureIndex:
 
     def _uncollected(self, report):
         line = self._line(report, "collect")
-        if hash(line) not in self.uncollected:  # each worker says it, and doctest says it again
+        if hash(line) not in self.uncollected:  # each worker reports it, and doctest reports it again
             self.uncollected.add(hash(line))
             self.first.add(-1, line)
 

@@ -109,7 +109,7 @@ class Channel:
         self.held = ""
 
     def give_up(self, error):
-        """A fault of ours costs the report, never the run: proctor then says that the run is incomplete."""
+        """A fault of ours costs the report, never the run, which proctor then reports as incomplete."""
         try:
             words = quote("%s: %s" % (type(error).__name__, error))  # which is all that may still work
             self.send('{"status":"error","partial":true,"proctor":{"broken":%s}}' % words)

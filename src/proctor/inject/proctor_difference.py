@@ -9,7 +9,7 @@ objects the state is read. Work is counted in steps, not in time, for a test may
 import sys
 
 MOST_STEPS = 20000  # pairs of values looked at
-MOST_DIFFERENCES = 5  # said one by one; further ones are counted
+MOST_DIFFERENCES = 5  # shown one by one; further ones are counted
 MOST_LINES = 12  # of a difference between two texts
 MOST_COMPARED = 400  # lines of a text that are aligned, after what is equal at both ends
 LONGEST = 200  # characters of a line

@@ -1,4 +1,4 @@
-"""What an exception says, and where it was raised. PYTEST_DONT_REWRITE
+"""The message of an exception, and where it was raised. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Loaded at
 the first failure, by every reporter of a Python test framework.

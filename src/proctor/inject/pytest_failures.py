@@ -1,4 +1,4 @@
-"""What a live exception says about a pytest test. PYTEST_DONT_REWRITE
+"""Facts about the live exception of a pytest test. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, pytest 6.2 or newer, and nothing else. Loaded at
 the first failure of a run that proctor reads; the failure index of a plain pytest is made of the same facts.
@@ -37,7 +37,7 @@ class Failures:
         return facts
 
     def of_test(self, item, excinfo, when):
-        """The same, and what can be said only while the test is there."""
+        """The same, and what can be known only while the test is there."""
         facts = self.raised(excinfo)
         traceback = excinfo.value.__traceback__
         if isinstance(excinfo.value, AssertionError):

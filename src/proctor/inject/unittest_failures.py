@@ -1,4 +1,4 @@
-"""What a live exception says about a unittest test. PYTEST_DONT_REWRITE
+"""Facts about the live exception of a unittest test. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Loaded at
 the first failure.

@@ -262,8 +262,8 @@ def matches(expression, name):
         return True
     words = re.findall(r"[()]|[^\s()]+", expression)
     own = ("(", ")", "and", "or", "not")
-    said = [word if word in own else str(word.lower() in name.lower()) for word in words]
-    return bool(eval(" ".join(said), {}))
+    parts = [word if word in own else str(word.lower() in name.lower()) for word in words]
+    return bool(eval(" ".join(parts), {}))
 
 
 def place_of(test):

@@ -97,7 +97,7 @@ class Output:
 
 
 class Result(unittest.TestResult):
-    """Hears from unittest how each test goes, and reports it."""
+    """Gets from unittest how each test goes, and reports it."""
 
     def __init__(self, session, loaded, output):
         unittest.TestResult.__init__(self)
@@ -163,7 +163,7 @@ class Result(unittest.TestResult):
         if self.phases is not None:
             self.phases.append(phase)
             return
-        if hasattr(test, _loading.NAME):  # skipped: not every Python says that such a test starts
+        if hasattr(test, _loading.NAME):  # skipped: not every Python starts such a test
             self.open(self.id_of(test), *_loading.place_of(test))
             self.close(self.id_of(test), [phase])
             return
@@ -198,7 +198,7 @@ class Result(unittest.TestResult):
         phase["when"] = _loading.AROUND.get(method, "setup")
         self.close(name, [phase])
 
-    # What unittest says of it
+    # What unittest reports of it
 
     def addSuccess(self, test):
         self.add(test, {"when": "call", "outcome": "passed"})
@@ -231,7 +231,7 @@ class Result(unittest.TestResult):
         self.add(test, {"when": "call", "outcome": "failed", "longrepr": message, "failure": failure})
 
     def addDuration(self, test, elapsed):
-        pass  # our own clock says the same in every Python
+        pass  # our own clock measures it in every Python
 
     def wasSuccessful(self):
         return not self.bad
