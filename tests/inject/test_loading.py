@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 
@@ -111,9 +112,9 @@ def test_modules_that_a_test_replaces_are_not_those_of_the_reporter(tmp_path):
     assert [test["failure"]["place"]["line"] for test in document["tests"]] == [6, 7]
 
 
-def test_what_the_interpreter_keeps_for_a_fork_leads_to_no_function(monkeypatch):
+def test_what_the_interpreter_keeps_for_a_fork_leads_to_no_function(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function leads to its module and on to pytest: the collector would visit all that at every exit."""
-    kept = []
+    kept: list[Callable[[], None]] = []
     monkeypatch.setattr(os, "register_at_fork", lambda after_in_child: kept.append(after_in_child))
     reader, writer = os.pipe()
     channel = proctor_pytest._load("proctor_channel").Channel(writer)
