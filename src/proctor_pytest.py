@@ -1,13 +1,14 @@
 """The failure index after a plain pytest run: `-p proctor_pytest`, or by itself where proctor is installed.
 
-While no agent reads, only this file and `agent_mode` are loaded: an option and a look at the environment. All
-other code is loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
+While no agent reads, only `agent_mode` is loaded: an option and a look at the environment. All other code is
+loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
 
 The fixture `proctor_report` is registered only if a test uses it, because `pytest --fixtures` lists fixtures.
 """
 
 import os
 import sys
+from importlib.machinery import SourceFileLoader
 from types import ModuleType
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 INJECTED = "_proctor_injected_pytest"  # the copy that proctor brings to its own runs, and reads
 SETTINGS = {"failure_rows": (5000, 1), "failure_length": (200, 20)}  # usual value, least value
 
+_loader: "dict[str, object]" = {}  # the globals of the injected loader, once it is needed
 _indexed: "list[pytest.Config]" = []  # in this process: a test may run a pytest inside the one that runs it
 
 
@@ -75,7 +77,7 @@ def _is_on(asked):
     if asked == "auto" and _indexed:
         return False  # a test runs us, and reads what we print
     terminal = sys.stdout is not None and sys.stdout.isatty()
-    return _by_path("agent_mode").agent_mode(os.environ, terminal, asked).on
+    return _load("../agent_mode").agent_mode(os.environ, terminal, asked).on
 
 
 def _number(config, name):
@@ -98,23 +100,16 @@ def _start(config, most, length):
     index = _load("failure_index").FailureIndex(config, most, length)
     config.pluginmanager.register(index, "_proctor_failure_index")
     if index.is_worker:
-        config.pluginmanager.register(_load("pytest_worker").Carrier(), "_proctor_carrier")
+        config.pluginmanager.register(_load("proctor_pytest").Carrier(), "_proctor_carrier")
     _indexed.append(config)
 
 
-def _load(name):
-    return _by_path("inject", "path", "_proctor_injected_load").load(name)
-
-
-def _by_path(*path):
-    name = "_proctor_installed_" + path[-1]
-    if name not in sys.modules:
-        from importlib.util import module_from_spec, spec_from_file_location
-
-        file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proctor", *path) + ".py"
-        spec = spec_from_file_location(name, file)
-        assert spec is not None and spec.loader is not None
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-        sys.modules[name] = module
-    return sys.modules[name]
+def _load(path):
+    """An injected file, or one beside `inject/`, by the loader of the injected files."""
+    if not _loader:
+        home = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proctor", "inject", "path")
+        name = "_proctor_injected_load"
+        loader = SourceFileLoader(name, os.path.join(home, name + ".py"))
+        _loader["__file__"] = loader.path
+        exec(loader.get_code(name), _loader)  # type: ignore[arg-type]
+    return _loader["load"](path)  # type: ignore[operator]

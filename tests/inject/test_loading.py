@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 from support.projects import document_of, run_suite, write_project
+
+import proctor_pytest
 
 LOADED = """
 import atexit, gc, os, types
@@ -19,7 +25,7 @@ def injected():
 atexit.register(injected)
 """
 AT_START = {"_proctor_injected_load.py", "proctor_channel.py"}
-PYTEST = AT_START | {"proctor_pytest.py", "pytest_reporter.py", "pytest_phases.py"}
+PYTEST = AT_START | {"proctor_pytest.py"}
 UNITTEST = AT_START | {"proctor_unittest.py", "unittest_loading.py", "unittest_result.py"}
 FAILURES = {"proctor_exceptions.py"}
 PYTEST_TEST = "def test_a(): assert {0} == 1\n"
@@ -106,3 +112,33 @@ def test_modules_that_a_test_replaces_are_not_those_of_the_reporter(tmp_path: Pa
     document = document_of(tmp_path)
 
     assert [test["failure"]["place"]["line"] for test in document["tests"]] == [6, 7]
+
+
+def test_what_the_interpreter_keeps_for_a_fork_leads_to_no_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function leads to its module and on to pytest: the collector would visit all that at every exit."""
+    kept: list[Callable[[], None]] = []
+    monkeypatch.setattr(os, "register_at_fork", lambda after_in_child: kept.append(after_in_child))
+    reader, writer = os.pipe()
+    channel = proctor_pytest._load("proctor_channel").Channel(writer)
+    fd = channel.fd
+    try:
+        (after_fork,) = kept
+        assert [thing for thing in reached_from(after_fork) if isinstance(thing, FunctionType)] == []
+
+        channel.held = "x"
+        after_fork()
+        assert (channel.fd, channel.held) == (-1, "")
+    finally:
+        os.close(fd)
+        os.close(reader)
+
+
+def reached_from(thing: object) -> list[object]:
+    """Everything that this keeps alive; what its type does is for the interpreter."""
+    known, left = {id(thing): thing}, [thing]
+    while left:
+        for found in gc.get_referents(left.pop()):
+            if id(found) not in known and not isinstance(found, type):
+                known[id(found)] = found
+                left.append(found)
+    return list(known.values())

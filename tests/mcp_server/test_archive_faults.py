@@ -38,8 +38,6 @@ CHANGING = (
 )
 SELECTIONS = ("failures", "tests", "files", "json_report", "output")
 
-Answers: TypeAlias = dict[str, tuple[str, Any]]  # by call: the text and the structured content
-
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

@@ -11,12 +11,7 @@ import sys
 
 import pytest
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
-
+load = globals()["load"]  # the loader gives it to each file
 COUNT = "contains [0-9]+ failed subtests?"  # pytest's text for a test that fails because its subtests do
 
 
@@ -41,7 +36,7 @@ class First:
 
 
 class FailureIndex:
-    """Hears of each failure in the process where it happens, and prints all of them in the first process."""
+    """Makes a row of each failure in the process where it happens, and prints all in the first process."""
 
     def __init__(self, config, most, length):
         self.rows, self.length = load("../failure_row"), length
@@ -51,7 +46,7 @@ class FailureIndex:
         self.is_worker = hasattr(config, "workerinput")
         self.first = First(most)
         self.most = most
-        self.items: "Any" = ()
+        self.items: "list[pytest.Item]" = []
         self.ids = None  # of all tests, in the order of the collection
         self.order = None  # the same as id -> position, once something has failed
         self.raised = {}  # (node id, phase) -> facts, until the report comes by
@@ -88,17 +83,17 @@ class FailureIndex:
         facts = facts or self._words(report.longrepr)
         name = self._from_here(report.nodeid)
         if getattr(report, "context", None) is not None:
-            name += " " + load("pytest_phases").subtest_name(report)
+            name += " " + load("proctor_pytest").subtest_name(report)
         place = facts.get("place") or self._definition(report)
         error = self.rows.error(facts["message"], phase, self.length)
-        return self.rows.encode(self.rows.Row(name, error, "%(file)s:%(line)d" % place if place else ""))
+        return encoded(self.rows, name, error, place)
 
     def _words(self, longrepr):
         """Of a failure without an exception, or with one in a process that is gone."""
         crash = getattr(longrepr, "reprcrash", None)
         if crash is None:
             return {"message": str(longrepr or "")}
-        facts: "dict[str, Any]" = {"message": str(crash.message)}
+        facts: "dict[str, object]" = {"message": str(crash.message)}
         if self.frames.is_user(crash.path):
             facts["place"] = {"file": self.frames.relative(crash.path), "line": crash.lineno}
         return facts
@@ -139,7 +134,7 @@ class FailureIndex:
 
     def _uncollected(self, report):
         line = self._line(report, "collect")
-        if hash(line) not in self.uncollected:  # each worker says it, and doctest says it again
+        if hash(line) not in self.uncollected:  # each worker reports it, and doctest reports it again
             self.uncollected.add(hash(line))
             self.first.add(-1, line)
 
@@ -212,13 +207,15 @@ def conftest_failed(config, error, length):
         import atexit
 
         rows, (_, name, facts) = load("../failure_row"), found
-        place = facts.get("place")
-        said = rows.error(facts["message"], "collect", length)
-        row = rows.Row(name, said, "%(file)s:%(line)d" % place if place else "")
-        atexit.register(show, rows.block([rows.encode(row)]), rows, sys.stdout)
+        row = encoded(rows, name, rows.error(facts["message"], "collect", length), facts.get("place"))
+        atexit.register(show, rows.block([row]), rows, sys.stdout)
 
 
-def show(text, rows, file: "Any"):
+def encoded(rows, name, error, place):
+    return rows.encode(rows.Row(name, error, "%(file)s:%(line)d" % place if place else ""))
+
+
+def show(text, rows, file):
     file.write(rows.printable(text, getattr(file, "encoding", None) or "utf-8"))
     file.flush()
 

@@ -11,12 +11,12 @@ const IN_SOURCE = /\((\d+):\d+\)/; // where a parser stopped
 class JestReporter {
   constructor({ bail }) {
     this.limit = bail;
-    this.wish = shared.wish();
+    this.requested = shared.requested();
     this.session = shared.open({ jest: version() });
     this.ids = new Map(); // file and name of tests that are running -> their ids, the first first
     this.held = new Map(); // the same of a failed test that may yet be tried again -> its result
     this.retrying = new Set(); // files with such tests
-    this.told = new Map(); // the same of one that has ended -> how often
+    this.ended = new Map(); // the same of one that has ended -> how often
   }
 
   onTestFileStart(test) {
@@ -24,7 +24,7 @@ class JestReporter {
   }
 
   onTestCaseStart(test, info) {
-    if (!this.wish.listing && !this.held.has(keyOf(test.path, info))) this.begin(test.path, info, 0);
+    if (!this.requested.listing && !this.held.has(keyOf(test.path, info))) this.begin(test.path, info, 0);
   }
 
   begin(file, info, line) {
@@ -35,25 +35,24 @@ class JestReporter {
   }
 
   select(file, info, line) {
-    const id = this.session.unique(
-      `${shared.relative(file)}::${[...info.ancestorTitles, info.title].join(" > ")}`,
-    );
+    const name = [...info.ancestorTitles, info.title].join(" > ");
+    const id = this.session.unique(`${shared.relative(file)}::${name}`);
     this.session.select([id], line ? { [id]: line } : {});
     return id;
   }
 
   onTestCaseResult(test, result) {
-    if (this.wish.listing) return;
+    if (this.requested.listing) return;
     const key = keyOf(test.path, result);
     this.held.delete(key);
     if (result.status === "failed" && this.retrying.has(test.path))
       this.held.set(key, { file: test.path, result });
-    else this.tell(test.path, result);
+    else this.endOnce(test.path, result);
   }
 
-  tell(file, result) {
+  endOnce(file, result) {
     const key = keyOf(file, result);
-    this.told.set(key, (this.told.get(key) ?? 0) + 1);
+    this.ended.set(key, (this.ended.get(key) ?? 0) + 1);
     this.end(file, result);
   }
 
@@ -67,7 +66,7 @@ class JestReporter {
     for (const [key, held] of this.held) {
       if (held.file !== test.path) continue;
       this.held.delete(key);
-      this.tell(held.file, held.result);
+      this.endOnce(held.file, held.result);
     }
     for (const one of result.testResults) this.heardLate(test.path, one);
     if (result.testExecError) this.fileFailed(test.path, result);
@@ -75,14 +74,14 @@ class JestReporter {
 
   /** Jest says of a test that it does not run, or that is not chosen, only when its file has ended. */
   heardLate(file, result) {
-    if (!this.wish.names.test(result.fullName)) return;
-    if (this.wish.listing) {
+    if (!this.requested.names.test(result.fullName)) return;
+    if (this.requested.listing) {
       this.select(file, result, result.location?.line);
       return;
     }
     const key = keyOf(file, result);
-    const told = this.told.get(key) ?? 0;
-    if (result.status !== "pending" && told) this.told.set(key, told - 1);
+    const times = this.ended.get(key) ?? 0;
+    if (result.status !== "pending" && times) this.ended.set(key, times - 1);
     else this.end(file, result);
   }
 
@@ -142,12 +141,8 @@ function failureOf(result) {
 
 /** Below the mark and the title that jest gives to such a text. */
 function firstLine(text) {
-  return (
-    text
-      .split("\n")
-      .map((line) => line.trim())
-      .find((line) => line && !line.startsWith("●")) ?? "it gives no reason"
-  );
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.find((line) => line && !line.startsWith("●")) ?? "it gives no reason";
 }
 
 /** Why a file has no tests. A parser's own words are behind those of jest, which are always the same. */

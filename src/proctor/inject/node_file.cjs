@@ -53,10 +53,7 @@ class FileReporter {
   }
 
   name(node) {
-    const id = `${shared.relative(this.entry)}::${node.path.join(" > ")}`;
-    const times = (this.seen.get(id) ?? 0) + 1;
-    this.seen.set(id, times);
-    node.id = times === 1 ? id : `${id}#${times}`;
+    node.id = shared.unique(this.seen, `${shared.relative(this.entry)}::${node.path.join(" > ")}`);
   }
 
   /** Newer ones do not even announce a test that was not asked for. */
@@ -87,12 +84,9 @@ class FileReporter {
     if (!node || (!node.isSuite && !node.whole.id)) return;
     const phase = phaseOf(data);
     if (node.isSuite) this.suiteEnded(node, phase);
-    else if (node.whole === node) this.tell(node, [...node.parts, phase]);
-    else if (phase.outcome !== "failed" || phase.failure) this.partEnded(node, phase);
-  }
-
-  partEnded(node, phase) {
-    node.whole.parts.push({ ...phase, subtest: node.path.slice(node.whole.path.length).join(" > ") });
+    else if (node.whole === node) this.report(node, [...node.parts, phase]);
+    else if (phase.outcome !== "failed" || phase.failure)
+      node.whole.parts.push({ ...phase, subtest: node.path.slice(node.whole.path.length).join(" > ") });
   }
 
   /** A group fails by itself if its body or one of its hooks does. */
@@ -102,10 +96,10 @@ class FileReporter {
     const { data } = node;
     this.notes.write("found", this.entry, node.id, data.line ?? 0);
     this.notes.write("began", this.entry, node.id, data.file ?? this.entry, data.line ?? 0);
-    this.tell(node, [{ ...phase, when: phase.when === "call" ? "setup" : phase.when }]);
+    this.report(node, [{ ...phase, when: phase.when === "call" ? "setup" : phase.when }]);
   }
 
-  tell(node, phases) {
+  report(node, phases) {
     this.notes.write("ended", this.entry, node.id, phases);
     if (!this.left || phases.every((phase) => phase.outcome !== "failed")) return;
     this.left -= 1;
@@ -171,7 +165,7 @@ function unfinished(phase, reason) {
 }
 
 function failed(error) {
-  if (error.failureType === "subtestsFailed") return {}; // they tell for themselves
+  if (error.failureType === "subtestsFailed") return {}; // they have reports of their own
   const thrown = error.cause instanceof Error ? error.cause : error;
   const facts = shared.failure(thrown);
   if (typeof error.cause === "string") facts.message = error.cause;
@@ -203,7 +197,7 @@ function isWaiting() {
 }
 
 /** Begin to note. Returns what listens to the stream of events, once there is one. */
-function report({ place, listing, left }) {
+function report(place, listing, left) {
   const entry = path.resolve(process.argv[1] ?? "");
   const notes = new NoteWriter(place);
   if (listing) runNothing();

@@ -98,14 +98,10 @@ class RunReporter {
     }
     if (this.session.lost(file, error?.signal ? cause : `${cause} during the test`)) about.failed = true;
     const isCut = about.cut && !about.found;
-    if (error ? !about.failed : isCut)
-      this.fileFailed(file, about, isCut ? `${cause} before its tests ran` : cause);
-    else if (!about.found && !this.chosen) this.script(file, details);
-  }
-
-  fileFailed(file, about, cause) {
-    const [failure, text] = about.threw ?? [{ message: cause }, cause];
-    this.session.fileFailed(file, failure, text);
+    if (error ? !about.failed : isCut) {
+      const message = isCut ? `${cause} before its tests ran` : cause;
+      this.session.fileFailed(file, ...(about.threw ?? [{ message }, message]));
+    } else if (!about.found && !this.chosen) this.script(file, details);
   }
 
   /** A file without tests is a test itself, which its exit status decides. */
@@ -120,7 +116,7 @@ class RunReporter {
   finish(code) {
     this.notes.drain();
     if (this.passedOn && ![...this.files.values()].some((about) => about.heard)) {
-      this.session.say({
+      this.session.report({
         broken: `node ${process.versions.node} does not let its tests be heard in their processes`,
       });
     }
@@ -137,7 +133,7 @@ function reportRun() {
   if (!channel) return;
   const session = new shared.Session(channel, {});
   if (Number.parseInt(process.versions.node, 10) < OLDEST) {
-    session.say({ broken: `node ${process.versions.node} is too old: proctor needs ${OLDEST} or newer` });
+    session.report({ broken: `node ${process.versions.node} is too old: proctor needs ${OLDEST} or newer` });
     return;
   }
   const chosen = process.execArgv.some((argument) => argument.startsWith("--test-name-pattern"));
@@ -146,13 +142,9 @@ function reportRun() {
 }
 
 function reportFile() {
-  const wish = {
-    place: process.env[NOTES],
-    listing: Boolean(process.env[LISTING]),
-    left: Number(process.env[LEFT] ?? 0),
-  };
+  const { [NOTES]: place, [LISTING]: listing, [LEFT]: left } = process.env;
   for (const name of [NOTES, LISTING, LEFT]) delete process.env[name]; // for nobody else
-  onTestStream(require("./node_file.cjs").report(wish));
+  onTestStream(require("./node_file.cjs").report(place, listing, Number(left ?? 0)));
 }
 
 if (process.env[NOTES]) reportFile();

@@ -8,11 +8,9 @@ import json
 import os
 import signal
 import sys  # noqa: F401  for what is loaded later, when a test may have put another in its place
+from functools import partial
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
+load = globals()["load"]  # the loader gives it to each file
 FD_VARIABLE = "PROCTOR_CONTROL_FD"
 VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
 LONG_TEXT = 64 * 1024  # a longer text travels as a file
@@ -23,7 +21,7 @@ OUR_FD = 200  # out of the way of tests that count descriptors, and of what they
 # Taken at the start: a test may replace what these modules have, and some never put it back.
 _quote = json.encoder.encode_basestring_ascii
 _fstat, _write, dumps = os.fstat, os.write, json.dumps
-_mask: "Any" = getattr(signal, "pthread_sigmask", None)  # Windows has none, and no channel either
+_mask = getattr(signal, "pthread_sigmask", lambda how, signals: None)  # Windows has none
 
 
 def literal(text):
@@ -64,6 +62,14 @@ def cut(text):
     return "%s\n[... %d characters left out ...]\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
 
 
+def relative(path, start):
+    try:
+        path = os.path.relpath(path, start)
+    except ValueError:  # it is on another drive
+        pass
+    return path.replace(os.sep, "/")
+
+
 class _undisturbed:
     """A KeyboardInterrupt between two writes would leave half a message."""
 
@@ -78,12 +84,13 @@ class Channel:
     """The writing end. Only the process that was given it writes, and only while it is still that pipe."""
 
     def __init__(self, fd):
-        self.fd = self._out_of_the_way(fd)
-        os.register_at_fork(after_in_child=self.fall_silent)
-        atexit.register(self.flush)
+        self.fd, self.held = self._out_of_the_way(fd), ""
         seen = _fstat(self.fd)
         self.device, self.inode = seen.st_dev, seen.st_ino
-        self.held = ""
+        # The interpreter keeps this to its very end. A function would keep its module, and that one pytest:
+        # at every exit the collector would visit all of it once more.
+        os.register_at_fork(after_in_child=partial(vars(self).update, fd=-1, held=""))
+        atexit.register(self.flush)
 
     @staticmethod
     def _out_of_the_way(fd):
@@ -102,7 +109,7 @@ class Channel:
         self.held = ""
 
     def give_up(self, error):
-        """A fault of ours costs the report, never the run: proctor then says that the run is incomplete."""
+        """A fault of ours costs the report, never the run, which proctor then reports as incomplete."""
         try:
             words = quote("%s: %s" % (type(error).__name__, error))  # which is all that may still work
             self.send('{"status":"error","partial":true,"proctor":{"broken":%s}}' % words)
@@ -166,8 +173,7 @@ class Channel:
             self.send(text)
 
     def session(self, facts, status="error", partial=True):
-        body = {"status": status, "partial": partial, "proctor": clean(facts)}
-        self.send(dumps(body))
+        self.send(dumps({"status": status, "partial": partial, "proctor": clean(facts)}))
 
 
 def take():
@@ -180,6 +186,21 @@ def take():
         return Channel(int(fd))
     except (ValueError, OSError, ImportError):
         return None
+
+
+class Explain:
+    """Calls the `Failures` of another injected file, which is loaded at the first call."""
+
+    def __init__(self, path, *args):
+        self.path, self.args, self.failures = path, args, None
+
+    def __call__(self, method, *args):
+        """None if the file cannot be loaded: what the test framework itself writes must be enough."""
+        try:
+            self.failures = self.failures or load(self.path).Failures(*self.args)
+        except Exception:  # for lack of a descriptor, or of the import system, which a test may have broken
+            return None
+        return getattr(self.failures, method)(*args)
 
 
 def lighten(facts, when, files):

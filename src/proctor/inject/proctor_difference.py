@@ -8,12 +8,8 @@ objects the state is read. Work is counted in steps, not in time, for a test may
 
 import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 MOST_STEPS = 20000  # pairs of values looked at
-MOST_DIFFERENCES = 5  # said one by one; further ones are counted
+MOST_DIFFERENCES = 5  # shown one by one; further ones are counted
 MOST_LINES = 12  # of a difference between two texts
 MOST_COMPARED = 400  # lines of a text that are aligned, after what is equal at both ends
 LONGEST = 200  # characters of a line
@@ -173,8 +169,8 @@ class Search:
                 self.compare(mine[name], other[name], "%s.%s" % (path, name), depth + 1)
         if self.count > before:
             return
-        kind: "Any" = type(left)
-        if kind.__eq__ is object.__eq__:
+        kind = type(left)
+        if kind.__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
             self.add(path, "%s has no __eq__: two objects, compared by identity" % kind.__name__)
         elif path:
             self.unequal(left, right, path)
@@ -232,8 +228,8 @@ def _is_enum(value):
 
 def _plainly_equal(left, right):
     """Numbers and their like, whatever a subclass of them may say."""
-    kinds: "Any" = [[kind for kind in SCALARS if isinstance(value, kind)][0] for value in (left, right)]
-    return kinds[0].__eq__(left, right) is True or kinds[1].__eq__(right, left) is True
+    kinds = [[kind for kind in SCALARS if isinstance(value, kind)][0] for value in (left, right)]
+    return kinds[0].__eq__(left, right) is True or kinds[1].__eq__(right, left) is True  # type: ignore[call-arg]
 
 
 def _is_a(value, kinds):
@@ -284,10 +280,10 @@ def state(value, names=None):
     for kind in type(value).__mro__:
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
-            slot: "Any" = kind.__dict__.get(name)
+            slot = kind.__dict__.get(name)
             if type(slot).__name__ == "member_descriptor":
                 try:
-                    found.setdefault(name, slot.__get__(value))
+                    found.setdefault(name, slot.__get__(value))  # type: ignore[union-attr]
                 except AttributeError:
                     pass  # never set
     return {name: found[name] for name in (found if names is None else names) if name in found}

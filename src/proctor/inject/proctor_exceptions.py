@@ -1,17 +1,12 @@
-"""What an exception says, and where it was raised. PYTEST_DONT_REWRITE
+"""The message of an exception, and where it was raised. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Loaded at
 the first failure, by every reporter of a Python test framework.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
-
+load = globals()["load"]  # the loader gives it to each file
 _channel = load("proctor_channel")
-cut = _channel.cut
+cut, relative = _channel.cut, _channel.relative
 os, sys = _channel.os, _channel.sys  # those of the start: a test may have replaced them by now
 MOST_FRAMES = 3000  # of a traceback that are looked at
 MOST_CALLS = 20  # of its places that are reported, once recursion is folded
@@ -67,19 +62,18 @@ class Frames:
 
     def innermost(self, traceback, excinfo=None):
         """Product code goes before test code: a test often raises far from where the fault is."""
-        product = test = None
+        last = {is_test: (path, line) for path, line, is_test in self._user_code(traceback, excinfo)}
+        found = last.get(False) or last.get(True)
+        return {"file": self.relative(found[0]), "line": found[1]} if found else None
+
+    def _user_code(self, traceback, excinfo):
+        """(path, line, whether it is a test's) of each frame that is the user's, outermost first."""
         while traceback is not None:
             frame = traceback.tb_frame
-            path = frame.f_code.co_filename
-            is_user, is_test = self._look(path)
+            is_user, is_test = self._look(frame.f_code.co_filename)
             if is_user and not self._hidden(frame, excinfo):
-                if is_test:
-                    test = path, traceback.tb_lineno
-                else:
-                    product = path, traceback.tb_lineno
+                yield frame.f_code.co_filename, traceback.tb_lineno, is_test
             traceback = traceback.tb_next
-        found = product or test
-        return {"file": self.relative(found[0]), "line": found[1]} if found else None
 
     @staticmethod
     def _hidden(frame, excinfo):
@@ -91,9 +85,9 @@ class Frames:
         except Exception:
             return False
 
-    def failure(self, value, traceback, shown=None, excinfo=None):
+    def failure(self, value, shown=None, excinfo=None):
         """Facts about one exception; `shown` is how somebody else words it."""
-        place = self.innermost(traceback, excinfo)
+        place = self.innermost(value.__traceback__, excinfo)
         if isinstance(value, SyntaxError):
             shown = "%s: %s" % (type(value).__name__, value.msg)
             if value.filename and os.path.isfile(value.filename):
@@ -101,19 +95,15 @@ class Frames:
         facts = {"type": type(value).__name__, "message": cut(shown_by(value) if shown is None else shown)}
         if place:
             facts["place"] = place
-        calls = self.calls(traceback, excinfo)
+        calls = self.calls(value.__traceback__, excinfo)
         if len(calls) > 1:
             facts["calls"] = calls
         return facts
 
     def calls(self, traceback, excinfo):
         """The way through user code to the raise, outermost first; what repeats itself is folded."""
-        places: "Any" = []
-        while traceback is not None and len(places) < MOST_FRAMES:
-            frame = traceback.tb_frame
-            if self.is_user(frame.f_code.co_filename) and not self._hidden(frame, excinfo):
-                places.append((self.relative(frame.f_code.co_filename), traceback.tb_lineno))
-            traceback = traceback.tb_next
+        first = zip(range(MOST_FRAMES), self._user_code(traceback, excinfo))
+        places = [(self.relative(path), line) for _, (path, line, _) in first]
         calls = [
             {"places": [{"file": file, "line": line} for file, line in part], "times": times}
             for part, times in _folded(places)
@@ -138,14 +128,6 @@ def _folded(places):
     return folded
 
 
-def relative(path, start):
-    try:
-        path = os.path.relpath(path, start)
-    except ValueError:
-        pass
-    return path.replace(os.sep, "/")
-
-
 def shown_by(value):
     """An exception in its own words, even when it has none that can be had."""
     try:
@@ -163,7 +145,7 @@ def causes_of(value, frames, seen):
         if len(seen) > MOST_CAUSES or any(cause is known for known in seen):
             break
         seen.append(cause)
-        found = frames.failure(cause, cause.__traceback__)
+        found = frames.failure(cause)
         found.pop("calls", None)
         further = causes_of(cause, frames, seen)
         if further:

@@ -10,21 +10,25 @@ What proctor concludes from the facts is proctor's business. The facts are under
 
 import os
 import sys
+from time import time
 
 import pytest
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
+load = globals()["load"]  # the loader gives it to each file
+_channel = load("proctor_channel")
+clean, cut, dumps, quote = _channel.clean, _channel.cut, _channel.dumps, _channel.quote
 
 INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this loaded
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
+CHUNK = 500  # collected tests in one message
+MOST_WORDS = 5000
+LONGEST = 1e10  # seconds
+USUAL = ["setup", "call", "teardown", ""]  # none comes after these
+PASSED = '{"name":%s,"status":"pass","proctor":{"keywords":%s,"passed_in":[%de-9,%de-9,%de-9]}}'
 
 
 def _take_channel():
-    channel = load("proctor_channel").take()
+    channel = _channel.take()
     home = os.path.join(os.path.dirname(os.path.abspath(__file__)), "path")
     if PATH_VARIABLE in os.environ:
         before = os.environ.pop(PATH_VARIABLE)
@@ -72,10 +76,10 @@ def pytest_load_initial_conftests(early_config):
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     if hasattr(config, "workerinput"):
-        config.pluginmanager.register(load("pytest_reporter").Observer(config), "_proctor_observer")
-        config.pluginmanager.register(load("pytest_worker").Carrier(), "_proctor_carrier")
+        config.pluginmanager.register(Observer(config), "_proctor_observer")
+        config.pluginmanager.register(Carrier(), "_proctor_carrier")
     elif CHANNEL is not None:
-        config.pluginmanager.register(load("pytest_reporter").Reporter(config, CHANNEL), "_proctor_reporter")
+        config.pluginmanager.register(Reporter(config, CHANNEL), "_proctor_reporter")
 
 
 def pytest_unconfigure(config):
@@ -83,3 +87,551 @@ def pytest_unconfigure(config):
     if reporter is not None and not reporter.in_session and CHANNEL is not None:
         # --version, --fixtures and their like: pytest had no session, and that is not a crash.
         CHANNEL.session({"finished": {"exit_status": None}}, status="info", partial=False)
+
+
+class Observer:
+    """Stands where the live exceptions are, in xdist's workers too, and pins plain facts to the reports."""
+
+    def __init__(self, config, channel=None):
+        self.config, self.channel = config, channel  # a worker has no channel
+        # Not caplog's handler: a test may clear that one, and set its level.
+        self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "report_handler", None)
+        self.pinned = {}
+        self.reported = []  # in a worker of xdist: what waits for the next report to travel with
+        self.explain = _channel.Explain("pytest_failures", config)
+
+    def _give_up(self, error):
+        if self.channel is not None:
+            self.channel.give_up(error)
+
+    def report(self, text, sources):
+        self.reported.append((text, [source.read(size).ljust(size, b"\0") for source, size in sources]))
+
+    def pytest_runtest_makereport(self, item, call):
+        # Not the first: pytest's unittest part puts the exception there first.
+        excinfo = call.excinfo
+        records = self.logs.records if self.logs is not None else None
+        if excinfo is None and not records and not self.reported:
+            return
+        try:
+            facts = {}
+            if self.reported:
+                facts["reported"], self.reported = self.reported, []
+            if excinfo is not None and not isinstance(
+                excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)
+            ):
+                facts["failure"] = self.explain("of_test", item, excinfo, call.when)
+            if records:
+                facts["log"] = [_log_record(record) for record in records]
+            self.pinned[item.nodeid, call.when] = facts
+        except Exception as error:
+            self._give_up(error)
+
+    def pytest_assertrepr_compare(self, op, left, right):
+        """Look on; what the test prints stays pytest's business."""
+        if op == "==":
+            try:
+                self.explain("compared", left, right, sys._getframe(1))
+            except Exception:
+                pass  # without a difference the failure is still reported
+        return None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report):
+        facts = self.pinned.pop((report.nodeid, report.when), None) if self.pinned else None
+        if getattr(report, "context", None) is not None:
+            # The values of a subtest do not survive the way to xdist's controller.
+            facts = dict(facts or (), subtest=subtest_name(report))
+        if facts:
+            report.proctor_facts = facts
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session):
+        config = session.config
+        if any("::" in arg and ("\\" in arg or " " in arg) for arg in config.args):
+            try:
+                targets = load("proctor_targets").Targets(config)
+                config.pluginmanager.register(targets, "_proctor_targets")
+            except Exception as error:
+                self._give_up(error)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector):
+        outcome = yield
+        try:
+            report = outcome.get_result()
+            call = getattr(report, "call", None)
+            if report.failed and call is not None and call.excinfo is not None:
+                report.proctor_facts = self.explain("not_collected", call.excinfo)
+        except Exception as error:
+            self._give_up(error)
+
+
+class Reporter(Observer):
+    """Speaks for the session: in the only process, or in xdist's controller."""
+
+    def __init__(self, config, channel):
+        Observer.__init__(self, config, channel)
+        self.in_session = False
+        self.tests = {}  # node id -> UnderWay
+        self.quoted = {}
+        self.collectors = []
+        self.collected = 0
+        self.known = set()
+        self.started = time()
+        self.deselected = 0
+        self.traced = getattr(config.option, "tbstyle", "auto") != "no"
+        self.is_controller = False  # of xdist
+        self.suite = {}
+        self.usual_size = 0  # attributes of a report that has no more than every report has
+
+    def report(self, text, sources):
+        self.channel.send_files(text, sources)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self, session):
+        """If another plugin ends it here, there was no session, and the status of the process says why."""
+        self.in_session = True
+        self.is_controller = self.config.pluginmanager.hasplugin("dsession")
+        self._try(self._describe, session)
+
+    def _describe(self, session):
+        """Said at the start, and at the end again if a test has added to the metadata."""
+        suite = {
+            "root": str(session.fspath if hasattr(session, "fspath") else session.path),
+            "environment": clean(getattr(self.config, "_metadata", {})),
+            "cwd": str(self.config.invocation_params.dir),
+        }
+        if suite != self.suite:
+            self.suite = suite
+            self.channel.session({"suite": suite})
+
+    def _try(self, action, *args):
+        if self.channel.fd >= 0:
+            try:
+                action(*args)
+            except Exception as error:
+                self.channel.give_up(error)
+
+    # Collection
+
+    def pytest_collectreport(self, report):
+        self._try(self._collected, report)
+
+    def _collected(self, report):
+        children = [_child(node) for node in report.result]
+        text = str(report.longrepr) if report.longrepr else ""
+        longrepr = ',"longrepr":%s' % quote(text) if text else ""
+        facts = quote(report.nodeid), report.outcome, ",".join(children), longrepr
+        self.collectors.append('{"id":%s,"outcome":"%s","children":[%s]%s}' % facts)
+        self.collected += len(children) + 1
+        if self.collected > CHUNK:
+            self._flush_collectors()
+        if report.failed:
+            failure = getattr(report, "proctor_facts", None) or {"message": text.strip().rpartition("\n")[2]}
+            error = {"id": report.nodeid, "longrepr": text, "failure": failure}
+            self.channel.session({"collection_errors": [error]})
+
+    def _flush_collectors(self):
+        if self.collectors:
+            facts = '{"collectors":[%s]}' % ",".join(self.collectors)
+            self.channel.send('{"status":"error","partial":true,"proctor":%s}' % facts)
+            self.collectors = []
+            self.collected = 0
+
+    def pytest_deselected(self, items):
+        self.deselected += len(items)
+        self._try(self.channel.session, {"deselected": [item.nodeid for item in items]})
+
+    def pytest_collection_finish(self, session):
+        self._try(self._collection_finished, session)
+
+    def _collection_finished(self, session):
+        self._flush_collectors()
+        markers = None
+        if getattr(self.config.option, "collectonly", False):
+            markers = {
+                item.nodeid: sorted({mark.name for mark in item.iter_markers()}) for item in session.items
+            }
+        if self.is_controller:
+            return  # it collects nothing itself
+        self._selected([item.nodeid for item in session.items], markers)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node, ids):
+        new = [test for test in ids if test not in self.known]
+        self.known.update(new)
+        if new:
+            self._try(self._selected, new, None)
+
+    def _selected(self, ids, markers):
+        for start in range(0, len(ids), CHUNK):
+            part = ids[start : start + CHUNK]
+            facts = {"selected": part}
+            if markers is not None:
+                facts["markers"] = {test: markers[test] for test in part}
+            self.channel.session(facts)
+        self.channel.session({"collection_ended": time()})
+
+    # Tests
+
+    def pytest_runtest_logstart(self, nodeid, location):
+        if self.channel.fd < 0:
+            return
+        try:
+            test = self.tests[nodeid] = UnderWay(nodeid)
+            file, line = location[0], location[1]
+            self.channel.send(
+                '{"name":%s,"status":"error","partial":true,"file":%s,"line":%d}'
+                % (test.name, self.quoted.get(file) or self._quoted(file), 0 if line is None else line + 1)
+            )
+        except Exception as error:
+            self.channel.give_up(error)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report):
+        if self.pinned:
+            Observer.pytest_runtest_logreport(self, report)
+        if self.channel.fd < 0:
+            return
+        try:
+            facts = report.__dict__
+            test = self.tests.get(report.nodeid)
+            if (
+                len(facts) == self.usual_size
+                and test is not None
+                and test.plain
+                and facts["outcome"] == "passed"
+                and facts["longrepr"] is None
+                and type(facts["duration"]) is float
+                and not facts["sections"]
+                and not facts["user_properties"]
+                and facts["when"] == USUAL[len(test.passed)]
+            ):  # nearly all
+                if not test.passed:
+                    test.keywords = self._listed(facts["keywords"])
+                test.passed.append(facts["duration"])
+                return
+            self._note(report, test)
+        except Exception as error:
+            self.channel.give_up(error)
+
+    def _note(self, report, test):
+        """A report of any kind."""
+        if self.is_controller:
+            self._pass_on(report)
+        if test is None:
+            test = self.tests[report.nodeid] = UnderWay(report.nodeid)
+        if test.keywords == "[]":
+            test.keywords = self._listed(report.keywords)
+        is_plain = _is_plain(report.__dict__)
+        if is_plain:
+            self.usual_size = len(report.__dict__)
+            if test.plain and report.when == USUAL[len(test.passed)]:
+                test.passed.append(report.duration)
+                return
+        test.spell_out()
+        if is_plain and not test.has_subtests:
+            test.add_plain(report.when, report.duration)
+            return
+        status = None
+        if hasattr(report, "context") or test.has_subtests:
+            # pytest fails a test for its subtests in this hook only; what they count as varies too.
+            test.has_subtests = True
+            answer = self.config.hook.pytest_report_teststatus(report=report, config=self.config)
+            status = str(answer[0])
+        test.add(report, status, self.traced)
+        if report.when == "???":  # a worker died; nobody will say that the test has finished
+            self._finish(report.nodeid)
+
+    def _pass_on(self, report):
+        """What a test reported in a worker."""
+        import io
+
+        for text, blobs in getattr(report, "proctor_facts", {}).get("reported", ()):
+            self.channel.send_files(text, [(io.BytesIO(blob), len(blob)) for blob in blobs])
+
+    def pytest_runtest_logfinish(self, nodeid, location):
+        if self.channel.fd < 0:
+            return
+        try:
+            self._finish(nodeid)
+        except Exception as error:
+            self.channel.give_up(error)
+
+    def _listed(self, words):
+        quoted = self.quoted
+        return "[%s]" % ",".join([quoted.get(word) or self._quoted(word) for word in words])
+
+    def _quoted(self, word):
+        """The words that come with every test, such as the names of files: quoted once."""
+        text = self.quoted.get(word)
+        if text is None:
+            text = quote(word)
+            if len(self.quoted) < MOST_WORDS:
+                self.quoted[word] = text
+        return text
+
+    def _finish(self, nodeid):
+        test = self.tests.pop(nodeid, None)
+        if test is None:
+            return
+        if test.plain and len(test.passed) == 3:
+            setup, call, teardown = test.passed
+            if not -LONGEST < setup + call + teardown < LONGEST:
+                setup, call, teardown = map(_took, test.passed)
+            text = PASSED % (test.name, test.keywords, setup * 1e9, call * 1e9, teardown * 1e9)
+            if self.is_controller:
+                self.channel.send(text)
+            else:
+                self.channel.send_with_next(text)
+            return
+        test.spell_out()
+        if not test.phases:
+            return  # interrupted: it stays open
+        text, blobs = test.result()
+        if blobs or self.is_controller:
+            self.channel.send(text, blobs)
+        else:
+            self.channel.send_with_next(text)
+
+    # The rest of the session
+
+    def pytest_warning_recorded(self, warning_message, when, nodeid):
+        category = getattr(warning_message.category, "__name__", str(warning_message.category))
+        facts = {
+            "category": category,
+            "message": str(warning_message.message),
+            "file": warning_message.filename,
+            "line": warning_message.lineno,
+            "when": when,
+            "test": nodeid,
+        }
+        self._try(self.channel.session, {"warnings": [facts]})
+
+    def pytest_internalerror(self, excrepr, excinfo):
+        self._try(self._broke, excrepr, excinfo)
+
+    def _broke(self, excrepr, excinfo):
+        facts = {"failure": self.explain("raised", excinfo), "traceback": str(excrepr)}
+        self.channel.session({"internal_error": facts})
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        self._try(self._interrupted, excinfo)
+
+    def _interrupted(self, excinfo):
+        value = excinfo.value
+        shown = str(getattr(value, "msg", None) or value)
+        facts = self.explain("plainly", value, shown)
+        self.channel.session({"interrupted": facts or {"type": type(value).__name__, "message": shown}})
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        self._try(self._finish_failed)
+        self._try(self.channel.flush)
+        yield
+        self._try(self._session_finished, session)
+
+    def _finish_failed(self):
+        """A hook that breaks pytest between a test's failure and its end does not cost us the failure."""
+        for nodeid, test in list(self.tests.items()):
+            if not test.plain and test.status == "fail":
+                self._finish(nodeid)
+
+    def _session_finished(self, session):
+        now = time()
+        self._flush_collectors()
+        self._describe(session)
+        facts = {
+            "exit_status": int(session.exitstatus),
+            "collected": session.testscollected + self.deselected,
+            "duration": now - self.started,
+            "created": now,
+        }
+        status = "pass" if facts["exit_status"] == 0 else "fail"
+        self.channel.session({"finished": facts}, status=status, partial=False)
+
+
+def _child(node):
+    location, tested = getattr(node, "location", None), ""
+    if location is not None:
+        tested = ',"line":%s,"tested":true' % ("null" if location[1] is None else location[1])
+    return '{"id":%s,"type":%s%s}' % (quote(node.nodeid), quote(type(node).__name__), tested)
+
+
+class UnderWay:
+    """A test that has begun, and its phases so far.
+
+    While all of them are the usual ones and passed, as in most tests, only their durations are kept. After
+    `spell_out`, each phase is JSON, or (when, duration) if it passed and has nothing else to report.
+    """
+
+    __slots__ = ("files", "has_subtests", "keywords", "name", "passed", "phases", "plain", "status")
+
+    def __init__(self, nodeid):
+        self.name = quote(nodeid)
+        self.keywords = "[]"
+        self.passed = []
+        self.plain = True
+
+    def spell_out(self):
+        """From here on it is a test with phases of any kind."""
+        if self.plain:
+            self.plain = self.has_subtests = False
+            self.phases = list(zip(USUAL, map(_took, self.passed)))
+            self.files, self.status = [], "pass"
+
+    def begin(self, when):
+        if when == "setup" and self.phases:  # another attempt at the same test: the last one counts
+            self.phases, self.files, self.status = [], [], "pass"
+
+    def add(self, report, status=None, traced=True):
+        facts = _phase_facts(report)
+        if status is not None:
+            facts["status"] = status
+        if not traced:
+            facts.pop("traceback", None)
+        self.begin(report.when)
+        if facts["outcome"] == "failed":
+            self.status = "fail"
+        elif facts["outcome"] == "skipped" and self.status == "pass":
+            self.status = "skip"
+        _channel.lighten(facts, report.when.strip("?") or "crash", self.files)
+        properties = getattr(report, "user_properties", None)
+        if report.when == "teardown" and properties:
+            facts["user_properties"] = _properties(properties)
+        self.phases.append(dumps(clean(facts)))
+
+    def add_plain(self, when, duration):
+        self.begin(when)
+        self.phases.append((when, _took(duration)))
+
+    def result(self):
+        """The message that closes it, and the contents of its files."""
+        phases = [
+            phase if isinstance(phase, str) else '{"when":"%s","outcome":"passed","duration":%r}' % phase
+            for phase in self.phases
+        ]
+        facts = '{"keywords":%s,"phases":[%s]}' % (self.keywords, ",".join(phases))
+        files = [{"name": name, "length": len(data)} for name, data in self.files]
+        listed = ',"files":' + dumps(files) if files else ""
+        text = '{"name":%s,"status":"%s","proctor":%s%s}' % (self.name, self.status, facts, listed)
+        return text, b"".join(data for _, data in self.files)
+
+
+def _is_plain(facts):
+    """Whether a phase passed and has nothing else to report: nearly all do."""
+    return (
+        facts.get("outcome") == "passed"
+        and not facts.get("sections")
+        and not facts.get("user_properties")
+        and facts.get("longrepr") is None
+        and type(facts.get("duration")) is float
+        and "wasxfail" not in facts
+        and "proctor_facts" not in facts
+        and "context" not in facts  # of a subtest
+        and "node" not in facts  # xdist's worker, which pytest names in the text of every phase
+    )
+
+
+def _took(seconds):
+    """A plugin may have put anything there: no test is lost for that."""
+    try:
+        seconds = float(seconds)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return seconds if -LONGEST < seconds < LONGEST else 0.0
+
+
+def _phase_facts(report):
+    facts = {
+        "when": report.when,
+        "outcome": report.outcome,
+        "duration": _took(getattr(report, "duration", 0.0)),
+    }
+    if hasattr(report, "wasxfail"):
+        facts["wasxfail"] = str(report.wasxfail)
+    if getattr(report, "context", None) is not None:
+        facts["subtest"] = subtest_name(report)
+    longrepr = report.longrepr
+    text = report.longreprtext
+    if text:
+        facts["longrepr"] = text
+    if longrepr is not None:
+        if isinstance(longrepr, tuple) and len(longrepr) == 3:
+            facts["reason"] = str(longrepr[2])
+        crash = getattr(longrepr, "reprcrash", None)
+        if crash is not None:
+            facts["crash"] = _location(crash)
+            try:
+                entries = longrepr.reprtraceback.reprentries
+                facts["traceback"] = [_location(entry.reprfileloc) for entry in entries]
+            except AttributeError:
+                pass  # --tb=native and its like keep no entries
+    for title, text in report.sections:
+        for stream in ("stdout", "stderr"):
+            if title == "Captured %s %s" % (stream, report.when):
+                facts[stream] = text
+    if isinstance(longrepr, str) and report.outcome == "failed":  # without an exception
+        facts["failure"] = {"message": cut(longrepr)}
+    pinned = getattr(report, "proctor_facts", None)
+    if pinned:
+        facts.update((key, value) for key, value in pinned.items() if value and key != "reported")
+    return facts
+
+
+def _location(place):
+    return {"path": str(place.path), "lineno": place.lineno, "message": cut(str(place.message))}
+
+
+def subtest_name(report):
+    describe = getattr(report, "_sub_test_description", None) or getattr(report, "sub_test_description", None)
+    return str(describe()) if callable(describe) else str(report.context)
+
+
+def _properties(properties):
+    try:
+        facts = [{str(name): value} for name, value in properties]
+        dumps(facts)
+        return facts
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _log_record(record):
+    facts = dict(record.__dict__)
+    message = facts.pop("message", None)  # as it was at the time: the arguments may have changed since
+    facts["msg"] = record.getMessage() if message is None else message
+    facts["args"] = None
+    facts["exc_info"] = None
+    return {clean(str(name)): _cleaned(value) for name, value in facts.items()}
+
+
+def _cleaned(value):
+    try:
+        return clean(value)
+    except Exception:  # no text of its own, or a part of itself
+        return "<unprintable: %s>" % type(value).__name__
+
+
+class Carrier:
+    """In a worker of xdist: a lone surrogate in a report has no UTF-8, and would cost the whole session."""
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_report_to_serializable(self, report):
+        outcome = yield
+        if report.outcome == "passed" and not report.sections:  # nearly all
+            return
+        data = outcome.get_result()
+        if data is not None:
+            outcome.force_result(_encodable(data))
+
+
+def _encodable(value):
+    if isinstance(value, str):
+        return _channel.literal(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([_encodable(item) for item in value])
+    return value

@@ -1,5 +1,5 @@
 "use strict";
-/* Tell proctor about a session of tests on its control channel. What the reporters for JavaScript share.
+/* Report a session of tests on proctor's control channel. What the reporters for JavaScript share.
 
    Runs in other people's processes: Node 20 or newer and nothing else. It must never change what a test does,
    prints or exits with: a channel that breaks makes it fall silent.
@@ -94,7 +94,14 @@ class Channel {
   }
 }
 
-/** What a reporter says. Ids are told apart here: the second `x` is `x#2`. */
+/** The second `x` is `x#2`; `seen` counts how often there was each. */
+function unique(seen, id) {
+  const times = (seen.get(id) ?? 0) + 1;
+  seen.set(id, times);
+  return times === 1 ? id : unique(seen, `${id}#${times}`);
+}
+
+/** What a reporter reports: the facts of the session, and each test. */
 class Session {
   constructor(channel, toolchain) {
     this.channel = channel;
@@ -102,19 +109,17 @@ class Session {
     this.started = Date.now();
     this.seen = new Map();
     this.open = new Map(); // id -> the file that runs, and the place of the test
-    this.told = 0;
-    this.say({ toolchain: { node: process.versions.node, ...toolchain } });
-    this.say({ suite: { root: ROOT, cwd: ROOT } });
+    this.count = 0; // of tests that have ended
+    this.report({ toolchain: { node: process.versions.node, ...toolchain } });
+    this.report({ suite: { root: ROOT, cwd: ROOT } });
   }
 
-  say(facts, status = "error", partial = true) {
+  report(facts, status = "error", partial = true) {
     this.channel.send({ status, partial, proctor: facts });
   }
 
   unique(id) {
-    const times = (this.seen.get(id) ?? 0) + 1;
-    this.seen.set(id, times);
-    return times === 1 ? id : this.unique(`${id}#${times}`);
+    return unique(this.seen, id);
   }
 
   /** A test that will run, if all goes well. */
@@ -123,7 +128,7 @@ class Session {
     const children = ids
       .filter((id) => places[id])
       .map((id) => ({ id, type: "test", line: places[id] - 1, tested: true }));
-    this.say({ selected: ids, collectors: children.length ? [{ id: "", outcome: "passed", children }] : [] });
+    this.report({ selected: ids, collectors: children.length ? [{ id: "", outcome: "passed", children }] : [] });
   }
 
   /** `file` is the one that runs; a test may be `written` in another. */
@@ -136,7 +141,7 @@ class Session {
 
   end(id, phases) {
     this.open.delete(id);
-    this.told += 1;
+    this.count += 1;
     const failed = phases.some((phase) => phase.outcome === "failed");
     const files = [];
     const carried = phases.map((phase) => shortened(phase, files));
@@ -145,45 +150,41 @@ class Session {
 
   /** The process of a file is gone: what was running in it has crashed. Returns whether anything was. */
   lost(file, cause) {
-    const ids = this.running(file);
-    for (const id of ids) {
-      const failure = { message: cause, place: this.open.get(id).place };
+    const lost = [...this.open].filter(([, test]) => test.file === file);
+    for (const [id, { place }] of lost) {
+      const failure = { message: cause, place };
       this.end(id, [{ when: "???", outcome: "failed", longrepr: cause, failure }]);
     }
-    return ids.length > 0;
+    return lost.length > 0;
   }
 
   /** As many tests have failed as were allowed to: what is still running has no result, nor needs one. */
   enough(limit) {
     const message = `stopped after ${limit} ${Number(limit) === 1 ? "failure" : "failures"}`;
-    this.say({ interrupted: { type: "maxfail", message } });
+    this.report({ interrupted: { type: "maxfail", message } });
     this.open.clear();
   }
 
   /** A fault of ours costs the report, never the run; proctor then says that the run is incomplete. */
   broke(error) {
-    this.say({ broken: `${error?.name}: ${error?.message}` });
+    this.report({ broken: `${error?.name}: ${error?.message}` });
     this.channel.fd = -1;
   }
 
-  running(file) {
-    return [...this.open].filter(([, test]) => test.file === file).map(([id]) => id);
-  }
-
   fileFailed(file, failure, longrepr) {
-    this.say({ collection_errors: [{ id: relative(file), failure, longrepr: trace(longrepr) }] });
+    this.report({ collection_errors: [{ id: relative(file), failure, longrepr: trace(longrepr) }] });
   }
 
   finish(exitStatus) {
     const now = Date.now();
-    this.say({ collection_ended: now / 1000 });
+    this.report({ collection_ended: now / 1000 });
     const finished = {
       exit_status: exitStatus,
-      collected: this.told,
+      collected: this.count,
       duration: (now - this.started) / 1000,
       created: now / 1000,
     };
-    this.say({ finished }, exitStatus === 0 ? "pass" : "fail", false);
+    this.report({ finished }, exitStatus === 0 ? "pass" : "fail", false);
   }
 }
 
@@ -243,15 +244,12 @@ function facts(error, depth) {
   if (error === null || typeof error !== "object") return { type: typeof error, message: shown(error) };
   const way = places(error.stack);
   const type = plain(error.name ?? "Error");
-  const found = { type, message: told(type, plain(error.message ?? "")) };
+  const found = { type, message: worded(type, plain(error.message ?? "")) };
   // A test often throws far from the fault.
   const place = way.find((at) => !TEST_FILE.test(at.file)) ?? way[0];
   if (place) found.place = place;
-  if (way.length > 1)
-    found.calls = way
-      .slice(0, MOST_CALLS)
-      .reverse()
-      .map((at) => ({ places: [at] }));
+  const calls = way.slice(0, MOST_CALLS).reverse();
+  if (way.length > 1) found.calls = calls.map((at) => ({ places: [at] }));
   const causes = Array.isArray(error.errors) ? error.errors : error.cause ? [error.cause] : [];
   if (depth < MOST_CAUSES && causes.length)
     found.causes = causes.slice(0, MOST_CAUSES).map((cause) => facts(cause, depth + 1));
@@ -259,7 +257,7 @@ function facts(error, depth) {
 }
 
 /** In its own words; of the usual types, a name says nothing. */
-function told(type, message) {
+function worded(type, message) {
   return cut(USUAL.includes(type) && message ? message : message ? `${type}: ${message}` : type);
 }
 
@@ -295,9 +293,9 @@ function open(toolchain) {
 function guarded(Reporter) {
   for (const name of Object.getOwnPropertyNames(Reporter.prototype).filter((each) => each.startsWith("on"))) {
     const hook = Reporter.prototype[name];
-    Reporter.prototype[name] = function (...said) {
+    Reporter.prototype[name] = function (...given) {
       try {
-        if (name === "onInit" || this.session) hook.apply(this, said);
+        if (name === "onInit" || this.session) hook.apply(this, given);
       } catch (error) {
         this.session?.broke(error);
       }
@@ -307,24 +305,12 @@ function guarded(Reporter) {
 }
 
 /** What the planner asks for: only a list of tests, and of which names. */
-function wish() {
+function requested() {
   const { PROCTOR_LISTING: listing, PROCTOR_NAMES: names } = process.env;
   delete process.env.PROCTOR_LISTING;
   delete process.env.PROCTOR_NAMES;
   return { listing: Boolean(listing), names: new RegExp(names ?? "") };
 }
 
-module.exports = {
-  Channel,
-  Session,
-  difference,
-  failure,
-  guarded,
-  open,
-  places,
-  plain,
-  relative,
-  shown,
-  trace,
-  wish,
-};
+const errors = { difference, failure, plain, shown, trace };
+module.exports = { Channel, Session, ...errors, guarded, open, relative, requested, unique };

@@ -10,12 +10,7 @@ import re
 
 import pytest
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
-
+load = globals()["load"]  # the loader gives it to each file
 _SUBTEST = re.compile(r" [\[(]")  # what describes a subtest begins so; pytest selects whole tests
 
 
@@ -36,7 +31,8 @@ class Targets:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items):
-        found: "Any" = {self._file(arg): {} for arg in self.named}  # file -> names -> items
+        # file -> names -> items
+        found: "dict[str, dict[str, list[pytest.Item]]]" = {self._file(arg): {} for arg in self.named}
         for item in items:
             of_file = found.get(str(getattr(item, "path", None) or item.fspath))
             if of_file is not None:

@@ -31,28 +31,16 @@ class Session:
 
     def __init__(self, options):
         self.options, self.here = options, os.getcwd()
-        self.failures = None  # once it is needed
+        self.explain = _channel.Explain("unittest_failures", self.here, options.pattern)
         self.channel = _channel.take()
         if self.channel is None:
             stop("this is started by `proctor run --runner unittest`")
         self.channel.session({"python": sys.version.split()[0]})
         self.channel.session({"suite": {"root": self.here, "cwd": self.here}})
 
-    def load_failures(self):
-        """None if it cannot be loaded, e.g. for lack of a descriptor: unittest's own words must do."""
-        if self.failures is None:
-            try:
-                known = load("unittest_failures")
-            except Exception:  # of the import system, which a test may have broken
-                return None
-            self.failures = known.Failures(self.here, self.options.pattern)
-        return self.failures
-
     def _failure(self, error, shown=None):
-        failures = self.load_failures()
-        if failures is None:
-            return {"type": type(error).__name__, "message": shown or type(error).__name__}
-        return failures.frames.failure(error, error.__traceback__, shown)
+        plain = {"type": type(error).__name__, "message": shown or type(error).__name__}
+        return self.explain("plainly", error, shown) or plain
 
     def perform(self):
         """The exit status."""

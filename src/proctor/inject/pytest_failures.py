@@ -1,15 +1,10 @@
-"""What a live exception says about a pytest test. PYTEST_DONT_REWRITE
+"""Facts about the live exception of a pytest test. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, pytest 6.2 or newer, and nothing else. Loaded at
 the first failure of a run that proctor reads; the failure index of a plain pytest is made of the same facts.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any, Dict
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
-
+load = globals()["load"]  # the loader gives it to each file
 _exceptions, _channel = load("proctor_exceptions"), load("proctor_channel")
 Frames, causes_of, shown_by = _exceptions.Frames, _exceptions.causes_of, _exceptions.shown_by
 clean, cut, os = _channel.clean, _channel.cut, _channel.os
@@ -21,7 +16,9 @@ class Failures:
     def __init__(self, config):
         root = str(getattr(config, "rootpath", None) or config.rootdir)
         self.frames = Frames(root, str(config.invocation_params.dir), config.getini("python_files"))
-        self.comparisons = Comparisons()
+        # The comparisons of the last assertion that failed: where it is, and what differs.
+        self.asserted, self.differences = None, []
+        self.plainly = self.frames.failure
 
     def raised(self, excinfo):
         value = excinfo.value
@@ -33,18 +30,18 @@ class Failures:
             shown = _with_first_leaf(value, _as_pytest_shows(excinfo).strip())
         except Exception:
             shown = shown_by(value)
-        facts = self.frames.failure(value, value.__traceback__, shown, excinfo)
+        facts = self.frames.failure(value, shown, excinfo)
         causes = causes_of(value, self.frames, [value])
         if causes:
             facts["causes"] = causes
         return facts
 
     def of_test(self, item, excinfo, when):
-        """The same, and what can be said only while the test is there."""
+        """The same, and what can be known only while the test is there."""
         facts = self.raised(excinfo)
         traceback = excinfo.value.__traceback__
         if isinstance(excinfo.value, AssertionError):
-            difference = self.comparisons.of(traceback)
+            difference = self._difference(traceback)
             if difference:
                 facts["difference"] = difference
         if when != "call":
@@ -56,7 +53,25 @@ class Failures:
     def not_collected(self, excinfo):
         value = _cause(excinfo.value)
         shown = str(value) if type(value).__module__.startswith("_pytest") else None
-        return clean(self.frames.failure(value, value.__traceback__, shown))
+        return clean(self.plainly(value, shown))
+
+    def compared(self, left, right, frame):
+        """`frame` is the one that called the hook; the assertion is in the first that is not pytest's."""
+        while frame.f_globals.get("__name__", "").partition(".")[0] in ("_pytest", "pluggy"):
+            frame = frame.f_back
+        place = frame.f_code, frame.f_lineno
+        if place != self.asserted:
+            self.asserted, self.differences = place, []
+        self.differences.append(clean(load("proctor_difference").difference(left, right)))
+
+    def _difference(self, traceback):
+        """The difference behind the exception that has this traceback, if it is the one; then forget it."""
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        here = traceback is not None and (traceback.tb_frame.f_code, traceback.tb_lineno)
+        found = self.differences if here == self.asserted else []
+        self.asserted, self.differences = None, []
+        return found[0] if len(found) == 1 else []  # of several, nobody knows which one mattered
 
 
 def conftest_error(value, config):
@@ -66,8 +81,7 @@ def conftest_error(value, config):
     cause = getattr(value, "cause", None) or value.excinfo[1]
     here = str(config.invocation_params.dir)
     frames = Frames(here, here)
-    facts = frames.failure(cause, cause.__traceback__)
-    return cause, frames.relative(str(value.path)), facts
+    return cause, frames.relative(str(value.path)), frames.failure(cause)
 
 
 def _doctest_failure(value, frames):
@@ -85,7 +99,7 @@ def _doctest_failure(value, frames):
     else:
         shown = shown_by(failure.exc_info[1])
     message = "%s: %s%s" % (_first_line(source), shown, rest)
-    facts: "Dict[str, Any]" = {"type": type(failure).__name__, "message": cut(message)}
+    facts = {"type": type(failure).__name__, "message": cut(message)}
     if test.filename and os.path.isfile(test.filename) and test.lineno is not None:
         facts["place"] = {"file": frames.relative(test.filename), "line": test.lineno + example.lineno + 1}
     return facts
@@ -139,40 +153,3 @@ def _cause(value):
         value = value.__cause__
         seen += 1
     return value
-
-
-class Comparisons:
-    """The differences of the last comparison that failed, remembered by the line it stands on."""
-
-    def __init__(self):
-        self.line = None
-        self.differences = []
-
-    def failed(self, left, right, frame):
-        """`frame` is the one that called the hook."""
-        line = self._line(frame)
-        if line is None:
-            return
-        if line != self.line:
-            self.line, self.differences = line, []
-        difference = load("proctor_difference").difference(left, right)
-        self.differences.append([clean(text) for text in difference])
-
-    @staticmethod
-    def _line(frame):
-        """The assertion is in the first frame that is not pytest's."""
-        while frame is not None:
-            name = frame.f_globals.get("__name__", "")
-            if name.partition(".")[0] not in ("_pytest", "pluggy"):
-                return frame.f_code, frame.f_lineno
-            frame = frame.f_back
-        return None
-
-    def of(self, traceback):
-        """The difference behind the exception that has this traceback, if it is the one; then forget it."""
-        while traceback is not None and traceback.tb_next is not None:
-            traceback = traceback.tb_next
-        here = traceback is not None and (traceback.tb_frame.f_code, traceback.tb_lineno)
-        found = self.differences if here == self.line else []
-        self.line, self.differences = None, []
-        return found[0] if len(found) == 1 else []  # of several, nobody knows which one mattered

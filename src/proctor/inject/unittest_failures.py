@@ -1,4 +1,4 @@
-"""What a live exception says about a unittest test. PYTEST_DONT_REWRITE
+"""Facts about the live exception of a unittest test. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Loaded at
 the first failure.
@@ -6,12 +6,7 @@ the first failure.
 
 import re
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
-
+load = globals()["load"]  # the loader gives it to each file
 _exceptions, _channel = load("proctor_exceptions"), load("proctor_channel")
 #: Assertions that compare two values, by the names that they have for them.
 COMPARED = {
@@ -31,9 +26,10 @@ class Failures:
 
     def __init__(self, here, pattern):
         self.frames = _exceptions.Frames(here, here, (pattern,))
+        self.plainly = self.frames.failure
 
-    def of(self, value, traceback):
-        facts = self.frames.failure(value, traceback)
+    def of_test(self, value):
+        facts = self.frames.failure(value)
         causes = _exceptions.causes_of(value, self.frames, [value])
         if causes:
             facts["causes"] = causes
@@ -42,7 +38,7 @@ class Failures:
             file, line = lines[-1]
             facts["place"] = {"file": self.frames.relative(file), "line": int(line)}
         try:
-            difference = _difference(traceback)
+            difference = _difference(value.__traceback__)
         except Exception:
             difference = []  # without a difference the failure is still reported
         if difference:

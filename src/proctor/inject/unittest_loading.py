@@ -12,6 +12,7 @@ import re
 import sys
 import unittest
 
+_relative = globals()["load"]("proctor_channel").relative  # the loader gives `load` to each file
 MOST_NAMED = 20  # tests in a message
 HERE = os.getcwd()  # a test may leave it
 USUAL_PLACES = ("tests", "test")  # looked into even if they are no packages
@@ -31,11 +32,7 @@ class NoSuchTest(Exception):
 
 
 def relative(path):
-    try:
-        path = os.path.relpath(path, HERE)
-    except ValueError:
-        pass
-    return path.replace(os.sep, "/")
+    return _relative(path, HERE)
 
 
 class Loader(unittest.TestLoader):
@@ -165,9 +162,7 @@ class Loaded:
     def _failed(self, file, error, text=""):
         import traceback
 
-        if not text:
-            lines = traceback.format_exception(type(error), error, error.__traceback__)
-            text = "".join(lines)
+        text = text or "".join(traceback.format_exception(type(error), error, error.__traceback__))
         self.errors.append((file, error, text))
 
     def _is_test(self, test):
@@ -220,9 +215,10 @@ class Loaded:
         named = [target for target in targets if "::" in target]
         files = {target.partition("::")[0] for target in named}
         whole = {target for target in targets if "::" not in target}
+        broken = {file for file, _, _ in self.errors}
         for target in named:
-            if not any(is_in(name, target) for name in self.tests) and not self._is_broken(target):
-                file = target.partition("::")[0]
+            file = target.partition("::")[0]
+            if not any(is_in(name, target) for name in self.tests) and file not in broken:
                 known = [name for name in self.tests if is_in(name, file)]
                 found = ", ".join(known[:MOST_NAMED]) or "none"
                 raise NoSuchTest("no test %r; %s has %s" % (target, file, found))
@@ -245,9 +241,6 @@ class Loaded:
             separator, rest = ("::", outer) if outer else ("", "")
         return relative(file) + separator + rest
 
-    def _is_broken(self, target):
-        return any(file == target.partition("::")[0] for file, _, _ in self.errors)
-
 
 def is_in(name, target):
     return name == target or name.startswith(target + "::")
@@ -269,8 +262,8 @@ def matches(expression, name):
         return True
     words = re.findall(r"[()]|[^\s()]+", expression)
     own = ("(", ")", "and", "or", "not")
-    said = [word if word in own else str(word.lower() in name.lower()) for word in words]
-    return bool(eval(" ".join(said), {}))
+    parts = [word if word in own else str(word.lower() in name.lower()) for word in words]
+    return bool(eval(" ".join(parts), {}))
 
 
 def place_of(test):

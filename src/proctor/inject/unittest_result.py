@@ -10,12 +10,7 @@ import sys
 import time
 import unittest
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file does without the cost of `typing`
-    from typing import Any
-
-    load: Any = None  # loads another injected file; its loader gives each file this function
-
+load = globals()["load"]  # the loader gives it to each file
 _channel, _loading = load("proctor_channel"), load("unittest_loading")
 clean, dumps = _channel.clean, _channel.dumps
 MOST_OUTPUT = 16 << 20  # bytes of a test's output that are read: half at its head, half at its tail
@@ -80,10 +75,9 @@ class Output:
 
     @staticmethod
     def _flush():
-        streams: "Any" = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
-        for stream in streams:
+        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
             try:
-                stream.flush()
+                stream.flush()  # type: ignore[union-attr]
             except Exception:
                 pass  # a test may have closed or replaced it
 
@@ -103,18 +97,18 @@ class Output:
 
 
 class Result(unittest.TestResult):
-    """Hears from unittest how each test goes, and reports it."""
+    """Gets from unittest how each test goes, and reports it."""
 
     def __init__(self, session, loaded, output):
         unittest.TestResult.__init__(self)
-        self.channel, self.load_failures = session.channel, session.load_failures
+        self.channel, self.explain = session.channel, session.explain
         self.loaded, self.output = loaded, output
         self.maxfail = session.options.maxfail
         self.tb_locals = session.options.locals
         self.begun = set()  # ids
         self.failed = 0
         self.bad = False
-        self.phases: "Any" = None  # of the test that runs
+        self.phases = None  # of the test that runs
         self.since = 0.0
 
     def id_of(self, test):
@@ -151,7 +145,7 @@ class Result(unittest.TestResult):
 
     def close(self, name, phases):
         failed = any(phase["outcome"] == "failed" for phase in phases)
-        files: "Any" = []
+        files: "list[tuple[str, bytes]]" = []
         for phase in phases:
             _channel.lighten(phase, phase["when"], files)
         body = {"name": name, "status": "fail" if failed else "pass", "proctor": {"phases": phases}}
@@ -169,7 +163,7 @@ class Result(unittest.TestResult):
         if self.phases is not None:
             self.phases.append(phase)
             return
-        if hasattr(test, _loading.NAME):  # skipped: not every Python says that such a test starts
+        if hasattr(test, _loading.NAME):  # skipped: not every Python starts such a test
             self.open(self.id_of(test), *_loading.place_of(test))
             self.close(self.id_of(test), [phase])
             return
@@ -180,7 +174,7 @@ class Result(unittest.TestResult):
                 self.open(name, known.file, known.line)
                 self.close(name, [dict(phase)])
         else:
-            self._tell_apart(test, around, phase)
+            self._add_around(test, around, phase)
 
     def _not_begun(self, method, owner):
         """The tests of a class or a module that have not run: now they will not."""
@@ -189,8 +183,8 @@ class Result(unittest.TestResult):
             if inside == owner and name not in self.begun:
                 yield name, known
 
-    def _tell_apart(self, test, around, phase):
-        """A class or a module failed after its tests; or something nobody knows did."""
+    def _add_around(self, test, around, phase):
+        """A class or a module failed after its tests, or something that is not known did."""
         method, owner = around.groups() if around else (test.id(), "")
         file, inner = "", method
         for name, known in self.loaded.tests.items():
@@ -199,15 +193,15 @@ class Result(unittest.TestResult):
                 if owner == known.owner:
                     inner = known.owner[len(known.module) + 1 :] + "::" + method
         name = "%s::%s" % (file, inner) if file else inner
-        place = phase.get("failure", {}).get("place", {})
+        place = (phase.get("failure") or {}).get("place", {})
         self.open(name, place.get("file", file), place.get("line", 0))
         phase["when"] = _loading.AROUND.get(method, "setup")
         self.close(name, [phase])
 
-    # What unittest says of it
+    # What unittest reports of it
 
     def addSuccess(self, test):
-        self.phases.append({"when": "call", "outcome": "passed"})
+        self.add(test, {"when": "call", "outcome": "passed"})
 
     def addFailure(self, test, err):
         self.add(test, self._raised(err, test))
@@ -227,19 +221,17 @@ class Result(unittest.TestResult):
         self.add(test, phase)
 
     def addExpectedFailure(self, test, err):
-        phase = self._raised(err, test)
-        self.phases.append(
-            {"when": "call", "outcome": "skipped", "wasxfail": "", "longrepr": phase["longrepr"]}
-        )
+        text = self._raised(err, test)["longrepr"]
+        self.add(test, {"when": "call", "outcome": "skipped", "wasxfail": "", "longrepr": text})
 
     def addUnexpectedSuccess(self, test):
         message = "unexpected success: the test is marked as an expected failure"
         file, line = _loading.place_of(test)
         failure = {"message": message, "place": {"file": file, "line": line}}
-        self.phases.append({"when": "call", "outcome": "failed", "longrepr": message, "failure": failure})
+        self.add(test, {"when": "call", "outcome": "failed", "longrepr": message, "failure": failure})
 
     def addDuration(self, test, elapsed):
-        pass  # our own clock says the same in every Python
+        pass  # our own clock measures it in every Python
 
     def wasSuccessful(self):
         return not self.bad
@@ -247,9 +239,7 @@ class Result(unittest.TestResult):
     def _raised(self, err, test):
         _, value, traceback = err
         phase = {"when": _when(traceback), "outcome": "failed"}
-        failures = self.load_failures()
-        if failures is not None:
-            phase["failure"] = failures.of(value, traceback)  # first: what follows cuts the traceback short
+        phase["failure"] = self.explain("of_test", value)  # first: what follows cuts the traceback
         phase["longrepr"] = self._exc_info_to_string(err, test)  # type: ignore[attr-defined]
         return phase
 

@@ -1,4 +1,4 @@
-/* Report a vitest run to proctor. Vitest loads it in its own process. Workers tell about their tests a little
+/* Report a vitest run to proctor. Vitest loads it in its own process. Workers report their tests a little
    late, and one that dies takes the last of it along: so each worker takes notes, too (vitest_worker.mjs). */
 
 import { fileURLToPath } from "node:url";
@@ -12,12 +12,12 @@ const WORKER = fileURLToPath(new URL("vitest_worker.mjs", import.meta.url));
 
 class VitestReporter {
   onInit(vitest) {
-    this.wish = shared.wish();
+    this.requested = shared.requested();
     this.session = shared.open({ vitest: vitest.version });
     this.tests = new Map(); // by vitest's own ids: { id, file, line, ended }
     this.printed = new Map();
     this.limit = vitest.config.bail;
-    if (!this.session || this.wish.listing) return;
+    if (!this.session || this.requested.listing) return;
     this.notes = new notes.NoteReader((...note) => this.noted(...note));
     process.env[NOTES] = this.notes.place;
     process.prependListener("exit", () => this.session.ended || this.readNotes());
@@ -28,7 +28,7 @@ class VitestReporter {
     const ids = [];
     const lines = {};
     for (const test of module.children.allTests()) {
-      if (!this.wish.names.test(test.fullName)) continue;
+      if (!this.requested.names.test(test.fullName)) continue;
       const id = this.session.unique(`${shared.relative(module.moduleId)}::${test.fullName}`);
       const line = test.location?.line ?? 0;
       this.tests.set(test.id, { id, file: module.moduleId, line, ended: null });
@@ -54,16 +54,16 @@ class VitestReporter {
   }
 
   endByNote(test) {
-    if (!test.told && test.ended) this.end(test, noted(...test.ended));
+    if (!test.reported && test.ended) this.end(test, noted(...test.ended));
   }
 
   begin(test) {
-    if (!test.told) this.session.begin(test.id, test.file, test.line);
+    if (!test.reported) this.session.begin(test.id, test.file, test.line);
   }
 
   onTestCaseReady(test) {
     const known = this.tests.get(test.id);
-    if (known && !this.wish.listing) this.begin(known);
+    if (known && !this.requested.listing) this.begin(known);
   }
 
   onUserConsoleLog({ type, taskId, content }) {
@@ -75,24 +75,21 @@ class VitestReporter {
 
   onTestCaseResult(test) {
     const known = this.tests.get(test.id);
-    if (!known || known.told || this.wish.listing) return;
+    if (!known || known.reported || this.requested.listing) return;
     this.end(known, { ...phaseOf(test), ...this.printed.get(test.id) });
     this.printed.delete(test.id);
   }
 
   end(test, phase) {
     this.begin(test);
-    test.told = true;
+    test.reported = true;
     this.session.end(test.id, [phase]);
   }
 
   onTestModuleEnd(module) {
     for (const error of module.errors()) {
-      this.session.fileFailed(
-        module.moduleId,
-        explained(module.moduleId, error),
-        error.stack ?? error.message,
-      );
+      const facts = explained(module.moduleId, error);
+      this.session.fileFailed(module.moduleId, facts, error.stack ?? error.message);
     }
     for (const suite of module.children.allSuites()) {
       for (const error of suite.errors()) this.suiteFailed(module, suite, error);
@@ -103,15 +100,13 @@ class VitestReporter {
   suiteFailed(module, suite, error) {
     const id = this.session.unique(`${shared.relative(module.moduleId)}::${suite.fullName}`);
     this.session.select([id]);
-    this.end(
-      { id, file: module.moduleId, line: suite.location?.line },
-      { ...failed(error), when: "setup", duration: 0 },
-    );
+    const test = { id, file: module.moduleId, line: suite.location?.line };
+    this.end(test, { ...failed(error), when: "setup", duration: 0 });
   }
 
   onTestRunEnd(modules, errors, reason) {
     this.session.ended = true;
-    if (this.wish.listing) return;
+    if (this.requested.listing) return;
     this.readNotes();
     const causes = errors.filter((error) => !error.VITEST_TEST_PATH);
     if (this.limit && !causes.length && reason !== "passed" && !modules.every(isOver))
@@ -123,7 +118,7 @@ class VitestReporter {
     if (modules.every(isOver)) for (const error of causes) this.unhandled(process.cwd(), error);
   }
 
-  /** What a module's worker did not live to tell. */
+  /** What a module's worker did not live to report. */
   cutOff(module, cause) {
     if (isOver(module)) return;
     if (!this.session.lost(module.moduleId, cause))

@@ -8,7 +8,7 @@ const PLACE = process.env.PROCTOR_VITEST_NOTES;
 const state = globalThis.__vitest_worker__;
 const MARK = Symbol.for("proctor.watched");
 
-function told({ name, message, stack, expected, actual, diff }) {
+function carried({ name, message, stack, expected, actual, diff }) {
   return { name, message, stack, expected, actual, diff };
 }
 
@@ -25,7 +25,7 @@ function watch(writer) {
         const { state: reached, duration, errors } = test.result ?? {};
         if (!reached || reached === "run") continue;
         running.delete(test);
-        writer.write("ended", test.id, reached, duration ?? 0, (errors ?? []).map(told));
+        writer.write("ended", test.id, reached, duration ?? 0, (errors ?? []).map(carried));
       }
       if (task?.type === "test" && !running.has(task)) {
         running.add(task);
