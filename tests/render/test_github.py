@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from support.streams import case, final, read, suite, written
+from support.streams import StringWriter, case, final, read, suite, written
 
 from proctor import events as e
 from proctor.render.github import (
@@ -16,7 +16,6 @@ from proctor.render.github import (
     step_summary,
     write_github_log,
 )
-from proctor.render.writer import StringWriter
 from proctor.result import RunResult
 
 

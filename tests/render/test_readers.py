@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from support.streams import EVENTS, STARTED, case, final, read, rendered, suite, written
+from support.made_runs import passed, run_of
+from support.streams import EVENTS, STARTED, StringWriter, case, final, read, rendered, suite, written
 
 from proctor import events as e
+from proctor.outcome import RunOutcome
 from proctor.relay import Relay
 from proctor.render.dots import Dots
 from proctor.render.github import write_github_log
@@ -18,7 +20,8 @@ from proctor.render.libtest import Libtest
 from proctor.render.line_per_test import LinePerTest
 from proctor.render.outcome_tree import write_outcome_tree
 from proctor.render.summary import write_summary
-from proctor.render.writer import StringWriter, coloured_writer
+from proctor.render.verdict_line import verdict_line
+from proctor.render.writer import coloured_writer
 from proctor.result import RunResult
 
 MIXED = written(
@@ -244,3 +247,8 @@ def test_no_report_fails_or_lets_a_control_character_through(
 def assert_harmless(text: str) -> None:
     bad = [character for character in text if ord(character) < 32 and character not in "\n\t"]
     assert bad == []
+
+
+def test_a_run_that_failed_without_a_test_has_no_counts_and_no_space_for_them() -> None:
+    assert verdict_line(run_of(outcome=RunOutcome.FAILED)) == "FAILED"
+    assert verdict_line(run_of(*passed("a"), outcome=RunOutcome.FAILED)) == "FAILED 1 passed"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay, Sink
-from proctor.render.writer import StringWriter, Writer
+from proctor.render.writer import Tone, Writer
 from proctor.replay import Replay
 from proctor.result import RunResult
 from proctor.wire.stream.reader import StreamReader
@@ -49,6 +49,19 @@ class Recorder:
 
     def tick(self, now: float, so_far: RunResult) -> None:
         pass
+
+
+class StringWriter:
+    """Keeps all that is written as one text, without tones."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def __call__(self, text: str, tone: Tone = "") -> None:
+        self._parts.append(text)
+
+    def text(self) -> str:
+        return "".join(self._parts)
 
 
 def strict_lines(events: Iterable[e.Event], started: e.RunStarted = STARTED) -> list[bytes]:
