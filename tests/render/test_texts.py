@@ -39,7 +39,7 @@ IN_TEST = e.Place("t.py", 5)
 
 def phase(message: str, when: str = "call", subtest: str | None = None, **more: object) -> e.Phase:
     kind, colon, _ = message.partition(": ")
-    kind = kind if colon and kind.isidentifier() else ""
+    kind = str(more.pop("type", kind if colon and kind.isidentifier() else ""))
     facts = {
         name: more.pop(name) for name in ("longrepr", "stdout", "stderr", "log", "tails") if name in more
     }
@@ -60,6 +60,7 @@ CHAIN = (
     e.Failure("OSError", "OSError: no such file\nat all", OTHER, causes=(e.Failure("KeyError", ""),)),
     *(e.Failure("E", f"E: cause {number}") for number in range(6)),
 )
+SIGNED = ("texts differ:", "- a", "+ b")
 DIFFERENT = ("at ['quota']: 101 != 100", "- 'a'", "+ 'b'")
 
 FAILURES: dict[str, tuple[e.Event, ...]] = {
@@ -143,6 +144,32 @@ FAILURES: dict[str, tuple[e.Event, ...]] = {
         *(e.WarningRecorded("W", "old password='x'\nmore", "t.py", line) for line in (1, 2, 1)),
         e.Noticed("a note with password='hunter2'"),
         e.OutputReceived("stdout", "password='hunter2'\n"),
+    ),
+    "left_out": (bad("t.py::it's", phase("ValueError: " + "x" * 400)),),
+    "signs": tuple(
+        bad(f"t.py::{name}", phase("assert 'a...' == 'b'", place=e.Place("t.py", line), difference=SIGNED))
+        for line, name in enumerate(("first", "second"), 1)
+    ),
+    "same": (
+        *(bad(f"t.py::{name}::test", phase("E: same")) for name in ("A", "B")),
+        *(bad(f"u.py::test_{name}", phase("F: all", place=e.Place("u.py", 2))) for name in "ab"),
+        *(bad(f"v.py::test_{name * 90}", phase("G: wide", place=e.Place("v.py", 2))) for name in "ab"),
+        *passed("v.py::fine", "t.py::fine"),
+        *(bad(f"w.py::test[{n}]", phase(f"{n} is odd", place=e.Place("w.py", 4), type="H")) for n in (1, 3)),
+        *(bad(f"x.py::test_{n}", phase(f"{n} is even", "teardown", place=None, type="H")) for n in (2, 4)),
+    ),
+    "suites": (
+        e.SuiteEntered("one", "pytest", (), "/p"),
+        bad("a", outcome=Outcome.CRASH, message="SIGSEGV"),
+        e.SuiteFinished(RunOutcome.CRASHED, 1.0, (), "SIGSEGV"),
+        e.SuiteEntered("two", "go", (), "/p", source="lines"),
+        bad("b", message="exit status 2"),
+        e.SuiteFinished(RunOutcome.FAILED, 1.0, ("c",), "exit status 2"),
+        e.SuiteEntered("three", "tap", (), "/p", source="lines"),
+        e.SuiteFinished(RunOutcome.NO_TESTS),
+        e.SuiteEntered("four", "tap", (), "/p", source="lines"),
+        *passed("d"),
+        e.SuiteFinished(RunOutcome.CRASHED, 1.0, (), "SIGKILL\nafter the end"),
     ),
     "broke": (
         *passed("a"),
