@@ -211,7 +211,8 @@ def suites(*ends: tuple[RunOutcome, str], runner: str = "pytest,go", tests: bool
     for number, (outcome, reason) in enumerate(ends):
         entered = e.SuiteEntered(f"s{number}", "pytest", (), "/p")
         test = [e.TestFinished(f"t{number}", Outcome.PASSED)] if tests else []
-        for event in (entered, *test, e.SuiteFinished(outcome, 0.0, (), reason)):
+        events: tuple[e.Event, ...] = (entered, *test, e.SuiteFinished(outcome, 0.0, (), reason))
+        for event in events:
             fold(result, e.Entry(0, 0.0, number, event))
     return result
 

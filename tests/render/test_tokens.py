@@ -26,7 +26,7 @@ def test_nothing_costs_nothing() -> None:
     assert estimate("") == 0
 
 
-def test_counting_stops_as_soon_as_it_is_enough():
+def test_counting_stops_as_soon_as_it_is_enough() -> None:
     text = "one two three four five six seven eight"
     whole = estimate(text)
 
