@@ -244,3 +244,11 @@ def test_endings_are_made_one_by_one_as_they_are_folded() -> None:
     assert set(numbers) == {0}
     assert events[0] == e.ChannelBroken("cut")
     assert events[-1] == e.RunFinished(RunOutcome.INCOMPLETE, 5.0, (), "cut; 2 of 3 tests have no result")
+
+
+def test_a_fault_in_a_run_without_its_first_line_makes_the_check_fail_too() -> None:
+    runs = Runs(fails_at=0)
+    runs.take(e.RunFinished(RunOutcome.PASSED))
+
+    with pytest.raises(OSError, match="disk full"):
+        runs.replay.check()
