@@ -43,7 +43,7 @@ fuzz: $(READY) ## looks for input that breaks a promise; ARGS='--seconds 300 con
 soak: $(READY) ## 1,000 runs through one MCP server, with cancels and kills; ARGS='--runs N --parallel N --seed N'
 	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
 
-mutate: ## changes the code in one place at a time and asks the tests; ARGS='--lived wire/tap.py'
+mutate: ## changes the code in one place at a time and asks the tests; ARGS='--lived wire/reports/tap.py'
 	test -x .cache/mutate/bin/python || $(PYTHON) -m venv .cache/mutate
 	.cache/mutate/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt \
 		mutmut pytest hypothesis jsonschema junitparser lxml -e .

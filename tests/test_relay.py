@@ -136,3 +136,60 @@ def test_only_the_fold_writes_a_result() -> None:
 def _is_result(node: ast.expr) -> bool:
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
     return name in ("result", "so_far", "_result")
+
+
+class Clerk(Reader):
+    """Keeps the results and the times it is given, too."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.results: list[RunResult] = []
+        self.times: list[float] = []
+
+    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
+        super().handle(entry, so_far)
+        self.results.append(so_far)
+
+    def tick(self, now: float, so_far: RunResult) -> None:
+        self.results.append(so_far)
+        self.times.append(now)
+
+
+class Bundler(Clerk):
+    def handle_parts(self, first: e.Entry, parts: list[e.TestFinished], so_far: RunResult) -> None:
+        assert first.event is parts[0]
+        self.results.append(so_far)
+
+
+def test_every_reader_gets_the_result_so_far_with_entries_parts_and_ticks() -> None:
+    readers = [Clerk("one"), Bundler("two")]
+    relay = run([*readers])
+
+    for reader in readers:
+        assert all(result is relay.result for result in reader.results)
+        assert reader.times == [2.5, 3.0]
+
+
+def test_a_notice_about_a_reader_has_the_time_at_which_it_failed() -> None:
+    witness = Reader("witness")
+    run([witness, Reader("at an entry", at=3), Reader("at parts", at=7), Reader("at a tick", tick=1)])
+
+    noticed = [
+        (entry.event.text.split(" stopped")[0], entry.at)
+        for entry in witness.seen
+        if entry.seq and isinstance(entry.event, e.Noticed)
+    ]
+    assert noticed == [("at an entry", 1.0), ("at parts", 2.0), ("at a tick", 2.5)]
+
+
+def test_a_suite_is_closed_at_its_own_time_and_readers_are_ticked() -> None:
+    clerk = Clerk("clerk")
+    relay = Relay(STARTED, [clerk])
+    relay.publish_all(FACTS, 1.0)
+    relay.close_suite(4.0, 0)
+
+    assert [(type(entry.event), entry.at) for entry in clerk.seen[-2:]] == [
+        (e.TestFinished, 4.0),
+        (e.SuiteFinished, 4.0),
+    ]
+    assert clerk.times == [4.0]

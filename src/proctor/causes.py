@@ -16,8 +16,6 @@ from proctor.phases import failed_phases
 from proctor.result import RunResult
 from proctor.text import first_line
 
-COLLECT = "collect"
-CALL = "call"
 #: Outcomes that the test itself did not report.
 HARNESS = (Outcome.CRASH, Outcome.TIMEOUT)
 
@@ -33,11 +31,12 @@ _RAISED_BY_TESTS = ("", "AssertionError", "Failed")
 class Occurrence(msgspec.Struct, frozen=True):
     """One failure of one test. A test that fails in its call and in its teardown has two."""
 
-    test: str
+    test: str  # or the file that could not be collected
     when: str  # setup, call, teardown, collect, crash, timeout
     failure: Failure
     subtest: str = ""
     traceback: str = ""
+    finished: TestFinished | None = None  # the test as a whole; None for a file
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -54,50 +53,53 @@ class Cause(msgspec.Struct, frozen=True):
         """Each test once."""
         return list(dict.fromkeys(occurrence.test for occurrence in self.occurrences))
 
+    @property
+    def one_place(self) -> bool:
+        return len({occurrence.failure.place for occurrence in self.occurrences}) == 1
+
+    @property
+    def one_message(self) -> bool:
+        return len({occurrence.failure.message for occurrence in self.occurrences}) == 1
+
 
 def causes(result: RunResult) -> list[Cause]:
     """Every failure of a run, grouped: crashes and timeouts, then collection errors, then the other tests."""
     found: dict[object, list[Occurrence]] = {}
-    for occurrence in _occurrences(result):
+    for occurrence in sorted(failures(result), key=_rank):
         found.setdefault(_key(occurrence), []).append(occurrence)
     return [Cause(tuple(group)) for group in _joined(found.values())]
 
 
-def _occurrences(result: RunResult) -> Iterator[Occurrence]:
-    bad = bad_tests(result)
-    for test in bad:
-        if test.outcome in HARNESS:
-            yield from occurrences(test)
+def _rank(occurrence: Occurrence) -> int:
+    test = occurrence.finished
+    return 1 if test is None else 0 if test.outcome in HARNESS else 2
+
+
+def failures(result: RunResult) -> Iterator[Occurrence]:
+    """Collection errors, then those of tests in the order of selection: parallel workers do not change it."""
     for error in result.collection_errors:
-        yield Occurrence(error.file, COLLECT, error.failure, traceback=error.traceback)
-    for test in bad:
-        if test.outcome not in HARNESS:
-            yield from occurrences(test)
-
-
-def bad_tests(result: RunResult) -> list[TestFinished]:
-    """The tests that did not succeed, in the order of selection: parallel workers do not change it."""
+        yield Occurrence(error.file, "collect", error.failure, traceback=error.traceback)
     bad = [test for test in result.tests.values() if test.outcome in BAD]
-    if not bad:
-        return bad
-    order = {test: at for at, test in enumerate(result.selected)}
-    return sorted(bad, key=lambda test: order.get(test.part_of or test.test, len(order)))
+    order = {test: at for at, test in enumerate(result.selected)} if bad else {}
+    for test in sorted(bad, key=lambda test: order.get(test.part_of or test.test, len(order))):
+        yield from _failures_of(test)
 
 
-def occurrences(test: TestFinished) -> Iterator[Occurrence]:
-    """The failures of one bad test, at least one: a crash or a timeout first, then each phase that failed."""
+def _failures_of(test: TestFinished) -> Iterator[Occurrence]:
+    """At least one: a crash or a timeout first, then each phase that failed."""
     failed = failed_phases(test.phases)
+    traceback = test.traceback or ""
     if test.outcome in HARNESS or not failed:
-        when = test.outcome if test.outcome in HARNESS else CALL
+        when = test.outcome if test.outcome in HARNESS else "call"
         own = next((phase.failure for phase in failed if phase.subtest is None), None)
         failure = own or test.failure or Failure("", test.message or "")
-        yield Occurrence(test.test, when, failure, traceback=test.traceback or "")
+        yield Occurrence(test.test, when, failure, "", traceback, test)
         failed = [phase for phase in failed if phase.subtest is not None]
-    traceback = test.traceback or ""  # of the first phase, where phases have none of their own
     for phase in failed:
         failure = phase.failure or _without_details(test, phase)
-        yield Occurrence(test.test, phase.when, failure, phase.subtest or "", phase.longrepr or traceback)
-        traceback = ""
+        trace = phase.longrepr or traceback
+        yield Occurrence(test.test, phase.when, failure, phase.subtest or "", trace, test)
+        traceback = ""  # it is that of the first phase, where phases have none of their own
 
 
 def _without_details(test: TestFinished, phase: Phase) -> Failure:

@@ -93,3 +93,11 @@ def test_the_budget_is_never_exceeded(failures: list[Any], budget: int) -> None:
 
     assert estimate(text) <= budget
     assert text.startswith(f"{len(facts)} failed\n")
+
+
+def test_a_budget_limits_rows_that_had_no_limit() -> None:
+    result = run_of(*(failed(f"t.py::test_{n}", f"KeyError: '{n}'", ("lib.py", 2)) for n in range(200)))
+
+    text = agent_text_within(result, 400, Detail(rows=0))
+    assert text == agent_text_within(result, 400, Detail(rows=400))
+    assert "more like these:" in text

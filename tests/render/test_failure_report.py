@@ -222,3 +222,31 @@ def test_people_agents_and_the_index_have_the_same_failures(own: str) -> None:
     ]
     for message in ("SIGSEGV", "no", "E: one", own):
         assert message in agent_text(result)
+
+
+def test_a_failure_without_a_message_has_that_of_its_test() -> None:
+    result = run_of(
+        e.TestFinished("t.py::a", Outcome.FAILED, message="why at t.py:7", phases=(phase("call", ""),))
+    )
+
+    assert list(headlines(result)) == ["FAILED t.py::a at t.py:7: why"]
+
+
+def test_values_that_were_compared_keep_their_lines_but_no_empty_end() -> None:
+    failure = e.Failure("E", "E: no", expected="\na\nb\n\n", actual="c")
+    result = run_of(e.TestFinished("a", Outcome.FAILED, phases=(e.Phase("call", "failed", failure=failure),)))
+
+    (block,) = blocks(result)
+    assert block.body == (
+        "E: no\n  expected: \n            a\n            b\n    actual: c\n  rerun: proctor run a"
+    )
+
+
+@pytest.mark.parametrize("lines, shown", [(48, 48), (49, 49), (50, 49), (51, 49)])
+def test_a_long_trace_loses_its_middle_if_that_saves_a_line(lines: int, shown: int) -> None:
+    trace = "\n".join(f"line {n}" for n in range(lines))
+    result = run_of(finished("a", phase("call", "", longrepr=trace)))
+
+    body = next(blocks(result)).body.splitlines()[:-1]
+    assert len(body) == shown
+    assert ("... 2 lines left out ..." in body) is (lines == 50)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from support.streams import case, final, read, suite, written
+import pytest
+from support.streams import StringWriter, case, final, read, suite, written
 
 from proctor import events as e
 from proctor.render.github import (
@@ -16,7 +17,6 @@ from proctor.render.github import (
     step_summary,
     write_github_log,
 )
-from proctor.render.writer import StringWriter
 from proctor.result import RunResult
 
 
@@ -116,3 +116,38 @@ def test_the_summary_stays_within_its_room_and_says_what_it_left_out() -> None:
     shown = len(re.findall("<details>", text))
     assert f"{100 - shown} more failures have no room here; the log has them." in text
     assert step_summary(result, 10) == ""
+
+
+@pytest.mark.parametrize("file", ["/usr/lib/x.py", "../x.py", "<string>"])
+def test_a_place_that_is_no_file_of_the_repository_is_not_given(file: str) -> None:
+    assert Annotation("error", "t", "m", e.Place(file, 7)).command("sub/") == "::error title=t::m"
+
+
+def test_as_many_annotations_as_github_takes_are_given_one_by_one() -> None:
+    whole = annotations_of(result_of(*(failing(number) for number in range(ANNOTATIONS)), fail=ANNOTATIONS))
+    cut = annotations_of(result_of(*(failing(number) for number in range(12)), fail=12))
+
+    assert [annotation.title for annotation in whole] == [f"FAILED t{n}" for n in range(ANNOTATIONS)]
+    assert cut[:-1] == whole[:-1]
+    assert cut[-1] == Annotation("error", "and 3 more", "FAILED t9\nFAILED t10\nFAILED t11")
+
+
+def test_a_character_that_is_cut_in_two_is_left_out() -> None:
+    message = Annotation("error", "t", "x" + "ä" * MESSAGE).command()
+
+    assert message.startswith("::error title=t::xää")
+    assert message.endswith("ä%0A... cut: an annotation holds 64 KiB")
+
+
+def test_a_long_failure_is_cut_in_the_summary() -> None:
+    text = step_summary(
+        result_of(
+            failing(1, stdout="x" * 100 + "\n"),
+            fail=1,
+        ),
+        1 << 20,
+    )
+    long = step_summary(result_of(case("t", "fail", reason="y" * (MESSAGE + 1)), fail=1))
+
+    assert "cut: the log has all of it" not in text
+    assert "y\n... cut: the log has all of it\n```" in long

@@ -15,6 +15,7 @@ import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -90,6 +91,131 @@ def test_it_is_drawn_at_most_ten_times_a_second(monkeypatch: pytest.MonkeyPatch)
     live.close()
 
     assert 15 <= len(pictures) <= 20
+
+
+def shown_by(console: Console, *events: e.Event, ticks: tuple[float, ...] = ()) -> str:
+    live = LiveTerminal(console)
+    relay = Relay(STARTED, [live])
+    for event in events:
+        relay.publish(event, 1.0)
+    for now in ticks:
+        relay.tick(now)
+    relay.close(2.0)
+    assert relay.faults == []
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def console_of(width: int = 60, **more: Any) -> Console:
+    return Console(width=width, file=io.StringIO(), force_terminal=True, _environ={}, **more)
+
+
+FACTS = (
+    e.SuiteStarted("pytest", BUILD, 3),
+    e.TestFinished("a", Outcome.PASSED),
+    e.TestFinished("b", Outcome.FAILED, message="E: no"),
+    e.CollectionFailed("c.py", e.Failure("E", "E: what")),
+    e.Noticed("by the way"),
+)
+
+
+def test_failures_are_written_as_they_happen_and_the_report_at_the_end() -> None:
+    lines = ESCAPES.sub("", shown_by(console_of(), *FACTS)).replace("\r", "").splitlines()
+
+    assert [line for line in lines if line][:2] == ["FAILED b: E: no", "ERROR cannot collect c.py: E: what"]
+    assert lines[-2:] == [
+        "note: by the way",
+        "INCOMPLETE 1 failed 1 error 1 passed in 2.00s (the end of the process was not seen)",
+    ]
+
+
+def test_each_tone_has_its_colour() -> None:
+    text = shown_by(console_of(color_system="standard"), *FACTS)
+
+    assert "\x1b[31mFAILED b: E: no\x1b[0m" in text
+    assert "\x1b[1;31m--- ERROR cannot collect c.py\x1b[0m" in text
+    assert "\x1b[33mnote: by the way\x1b[0m" in text
+
+
+def test_the_cursor_is_hidden_while_the_run_goes_on_and_given_back_at_its_end() -> None:
+    text = shown_by(console_of(), *FACTS, ticks=(0.5, 1.0))
+
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1
+    assert text.index("\x1b[?25l") < text.index("3/3") < text.index("\x1b[?25h") < text.index("INCOMPLETE")
+
+
+def test_nothing_is_drawn_after_the_end() -> None:
+    console = console_of()
+    live = LiveTerminal(console)
+    relay = Relay(STARTED, [live])
+    relay.close(1.0)
+    before = console.file.getvalue()  # type: ignore[attr-defined]
+    relay.tick(9.0)
+
+    assert console.file.getvalue() == before  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("width, broken", [(60, 0), (30, 2), (20, 3), (10, 8)])
+def test_lines_that_a_narrower_terminal_has_broken_are_erased(width: int, broken: int) -> None:
+    console = console_of()
+    live = LiveTerminal(console)
+    relay = Relay(STARTED, [live])
+    relay.publish_all([e.SuiteStarted("pytest", BUILD, 3), e.TestStarted("t" * 80)], 0.0)
+    relay.tick(5.0)
+    seen_before = len(console.file.getvalue())  # type: ignore[attr-defined]
+    console.width = width
+    relay.publish(e.TestFinished("b", Outcome.FAILED, message="E: no"), 6.0)
+    text = console.file.getvalue()[seen_before:]  # type: ignore[attr-defined]
+    live.close()
+
+    assert text.partition("\r")[0] == "\x1b[2K\x1b[1A" * broken  # of lines of 37 and 60 columns
+
+
+@pytest.mark.parametrize(
+    "width, bar, facts",
+    [
+        (200, 30, "12/40 2 failed 1m02s ~2m24s left 10 passed"),
+        (60, 17, "12/40 2 failed 1m02s ~2m24s left 10 passed"),
+        (51, 8, "12/40 2 failed 1m02s ~2m24s left 10 passed"),
+        (50, 17, "12/40 2 failed 1m02s ~2m24s left"),
+        (41, 8, "12/40 2 failed 1m02s ~2m24s left"),
+        (40, 19, "12/40 2 failed 1m02s"),
+        (23, 8, "12/40 2 failed"),
+        (22, 0, "12/40 2 failed 1m02s"),
+        (14, 0, "12/40 2 failed"),
+        (13, 0, "12/40 2 fail…"),
+    ],
+)
+def test_the_least_important_facts_give_way_to_the_bar_and_the_bar_to_the_others(
+    width: int, bar: int, facts: str
+) -> None:
+    line = drawn(under_way(), 62.0, width)[0]
+
+    assert line.endswith(facts)
+    assert len(line) == (bar + 1 if bar else 0) + len(facts)
+
+
+@pytest.mark.parametrize(
+    "now, times",
+    [(1.0, "1s ~2s left"), (0.5, "0s ~1s left"), (0.2, "0s")],
+)
+def test_the_time_that_is_left_is_shown_from_a_second_on(now: float, times: str) -> None:
+    assert drawn(under_way(), now, 60)[0].endswith(f" 12/40 2 failed {times} 10 passed")
+
+
+def test_a_run_of_which_nothing_has_ended_has_no_time_left_to_tell() -> None:
+    relay = Relay(STARTED, [])
+    relay.publish(e.SuiteStarted("pytest", BUILD, 0), 0.0)
+
+    assert drawn(relay, 5.0, 60)[0].rstrip().endswith(" 0/0 5s")
+
+
+def test_tests_are_shown_as_running_from_a_second_on_and_four_at_most() -> None:
+    assert len(drawn(under_way(), 2.9, 60)) == 1
+    assert len(drawn(under_way(), 3.0, 60)) == 2
+    assert len(drawn(under_way(), 6.0, 60)) == 5
+    assert drawn(under_way(), 7.0, 80)[-1] == "  and 1 more"
+    assert drawn(under_way(), 3.0, 80)[1] == "  1s tests/test_a.py::test_with_a_ナ_name_that_is_long_0"
 
 
 @contextmanager

@@ -6,18 +6,21 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given, settings
-from support.streams import EVENTS, STARTED, case, final, read, rendered, suite, written
+from support.made_runs import passed, run_of
+from support.streams import EVENTS, STARTED, StringWriter, case, final, read, rendered, suite, written
 
 from proctor import events as e
+from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay, Sink
 from proctor.render.dots import Dots
 from proctor.render.github import write_github_log
-from proctor.render.human import HEARTBEAT, PlainLog, report_text
+from proctor.render.human import HEARTBEAT, PlainLog, progress, report_text
 from proctor.render.libtest import Libtest
 from proctor.render.line_per_test import LinePerTest
 from proctor.render.outcome_tree import write_outcome_tree
 from proctor.render.summary import write_summary
-from proctor.render.writer import StringWriter, Writer, coloured_writer
+from proctor.render.verdict_line import verdict_line
+from proctor.render.writer import Writer, coloured_writer
 from proctor.result import RunResult
 
 MIXED = written(
@@ -245,3 +248,25 @@ def test_no_report_fails_or_lets_a_control_character_through(
 def assert_harmless(text: str) -> None:
     bad = [character for character in text if ord(character) < 32 and character not in "\n\t"]
     assert bad == []
+
+
+def test_a_run_that_failed_without_a_test_has_no_counts_and_no_space_for_them() -> None:
+    assert verdict_line(run_of(outcome=RunOutcome.FAILED)) == "FAILED"
+    assert verdict_line(run_of(*passed("a"), outcome=RunOutcome.FAILED)) == "FAILED 1 passed"
+
+
+def test_a_row_of_dots_that_is_full_begins_anew_and_an_unknown_total_is_left_out() -> None:
+    heard = StringWriter()
+    relay = Relay(STARTED, [Dots(heard)])
+    for number in range(121):
+        relay.publish(e.TestFinished(str(number), Outcome.PASSED), 0.5)
+
+    assert heard.text() == f"{'.' * 60} 60\n{'.' * 60} 120\n."
+
+
+def test_a_log_names_three_running_tests_and_how_many_have_ended() -> None:
+    relay = Relay(STARTED, [])
+    relay.publish(e.SuiteStarted("pytest", "", 9), 0.0)
+    assert progress(relay.result) == "0/9"
+    relay.publish_all([e.TestStarted(name) for name in ("a\x07", "b", "c", "d")], 0.0)
+    assert progress(relay.result) == "0/9: a\\x07, b, c"

@@ -32,3 +32,27 @@ def test_counting_stops_as_soon_as_it_is_enough() -> None:
 
     assert estimate(text, whole) == whole
     assert 3 < estimate(text, 3) < whole
+
+
+@pytest.mark.parametrize(
+    "text, hundred",  # the price of a hundred lines
+    [
+        ("word", 210),
+        ("one word", 320),
+        (".word", 250),
+        ("lowercase", 252),
+        ("HTTP", 250),
+        ("_HTTP", 290),
+        ("xkcdqz", 408),
+        ("123", 200),
+        ("1234", 300),
+        ("=", 100),
+        ("=>", 120),
+        ("===>", 160),
+        ("----", 158),
+        ("é", 200),
+        ("ナ", 250),
+    ],
+)
+def test_each_kind_of_piece_has_its_price(text: str, hundred: int) -> None:
+    assert hundred <= estimate(f"{text}\n" * 100) <= hundred + 1

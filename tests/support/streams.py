@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay, Sink
-from proctor.render.writer import StringWriter, Writer
+from proctor.render.writer import Tone, Writer
 from proctor.replay import Replay
 from proctor.result import RunResult
 from proctor.wire.stream import log as jsonl
@@ -70,6 +70,19 @@ class Log(_Keeper):
 
     def handle(self, entry: e.Entry, so_far: RunResult) -> None:
         self.lines.append(jsonl.encode(entry, so_far))
+
+
+class StringWriter:
+    """Keeps all that is written as one text, without tones."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def __call__(self, text: str, tone: Tone = "") -> None:
+        self._parts.append(text)
+
+    def text(self) -> str:
+        return "".join(self._parts)
 
 
 def strict_lines(events: Sequence[e.Event], started: e.RunStarted = STARTED) -> list[bytes]:

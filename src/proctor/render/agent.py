@@ -9,7 +9,7 @@ from functools import cached_property
 
 import msgspec
 
-from proctor.causes import COLLECT, Cause, Occurrence, causes
+from proctor.causes import Cause, Occurrence, causes
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.captured import notable_output
 from proctor.render.failure_report import phase_text
@@ -20,6 +20,7 @@ from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.result import RunResult
+from proctor.text import first_line
 from proctor.verdict import suite_reason
 
 _ONE_LINE = 160  # characters of ids that still go before the message instead of after it
@@ -71,9 +72,7 @@ class Composer:
         return Known.of(self._result)
 
     def lines(self) -> Iterator[str]:
-        yield verdict_line(self._result)
-        yield from self._reasons()
-        yield from _laid_out([line for cause in self._causes for line in self._cause(cause)])
+        yield from self._verdict_and_causes(len(self._causes))
         if self._detail.passing and self._result.outcome is not RunOutcome.PASSED:
             yield from self._passing()
         for notice in self._result.notices:
@@ -86,20 +85,22 @@ class Composer:
 
     def partly(self, count: int, room: int = 0) -> Iterator[str]:
         """So many causes, and the names of other failing tests: all, or what `room` tokens can hold."""
-        head, last = verdict_line(self._result), self._cut_line()
-        yield head
-        yield from self._reasons()
-        yield from _laid_out([line for cause in self._causes[:count] for line in self._cause(cause)])
+        yield from self._verdict_and_causes(count)
         tests = list(dict.fromkeys(test for cause in self._causes[count:] for test in cause.tests))
         if not room:
             yield "other failures:"
             yield from factored(tests, self._known)
         else:
-            taken = estimate(f"{head}\n{last}\nand {len(tests)} more failing\n")
-            lines, named = fitted(tests, self._known, room - taken)
+            rest = f"{verdict_line(self._result)}\n{self._cut_line()}\nand {len(tests)} more failing\n"
+            lines, named = fitted(tests, self._known, room - estimate(rest))
             yield from lines
             yield f"and {len(tests) - named} more failing"
-        yield last
+        yield self._cut_line()
+
+    def _verdict_and_causes(self, count: int) -> Iterator[str]:
+        yield verdict_line(self._result)
+        yield from self._reasons()
+        yield from _laid_out([line for cause in self._causes[:count] for line in self._cause(cause)])
 
     def _cut_line(self) -> str:
         whole = f"; all: proctor show {self._result.run.run_id}" if self._detail.kept else ""
@@ -143,12 +144,16 @@ class Composer:
     # Causes
 
     def _cause(self, cause: Cause) -> Iterator[AgentLine]:
-        if len(cause.occurrences) == 1:
-            yield self._single(cause.first, self._failure_text(cause.first))
-        elif all(_same_text(occurrence, cause.first) for occurrence in cause.occurrences):
-            yield from self._same_message(cause, self._failure_text(cause.first))
-        else:
+        first = cause.first
+        if any(not _same_text(occurrence, first) for occurrence in cause.occurrences):
             yield from self._different_messages(cause)
+            return
+        text = self._failure_text(first)
+        more = (*text.more, *self._output(first))
+        if len(cause.occurrences) == 1:
+            yield self._row(first, f"{phase_text(first)} {text.line}", more)
+        else:
+            yield from self._same_message(cause, text.line, more)
 
     def _failure_text(self, occurrence: Occurrence) -> FailureText:
         found = failure_text(occurrence.failure, self._limits)
@@ -159,84 +164,74 @@ class Composer:
             return msgspec.structs.replace(found, line=f"{found.line[:-1]} (- right, + left):")
         return found
 
-    def _single(self, occurrence: Occurrence, text: FailureText) -> AgentLine:
-        more = (*text.more, *self._output(occurrence))
-        if occurrence.when == COLLECT:
-            return AgentLine(f"{self._collected(occurrence)} {text.line}", more=more)
-        name = f" {neutral(occurrence.subtest)}" if occurrence.subtest else ""
-        place = place_text(file_of(occurrence.test), occurrence.failure, self._detail.calls)
-        return AgentLine(f"{name}{place}{phase_text(occurrence)} {text.line}", occurrence.test, more)
-
-    def _same_message(self, cause: Cause, text: FailureText) -> Iterator[AgentLine]:
+    def _same_message(self, cause: Cause, message: str, more: tuple[str, ...]) -> Iterator[AgentLine]:
         """The message once, then the tests; each with its place where they have different ones."""
-        first = cause.first
-        more = (*text.more, *self._output(first))
-        if len({occurrence.failure.place for occurrence in cause.occurrences}) > 1:
-            yield AgentLine(f"x{len(cause.occurrences)}{phase_text(first)} {text.line}", more=more)
-            yield from self._bounded(
-                [self._row(occurrence, "") for occurrence in cause.occurrences], cause.tests
-            )
+        first, place = cause.first, cause.first.failure.place
+        count, text = len(cause.occurrences), f"{phase_text(first)} {message}"
+        if not cause.one_place:
+            yield AgentLine(f"x{count}{text}", more=more)
+            yield from self._bounded([self._row(occurrence) for occurrence in cause.occurrences], cause.tests)
             return
-        place = first.failure.place
         ids = factored(cause.tests, self._known)
         short = len(ids) == 1 and len(ids[0]) <= _ONE_LINE and not ids[0].startswith("all of ")
         if short and place and place.line and file_of(first.test) == place.file:
-            yield AgentLine(f"{ids[0]} :{place.line}{phase_text(first)} {text.line}", more=more)
+            yield AgentLine(f"{ids[0]} :{place.line}{text}", more=more)
             return
         where = f" > {neutral(str(place))}" if place else ""
-        yield AgentLine(f"x{len(cause.occurrences)}{where}{phase_text(first)} {text.line}", more=more)
+        yield AgentLine(f"x{count}{where}{text}", more=more)
         yield from map(AgentLine, self._ids(cause.tests, ids))
 
     def _different_messages(self, cause: Cause) -> Iterator[AgentLine]:
         """What the failures have in common once, then each test with its own message."""
-        first, count = cause.first, len(cause.occurrences)
-        most = self._detail.rows // _CHEAPEST_ROW or count
-        text = [self._failure_text(occurrence) for occurrence in cause.occurrences[:most]]
+        first, place, count = cause.first, cause.first.failure.place, len(cause.occurrences)
+        shown = cause.occurrences[: self._detail.rows // _CHEAPEST_ROW or count]
+        texts = [self._failure_text(occurrence) for occurrence in shown]
         kind = first.failure.type
-        prefix = f"{kind}: " if kind and all(t.line.startswith(f"{kind}: ") for t in text) else ""
-        shared = text[0].more if len({t.more for t in text}) == 1 else ()
-        place = first.failure.place
-        function = {function_of(test) for test in cause.tests}
+        if not kind or not all(text.line.startswith(f"{kind}: ") for text in texts):
+            kind = ""
+        shared = texts[0].more if len({text.more for text in texts}) == 1 else ()
+        messages = [text.line.removeprefix(f"{kind}: ") if kind else text.line for text in texts]
+        details = [() if shared else text.more for text in texts]
         own = place is not None and place.file == file_of(first.test) and not phase_text(first)
-        pairs = list(zip(cause.occurrences[:most], text, strict=True))
-        if own and len(function) == 1 and place and all(t.endswith("]") for t in cause.tests):
-            name = function.pop()
-            yield AgentLine(
-                f" :{place.line} x{count} {kind if prefix else ''}".rstrip(), name, shared, opens=True
-            )
+        functions = {function_of(test) for test in cause.tests}
+        if own and len(functions) == 1 and place and all(test.endswith("]") for test in cause.tests):
+            name = functions.pop()
+            yield AgentLine(f" :{place.line} x{count} {kind}".rstrip(), name, shared, opens=True)
+            parameters = [neutral(occurrence.test[len(name) :]) for occurrence in shown]
             rows = [
-                AgentLine(
-                    f"{neutral(o.test[len(name) :])} {t.line.removeprefix(prefix)}",
-                    more=() if shared else t.more,
-                )
-                for o, t in pairs
+                AgentLine(f"{parameter} {message}", more=more)
+                for parameter, message, more in zip(parameters, messages, details, strict=True)
             ]
         else:
             where = f" > {neutral(str(place))}" if place else ""
-            yield AgentLine(
-                f"x{count}{where}{phase_text(first)} {kind if prefix else ''}".rstrip(), more=shared
-            )
-            rows = [self._row(o, t.line.removeprefix(prefix), () if shared else t.more) for o, t in pairs]
+            yield AgentLine(f"x{count}{where}{phase_text(first)} {kind}".rstrip(), more=shared)
+            rows = [
+                self._row(occurrence, f" {message}", more, with_place=not message)
+                for occurrence, message, more in zip(shown, messages, details, strict=True)
+            ]
         yield from self._bounded(rows, [occurrence.test for occurrence in cause.occurrences])
 
-    def _row(self, occurrence: Occurrence, said: str, more: tuple[str, ...] = ()) -> AgentLine:
-        place = "" if said else place_text(file_of(occurrence.test), occurrence.failure, self._detail.calls)
-        if occurrence.when == COLLECT:
-            return AgentLine(f"{self._collected(occurrence)} {said}".rstrip(), more=more)
+    def _row(
+        self, occurrence: Occurrence, text: str = "", more: tuple[str, ...] = (), with_place: bool = True
+    ) -> AgentLine:
+        file, place = neutral(occurrence.test), occurrence.failure.place
+        if occurrence.finished is None:
+            if place is not None:
+                file = (
+                    neutral(str(place))
+                    if place.file == occurrence.test
+                    else f"{file} > {neutral(str(place))}"
+                )
+            return AgentLine(f"{file}{text}".rstrip(), more=more)
         name = f" {neutral(occurrence.subtest)}" if occurrence.subtest else ""
-        return AgentLine(f"{name}{place} {said}".rstrip(), occurrence.test, more)
-
-    def _collected(self, occurrence: Occurrence) -> str:
-        place = occurrence.failure.place
-        file = neutral(occurrence.test)
-        if place is None:
-            return file
-        return neutral(str(place)) if place.file == occurrence.test else f"{file} > {neutral(str(place))}"
+        where = (
+            place_text(file_of(occurrence.test), occurrence.failure, self._detail.calls) if with_place else ""
+        )
+        return AgentLine(f"{name}{where}{text}".rstrip(), occurrence.test, more)
 
     def _bounded(self, rows: list[AgentLine], tests: list[str]) -> Iterator[AgentLine]:
         """As many rows as one cause may have; the tests of the others are named as far as that may take."""
-        spent = 0
-        named = 0
+        spent = named = 0
         for row in rows:
             spent += estimate("".join([row.test, row.text, *row.more]))
             if self._detail.rows and spent > self._detail.rows:
@@ -271,21 +266,20 @@ class Composer:
     # What did not fail
 
     def _passing(self) -> Iterator[str]:
-        for outcome in (Outcome.SKIPPED, Outcome.XPASSED):
-            reasons = Counter(
-                self._reason(test.message) for test in self._result.tests.values() if test.outcome is outcome
-            )
+        tests, warnings = self._result.tests.values(), self._result.warnings
+        found = {
+            outcome: [self._reason(test.message) for test in tests if test.outcome == outcome]
+            for outcome in ("skipped", "xpassed")
+        }
+        found["warnings"] = [
+            f"{w.category} {self._reason(f'{w.file}:{w.line}: {w.message}')}" for w in warnings
+        ]
+        for name, reasons in found.items():
             if reasons:
-                yield f"{outcome}: {_grouped(reasons, '; ')}"
-        warnings = Counter(
-            f"{w.category} {self._reason(f'{w.file}:{w.line}: {w.message}')}" for w in self._result.warnings
-        )
-        if warnings:
-            yield f"warnings: {_grouped(warnings, '; ')}"
+                yield f"{name}: {_grouped(Counter(reasons))}"
 
     def _reason(self, text: str | None) -> str:
-        first = next(iter(self._limits.clean(text or "no reason").splitlines()), "no reason")
-        return self._limits.shorten(first, _REASON_WIDTH)
+        return self._limits.shorten(first_line(self._limits.clean(text or "")) or "no reason", _REASON_WIDTH)
 
 
 def _same_text(one: Occurrence, other: Occurrence) -> bool:
@@ -293,10 +287,10 @@ def _same_text(one: Occurrence, other: Occurrence) -> bool:
     return (a.message, a.difference, a.causes) == (b.message, b.difference, b.causes)
 
 
-def _grouped(counted: Counter[str], separator: str) -> str:
+def _grouped(counted: Counter[str]) -> str:
     shown = [f"{text} x{n}" if n > 1 else text for text, n in counted.most_common(_MOST_REASONS)]
     more = len(counted) - len(shown)
-    return separator.join(shown) + (f"{separator}{more} more" if more > 0 else "")
+    return "; ".join([*shown, *([f"{more} more"] if more else [])])
 
 
 def _laid_out(lines: list[AgentLine]) -> Iterator[str]:

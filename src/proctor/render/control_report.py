@@ -40,7 +40,7 @@ def _contents(checked: Checked) -> Iterator[str]:
     else:
         yield "no results"
     if checked.partials:
-        names = [_name(name) for name in checked.partials[:_NAMES]]
+        names = ["the test itself" if n is None else neutral(n) for n in checked.partials[:_NAMES]]
         more = ", …" if len(checked.partials) > _NAMES else ""
         yield f"{_count(len(checked.partials), 'partial')} still open ({', '.join(names)}{more})"
     if checked.files:
@@ -55,7 +55,3 @@ def _contents(checked: Checked) -> Iterator[str]:
 
 def _count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _name(name: str | None) -> str:
-    return "the test itself" if name is None else neutral(name)

@@ -15,6 +15,15 @@ def split_id(node_id: str) -> tuple[str, ...]:
     return (*parts, bracket + parameters) if bracket else parts
 
 
+def new_branches(above: Sequence[str], parents: Sequence[str]) -> Iterator[str]:
+    """A line for each of the parents that is not among those above already."""
+    shared = 0
+    while shared < min(len(above), len(parents)) and above[shared] == parents[shared]:
+        shared += 1
+    for depth in range(shared, len(parents)):
+        yield "  " * depth + neutral(parents[depth])
+
+
 def discovery_tree(tests: Sequence[Discovered]) -> str:
     return "".join(f"{line}\n" for line in _lines(tests))
 
@@ -23,11 +32,7 @@ def _lines(tests: Sequence[Discovered]) -> Iterator[str]:
     above: tuple[str, ...] = ()
     for test in tests:
         parts = split_id(test.node_id)
-        shared = 0
-        while shared < min(len(above), len(parts) - 1) and above[shared] == parts[shared]:
-            shared += 1
-        for depth in range(shared, len(parts) - 1):
-            yield "  " * depth + neutral(parts[depth])
+        yield from new_branches(above, parts[:-1])
         yield "  " * (len(parts) - 1) + neutral(parts[-1]) + _facts(test)
         above = parts
 

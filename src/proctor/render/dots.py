@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
-from proctor.outcome import BAD, Outcome
-from proctor.render.failure_report import collection_headline, headline
+from proctor.events import Entry, RunFinished, TestFinished
+from proctor.outcome import Outcome
+from proctor.render.failure_report import headline
 from proctor.render.human import write_report
 from proctor.render.writer import Tone, Writer
 from proctor.result import RunResult
@@ -30,13 +30,11 @@ class Dots:
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
-        if isinstance(event, TestFinished):
-            if event.outcome in BAD:
-                self._write_headline(headline(event))
-            else:
-                self._dot(event.outcome, so_far)
-        elif isinstance(event, CollectionFailed):
-            self._write_headline(collection_headline(event))
+        if line := headline(event):
+            self._break_row()
+            self._write(f"{line}\n", "bad")
+        elif isinstance(event, TestFinished):
+            self._dot(event.outcome, so_far)
         elif isinstance(event, RunFinished):
             self._break_row()
             write_report(so_far, self._write)
@@ -51,10 +49,6 @@ class Dots:
             total = f"/{so_far.expected}" if so_far.expected else ""
             self._write(f" {so_far.done}{total}\n", "quiet")
             self._column = 0
-
-    def _write_headline(self, line: str) -> None:
-        self._break_row()
-        self._write(f"{line}\n", "bad")
 
     def _break_row(self) -> None:
         if self._column:

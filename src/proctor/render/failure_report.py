@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from proctor.events import CollectionFailed, Failure, Phase, TestFinished
+from proctor.events import CollectionFailed, Event, Failure, Phase, Place, TestFinished
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.writer import Tone
@@ -24,7 +24,7 @@ _SHORT = 200  # characters of a message on one line
 _NAMED = 12  # tests that are named one by one; more are named together: `all of FILE`, `FILE::{a,b}`
 _RERUN = 5  # tests named in one command
 
-# Frames of the interpreter's last words between a test and the shell that nobody has to look at.
+# Frames of pytest and the interpreter's start in the text of faulthandler.
 _HARNESS = re.compile(
     r"(?:^  File \"(?:\S*/(?:_pytest|pluggy|pytest)/|<frozen runpy>).*\n?){3,}", re.MULTILINE
 )
@@ -49,14 +49,14 @@ def blocks(result: RunResult) -> Iterator[Block]:
         yield Block("USAGE ERROR", neutral_block(result.stderr.text()).strip(), "loud")
     shown: set[str] = set()
     for cause in causes_of(result):
-        body = [*_body(cause, result)]
-        test = failed_test(cause.first, result)
+        body, test = [*_body(cause, result)], cause.first.finished
         if test is not None and test.test not in shown:
             shown.add(test.test)
             whose = " (of the first)" if len(cause.occurrences) > 1 else ""
             body += [line for phase in test.phases for line in _captured(phase, whose)]
-        body += _rerun_line(cause, result)
-        yield Block(cause_headline(cause, result), "\n".join(body), _tone(cause))
+        if command := _rerun(cause, result):
+            body.append(f"  rerun: {command}")
+        yield Block(cause_headline(cause), "\n".join(body), "loud" if cause.first.when in _LOUD else "bad")
 
 
 def headlines(result: RunResult) -> Iterator[str]:
@@ -64,8 +64,7 @@ def headlines(result: RunResult) -> Iterator[str]:
     if result.broke is not None:
         yield f"INTERNAL ERROR: {short(result.broke.failure.message)}"
     for cause in causes_of(result):
-        message = short(message_of(cause.first, result))
-        yield f"{cause_headline(cause, result)}: {message}"
+        yield f"{cause_headline(cause)}: {short(message_of(cause.first))}"
 
 
 def causes_of(result: RunResult) -> list[Cause]:
@@ -77,52 +76,38 @@ def causes_of(result: RunResult) -> list[Cause]:
     return causes(result)
 
 
-def headline(test: TestFinished) -> str:
-    """One line for a failure, when it happens."""
-    failure = test.failure or Failure()
-    place = f" at {neutral(str(failure.place))}" if failure.place else ""
-    message = short(_message(test.message or failure.message, failure))
-    return f"{_word(test)} {neutral(test.test)}{place}: {message or 'no reason given'}"
+def headline(event: Event) -> str:
+    """One line for a failure, when it happens; empty for any other event."""
+    if isinstance(event, CollectionFailed):
+        return f"ERROR cannot collect {neutral(event.file)}: {short(event.failure.message)}"
+    if not isinstance(event, TestFinished) or event.outcome not in BAD:
+        return ""
+    failure = event.failure or Failure()
+    message = short(_message(event.message or failure.message, failure))
+    return (
+        f"{event.outcome.upper()} {neutral(event.test)}{_at(failure.place)}: {message or 'no reason given'}"
+    )
 
 
-def collection_headline(error: CollectionFailed) -> str:
-    return f"ERROR cannot collect {neutral(error.file)}: {short(error.failure.message)}"
-
-
-def failed_test(occurrence: Occurrence, result: RunResult) -> TestFinished | None:
-    """The test that failed; None for a file that could not be collected."""
-    return None if occurrence.when == "collect" else result.tests.get(occurrence.test)
-
-
-def word(occurrence: Occurrence, result: RunResult) -> str:
+def word(occurrence: Occurrence) -> str:
     """How the failure counts: FAILED, ERROR, CRASH or TIMEOUT."""
-    test = failed_test(occurrence, result)
-    if test is None or occurrence.when in _ERRORS:
+    if occurrence.finished is None or occurrence.when in _ERRORS:
         return "ERROR"
-    return "FAILED" if occurrence.subtest else _word(test)
+    return "FAILED" if occurrence.subtest else occurrence.finished.outcome.upper()
 
 
-def _word(test: TestFinished) -> str:
-    return str(test.outcome).upper()
-
-
-def _tone(cause: Cause) -> Tone:
-    return "loud" if cause.first.when in _LOUD else "bad"
-
-
-def cause_headline(cause: Cause, result: RunResult) -> str:
+def cause_headline(cause: Cause) -> str:
     """One line for a cause: what it broke, in which phase, and where."""
     first, count = cause.first, len(cause.tests)
-    if first.when == "collect":
-        what = neutral(first.test) if count == 1 else f"{count} files"
-        return f"ERROR cannot collect {what}"
+    if first.finished is None:
+        return f"ERROR cannot collect {neutral(first.test) if count == 1 else f'{count} files'}"
     what = label(first) if len(cause.occurrences) == 1 else neutral(first.test)
     if count > 1:
         what = f"{count} tests in the same way"
     elif len(cause.occurrences) > 1 and first.subtest:
         what += f" in {len(cause.occurrences)} subtests"
-    place = f" at {neutral(str(first.failure.place))}" if first.failure.place and _one_place(cause) else ""
-    return f"{word(first, result)} {what}{phase_text(first)}{place}"
+    place = _at(first.failure.place) if cause.one_place else ""
+    return f"{word(first)} {what}{phase_text(first)}{place}"
 
 
 def phase_text(occurrence: Occurrence) -> str:
@@ -139,87 +124,77 @@ def label(occurrence: Occurrence) -> str:
     return f"{name} {neutral(occurrence.subtest)}" if occurrence.subtest else name
 
 
-def _one_place(cause: Cause) -> bool:
-    return len({occurrence.failure.place for occurrence in cause.occurrences}) == 1
-
-
-def _one_message(cause: Cause) -> bool:
-    return len({occurrence.failure.message for occurrence in cause.occurrences}) == 1
+def _at(place: Place | None) -> str:
+    return f" at {neutral(str(place))}" if place else ""
 
 
 def rows(cause: Cause, result: RunResult) -> Iterator[str]:
     """A line for each failure of a group: the test, and its own place and message where they differ."""
-    one_place, one_message = _one_place(cause), _one_message(cause)
+    one_place, one_message = cause.one_place, cause.one_message
     if one_place and one_message and len(cause.occurrences) == len(cause.tests) > _NAMED:
         from proctor.render.ids import Known, factored
 
         yield from factored(cause.tests, Known.of(result))
         return
     for occurrence in cause.occurrences:
-        place = occurrence.failure.place
-        where = f" at {neutral(str(place))}" if place and not one_place else ""
-        why = "" if one_message else f": {short(message_of(occurrence, result))}"
+        where = "" if one_place else _at(occurrence.failure.place)
+        why = "" if one_message else f": {short(message_of(occurrence))}"
         yield f"{label(occurrence)}{where}{why}"
 
 
 def _body(cause: Cause, result: RunResult) -> Iterator[str]:
-    first = cause.first
     if len(cause.occurrences) > 1:
         yield from (f"  {row}" for row in rows(cause, result))
-        if not (_one_place(cause) and _one_message(cause)):
+        if not (cause.one_place and cause.one_message):
             yield "the first of them:"
-    message, trace = message_of(first, result), _trace(first.traceback)
-    if not _says(trace, message):
+    message, trace = message_of(cause.first), _trace(cause.first.traceback)
+    if not all(line.strip() in trace for line in message.splitlines()):  # each stands behind a mark there
         yield message
-    yield from _compared(first.failure)
+    yield from _compared(cause.first.failure)
     if trace:
         yield trace
 
 
-def _rerun_line(cause: Cause, result: RunResult) -> Iterator[str]:
-    tests = (failed_test(occurrence, result) for occurrence in cause.occurrences)
-    names = list(dict.fromkeys(test.part_of or test.test for test in tests if test is not None))
-    if names and (command := rerun(result, names)):
-        yield f"  rerun: {command}"
+def _rerun(cause: Cause, result: RunResult) -> str:
+    """The command that runs these tests again; empty where nobody knows who ran them."""
+    tests = dict.fromkeys(o.finished.part_of or o.test for o in cause.occurrences if o.finished)
+    if not tests or not result.run.runner:
+        return ""
+    if len(tests) > _RERUN:
+        return "proctor run --last-failed"
+    from shlex import quote
+
+    return " ".join(["proctor run", *(neutral(quote(test)) for test in tests)])
 
 
-def message_of(occurrence: Occurrence, result: RunResult) -> str:
+def message_of(occurrence: Occurrence) -> str:
     """The message of a failure, or that of its test; without the place, which stands beside it."""
-    test = failed_test(occurrence, result)
-    return _message(occurrence.failure.message or (test.message if test else "") or "", occurrence.failure)
+    of_test = occurrence.finished.message if occurrence.finished else None
+    return _message(occurrence.failure.message or of_test or "", occurrence.failure)
 
 
 def _message(text: str, failure: Failure) -> str:
     return neutral_block(text.removesuffix(f" at {failure.place}") if failure.place else text).strip()
 
 
-def _says(trace: str, message: str) -> bool:
-    """A trace usually ends with the message, each line of it behind a mark."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return not lines or all(line in trace for line in lines)
-
-
-def _compared(failure: Failure | None) -> Iterator[str]:
-    if failure is not None:
-        for name, value in (("expected", failure.expected), ("actual", failure.actual)):
-            if value is not None:
-                shown = neutral_block(value).rstrip("\n").split("\n")
-                yield f"  {name:>8}: {shown[0]}"
-                yield from (f"            {line}" for line in shown[1:])
+def _compared(failure: Failure) -> Iterator[str]:
+    for name, value in (("expected", failure.expected), ("actual", failure.actual)):
+        if value is not None:
+            shown = neutral_block(value).rstrip("\n").split("\n")
+            yield f"  {name:>8}: {shown[0]}"
+            yield from (f"            {line}" for line in shown[1:])
 
 
 def _trace(text: str) -> str:
     """A long one keeps its beginning and its end, which say who called and what broke."""
-    folded = _HARNESS.sub(_count_frames, neutral_block(text))
+    folded = _HARNESS.sub(
+        lambda frames: f"  ... {len(frames[0].splitlines())} frames of pytest ...\n", neutral_block(text)
+    )
     lines = folded.rstrip().split("\n")
     cut = len(lines) - _TRACE_HEAD - _TRACE_TAIL
     if cut > 1:
         lines[_TRACE_HEAD:-_TRACE_TAIL] = [f"... {cut} lines left out ..."]
     return "\n".join(lines)
-
-
-def _count_frames(frames: re.Match[str]) -> str:
-    return f"  ... {len(frames[0].splitlines())} frames of pytest ...\n"
 
 
 def _captured(phase: Phase, whose: str) -> Iterator[str]:
@@ -229,17 +204,6 @@ def _captured(phase: Phase, whose: str) -> Iterator[str]:
             cut = f" (last {_OUTPUT_LINES} of {len(shown)} lines)" if len(shown) > _OUTPUT_LINES else ""
             yield f"  {name} of {phase.when}{whose}:{cut}"
             yield from (f"    {line}" for line in shown[-_OUTPUT_LINES:])
-
-
-def rerun(result: RunResult, tests: Sequence[str]) -> str:
-    """The command that runs these tests again; nothing where we do not know who ran them."""
-    if not result.run.runner:
-        return ""
-    if len(tests) > _RERUN:
-        return "proctor run --last-failed"
-    from shlex import quote
-
-    return " ".join(["proctor run", *(neutral(quote(test)) for test in tests)])
 
 
 def short(text: str) -> str:

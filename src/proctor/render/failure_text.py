@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import msgspec
 
 from proctor.events import Calls, Failure, Place
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.secrets import masked
+from proctor.text import first_line
 
 _MORE_LINES, _MORE_WIDTH = 6, 160  # of a message beyond its first line
 _MOST_CAUSES = 6
@@ -19,8 +21,6 @@ _BARE = re.compile(r"assert (?:not )?(?:True|False|None|\d+|\[\]|\{\}|''|set\(\)
 _WHERE = re.compile(r"\s*\+\s+where ")
 #: Lines of pytest's explanation that explain how to get another explanation, or point at columns.
 _NOISE = re.compile(r"\s*(?:\?[ ^+\-]*$|Use -v|Full diff:|\.\.\.Full output|Skipping \d+|Omitting \d+|~)")
-
-
 #: unittest gives both values, and then again piece by piece.
 _TOLD_WHOLE = re.compile(r"AssertionError: (?:\w+ differ: )?.+ != .+")
 
@@ -73,7 +73,8 @@ def failure_text(failure: Failure, limits: TextLimits) -> FailureText:
             limits.shorten(said), left_out=bool(rest or failure.causes or len(said) > limits.width)
         )
     more, cut = _rest(rest, limits)
-    more += _causes(failure.causes, limits)
+    causes = islice(_causes(failure.causes, limits), _MOST_CAUSES)
+    more += [f"caused by: {limits.shorten(cause, _MORE_WIDTH)}" for cause in causes]
     signed = bool(failure.difference) and said.endswith(":")
     return FailureText(limits.shorten(said), tuple(more), cut or len(said) > limits.width, signed)
 
@@ -134,18 +135,11 @@ def _rest(lines: list[str], limits: TextLimits) -> tuple[list[str], bool]:
     return shown, bool(cut) or any(len(line.strip()) > _MORE_WIDTH for line in lines)
 
 
-def _causes(causes: Iterable[Failure], limits: TextLimits) -> list[str]:
-    return [
-        f"caused by: {limits.shorten(said, _MORE_WIDTH)}"
-        for said in list(_chain(causes, limits))[:_MOST_CAUSES]
-    ]
-
-
-def _chain(causes: Iterable[Failure], limits: TextLimits) -> Iterator[str]:
+def _causes(causes: Iterable[Failure], limits: TextLimits) -> Iterator[str]:
     for cause in causes:
-        first = next(iter(limits.clean(cause.message).splitlines()), cause.type)
+        first = first_line(limits.clean(cause.message)) or cause.type
         yield f"{neutral(str(cause.place))} {first}" if cause.place else first
-        yield from _chain(cause.causes, limits)
+        yield from _causes(cause.causes, limits)
 
 
 def place_text(test_file: str, failure: Failure, with_calls: bool = True) -> str:

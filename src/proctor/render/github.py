@@ -9,16 +9,7 @@ import msgspec
 
 from proctor.events import Place
 from proctor.outcome import Outcome, RunOutcome
-from proctor.render.failure_report import (
-    Block,
-    blocks,
-    causes_of,
-    failed_test,
-    message_of,
-    rows,
-    short,
-    word,
-)
+from proctor.render.failure_report import Block, blocks, causes_of, message_of, rows, short, word
 from proctor.render.human import report_text, verdict
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.writer import Writer
@@ -44,7 +35,8 @@ class Annotation(msgspec.Struct, frozen=True):
         if self.place is not None and not self.place.file.startswith(("/", "..", "<")):
             facts = {"file": neutral(prefix + self.place.file), "line": str(self.place.line or 1), **facts}
         properties = ",".join(f"{name}={_property(value)}" for name, value in facts.items())
-        return f"::{self.kind} {properties}::{_data(_fitting(self.message))}"
+        message = _cut(self.message, MESSAGE - _FRAME, "\n... cut: an annotation holds 64 KiB")
+        return f"::{self.kind} {properties}::{_data(message)}"
 
 
 def write_github_log(result: RunResult, write: Writer, prefix: str = "", token: str = "proctor") -> None:
@@ -74,11 +66,11 @@ def _errors(result: RunResult) -> Iterator[Annotation]:
         yield Annotation("error", f"tests: {result.outcome}", verdict(result))
     for cause in found:
         first, others = cause.first, len(cause.tests) - 1
-        test = failed_test(first, result)
-        what = "cannot collect" if test is None else word(first, result)
+        test = first.finished
+        what = "cannot collect" if test is None else word(first)
         title = f"{what} {neutral(first.test)}" + (f" and {others} more" if others else "")
         listed = "".join(f"\n- {row}" for row in rows(cause, result)) if len(cause.occurrences) > 1 else ""
-        message = message_of(first, result) or neutral_block(first.traceback) or word(first, result)
+        message = message_of(first) or neutral_block(first.traceback) or word(first)
         place = first.failure.place or (Place(first.test) if test is None else test.place)
         yield Annotation("error", title, f"{message}{listed}", place)
 
@@ -91,8 +83,8 @@ def _warnings(result: RunResult) -> Iterator[Annotation]:
         if test.outcome is Outcome.XPASSED:
             message = neutral(f"{test.test} passed though it was expected to fail")
             yield Annotation("warning", "unexpected pass", message, test.place)
-    for warning in dict.fromkeys((w.category, w.message, w.file, w.line) for w in result.warnings):
-        category, message, file, line = warning
+    found = dict.fromkeys((w.category, w.message, w.file, w.line) for w in result.warnings)
+    for category, message, file, line in found:
         yield Annotation("warning", neutral(category), neutral_block(message), Place(file, line))
 
 
@@ -102,10 +94,6 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _fitting(message: str) -> str:
-    return _cut(message, MESSAGE - _FRAME, "\n... cut: an annotation holds 64 KiB")
 
 
 def _cut(text: str, room: int, mark: str) -> str:
@@ -121,10 +109,8 @@ def step_summary(result: RunResult, room: int = SUMMARY) -> str:
     if room < 0:
         return ""
     parts, left_out = [text], 0
-    for block in blocks(result):
-        part = _details(block)
-        size = len(utf8(part))
-        if size > room:
+    for part in map(_details, blocks(result)):
+        if (size := len(utf8(part))) > room:
             left_out += 1
         else:
             parts.append(part)
@@ -140,25 +126,19 @@ def step_summary(result: RunResult, room: int = SUMMARY) -> str:
 def _details(block: Block) -> str:
     head = html.escape(short(block.head))
     body = _cut(block.body, MESSAGE, "\n... cut: the log has all of it")
-    fence = _fence(body)
-    return (
-        f"<details><summary>{head}</summary>\n\n{fence}text\n{body}\n{fence}\n\n</details>\n\n"
-        if body
-        else f"- {head}\n\n"
-    )
-
-
-def _fence(text: str) -> str:
-    """Longer than any that the text has, so that nothing in it can end the block."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return fence
+    if not body:
+        return f"- {head}\n\n"
+    fence = _fence(body, "```")
+    return f"<details><summary>{head}</summary>\n\n{fence}text\n{body}\n{fence}\n\n</details>\n\n"
 
 
 def _code(name: str) -> str:
-    tick = "`"
-    while tick in name:
-        tick += "`"
-    pad = " " if "`" in name else ""
-    return f"{tick}{pad}{neutral(name)}{pad}{tick}"
+    fence, pad = _fence(name, "`"), " " if "`" in name else ""
+    return f"{fence}{pad}{neutral(name)}{pad}{fence}"
+
+
+def _fence(text: str, fence: str) -> str:
+    """Longer than any in the text, so that nothing in it can end the block."""
+    while fence in text:
+        fence += "`"
+    return fence

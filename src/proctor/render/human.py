@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
-from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.render.failure_report import blocks, collection_headline, headline, short
+from collections import Counter
+
+from proctor.events import Entry, RunFinished
+from proctor.outcome import Outcome, RunOutcome
+from proctor.render.failure_report import blocks, headline, short
 from proctor.render.neutral import neutral
 from proctor.render.verdict_line import verdict_line
-from proctor.render.writer import StringWriter, Tone, Writer
+from proctor.render.writer import Tone, Writer, plain_writer
 from proctor.result import RunResult
 
 HEARTBEAT = 30.0  # seconds without output after which a log shows that the run goes on
@@ -23,12 +25,9 @@ class PlainLog:
         self._wrote = 0.0
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
-        event = entry.event
-        if isinstance(event, TestFinished) and event.outcome in BAD:
-            self._write_line(entry.at, headline(event), "bad")
-        elif isinstance(event, CollectionFailed):
-            self._write_line(entry.at, collection_headline(event), "bad")
-        elif isinstance(event, RunFinished):
+        if line := headline(entry.event):
+            self._write_line(entry.at, line, "bad")
+        elif isinstance(entry.event, RunFinished):
             write_report(so_far, self._write)
 
     def tick(self, now: float, so_far: RunResult) -> None:
@@ -63,9 +62,9 @@ def write_report(result: RunResult, write: Writer) -> None:
 
 
 def report_text(result: RunResult) -> str:
-    written = StringWriter()
-    write_report(result, written)
-    return written.text().lstrip("\n")
+    parts: list[str] = []
+    write_report(result, plain_writer(parts.append))
+    return "".join(parts).lstrip("\n")
 
 
 def verdict(result: RunResult) -> str:
@@ -78,10 +77,6 @@ def tone(result: RunResult) -> Tone:
     return "good" if result.outcome is RunOutcome.PASSED else "loud"
 
 
-def skip_reasons(result: RunResult) -> dict[str, int]:
-    reasons: dict[str, int] = {}
-    for test in result.tests.values():
-        if test.outcome is Outcome.SKIPPED:
-            reason = short(test.message or "no reason given")
-            reasons[reason] = reasons.get(reason, 0) + 1
-    return reasons
+def skip_reasons(result: RunResult) -> Counter[str]:
+    skipped = [test.message for test in result.tests.values() if test.outcome is Outcome.SKIPPED]
+    return Counter(short(message or "no reason given") for message in skipped)

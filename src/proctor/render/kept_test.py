@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from proctor.render.neutral import neutral, neutral_block
+from proctor.text import first_line
 from proctor.wire.document.schema import Captured, Test
 
 
@@ -18,15 +19,16 @@ def kept_test_text(
     notes: Sequence[str] = (),
 ) -> str:
     """`below` are results of its parts; `directory` is where the paths of files begin."""
-    traceback = neutral_block(test.traceback or "").rstrip()
+    traceback, message = (neutral_block(text or "").rstrip() for text in (test.traceback, test.message))
+    own = [message] if message not in traceback else []  # most tracebacks contain it
     parts = [
-        [*(f"note: {neutral(note)}" for note in notes), _headline(test), *_message(test, traceback)],
+        [*(f"note: {neutral(note)}" for note in notes), _headline(test), *own],
         [traceback] if traceback else [],
         _section("properties", _properties(test)),
         _section("subtests", _subtests(test)),
         *([f"{part.kind} of {part.when}", neutral_block(part.text).rstrip()] for part in captured),
         _section("files", _files(test, directory)),
-        _section("results below", (f"{_headline(part)}{_first(part)}" for part in below)),
+        _section("results below", map(_with_reason, below)),
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
@@ -40,13 +42,6 @@ def _headline(test: Test) -> str:
     took = f" in {test.duration:.2f}s" if test.duration else ""
     place = f" at {neutral(str(test.place))}" if test.place else ""
     return f"{neutral(test.outcome).upper()} {neutral(test.node_id)}{took}{place}"
-
-
-def _message(test: Test, traceback: str) -> Iterator[str]:
-    """It stands in most tracebacks already, and is not said twice."""
-    message = neutral_block(test.message or "").rstrip()
-    if message and message not in traceback:
-        yield message
 
 
 def _properties(test: Test) -> Iterator[str]:
@@ -69,6 +64,6 @@ def _files(test: Test, directory: str) -> Iterator[str]:
         yield f"{neutral(test.testout.name)}  its stdout and stderr  {where}"
 
 
-def _first(test: Test) -> str:
-    lines = [line.strip() for line in (test.message or "").splitlines() if line.strip()]
-    return f": {neutral(lines[0])}" if lines else ""
+def _with_reason(test: Test) -> str:
+    reason = neutral(first_line(test.message or ""))
+    return f"{_headline(test)}: {reason}" if reason else _headline(test)

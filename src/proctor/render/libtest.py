@@ -6,7 +6,7 @@ and control characters in a test's output reach the terminal. Here they do neith
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
 
 from proctor.events import (
     CollectionFailed,
@@ -33,49 +33,40 @@ class Libtest:
 
     name = "libtest"
 
-    def __init__(self, say: Writer) -> None:
-        self._say = say
-        self._prefixes: dict[int, str] = {}
-        self._open: set[int] = set()
+    def __init__(self, write: Writer) -> None:
+        self._write = write
+        self._prefixes: defaultdict[int, str] = defaultdict(str)  # of the suites that are open
         self._turns: Turns[str] = Turns()
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
-        event = entry.event
+        event, number = entry.event, entry.suite
         if isinstance(event, SuiteStarted):
-            self._prefixes[entry.suite] = neutral(event.prefix)
-            self._print(entry.suite, f"\nrunning {event.count} {'test' if event.count == 1 else 'tests'}\n")
+            self._prefixes[number] = neutral(event.prefix)
+            self._print(number, f"\nrunning {event.count} {'test' if event.count == 1 else 'tests'}\n")
         elif isinstance(event, TestFinished):
-            self._print(entry.suite, self._line(entry.suite, _name(event), _ending(event)))
+            self._print(number, _line(self._prefixes[number], _name(event), _ending(event)))
         elif isinstance(event, CollectionFailed):
-            self._print(entry.suite, self._line(entry.suite, neutral(event.file), "FAILED"))
+            self._print(number, _line(self._prefixes[number], neutral(event.file), "FAILED"))
         elif isinstance(event, SuiteFinished):
-            self._end(entry.suite, so_far.suites[entry.suite])
+            self._end(number, so_far.suites[number])
         elif isinstance(event, RunFinished):
-            for number in sorted(self._open):
+            for number in sorted(self._prefixes):
                 self._end(number, so_far.suites[number])
 
     def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
-    def _print(self, number: int, text: str) -> None:
-        self._open.add(number)
-        for piece in self._turns.take(number, [text]):
-            self._say(piece)
+    def _print(self, number: int, *pieces: str, ended: bool = False) -> None:
+        for piece in self._turns.take(number, pieces, ended):
+            self._write(piece)
 
     def _end(self, number: int, suite: SuiteResult) -> None:
-        pieces = []
         prefix = self._prefixes.pop(number, "")
-        if (
-            suite.count is not None or suite.outcome is not RunOutcome.PASSED
-        ):  # a build that went well is none
+        pieces: list[str] = []
+        if suite.count is not None or suite.outcome is not RunOutcome.PASSED:  # not of a build that succeeded
             pieces += [_line(prefix, neutral(test), "ignored, not run") for test in suite.not_run]
             pieces += [_failures(prefix, suite), _result(suite)]
-        self._open.discard(number)
-        for piece in self._turns.take(number, pieces, ended=True):
-            self._say(piece)
-
-    def _line(self, number: int, name: str, ending: str) -> str:
-        return _line(self._prefixes.get(number, ""), name, ending)
+        self._print(number, *pieces, ended=True)
 
 
 def _line(prefix: str, name: str, ending: str) -> str:
@@ -83,12 +74,22 @@ def _line(prefix: str, name: str, ending: str) -> str:
 
 
 def _failures(prefix: str, suite: SuiteResult) -> str:
-    said = {name.removeprefix(prefix): told for name, told in _said(suite)}
-    if not said:
+    """The output of each test that failed, then the names of all; nothing if there are none."""
+    found = {error.file: {"stdout": error.traceback or error.failure.message} for error in suite.errors}
+    for test in suite.tests.values():
+        if test.outcome in BAD:
+            found[test.test] = {"stdout": _stdout(test), "stderr": captured(test, "stderr")}
+    if not found:
         return ""
-    outputs = "".join(_section(name, stream, text) for name, told in said.items() for stream, text in told)
-    names = "".join(f"    {name}\n" for name in sorted(said))
-    return "\nfailures:\n" + (f"\n{outputs}" if outputs else "") + f"\nfailures:\n{names}"
+    outputs = {neutral(name).removeprefix(prefix): streams for name, streams in found.items()}
+    sections = "".join(
+        f"---- {name} {stream} ----\n{neutral_block(text)}\n"
+        for name, streams in outputs.items()
+        for stream, text in streams.items()
+        if text
+    )
+    names = "".join(f"    {name}\n" for name in sorted(outputs))
+    return "\nfailures:\n" + (f"\n{sections}" if sections else "") + f"\nfailures:\n{names}"
 
 
 def _name(test: TestFinished) -> str:
@@ -115,31 +116,15 @@ def _measured(test: TestFinished) -> str:
     return f"bench: {median:>14,.2f} ns/iter{spread}{rate}"
 
 
-def _said(suite: SuiteResult) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Each failure's name with what is told about it, by stream; it may be nothing."""
-    for error in suite.errors:
-        yield neutral(error.file), [("stdout", error.traceback or error.failure.message)]
-    for test in suite.tests.values():
-        if test.outcome in BAD:
-            told = [("stdout", _told(test, captured(test, "stdout"))), ("stderr", captured(test, "stderr"))]
-            yield neutral(test.test), told
-
-
-def _told(test: TestFinished, stdout: str) -> str:
-    """What the test wrote, and why it failed unless that is in there: Rust prints it, others report it."""
-    message, panics = (
-        test.failure.message if test.failure else test.message or "",
-        test.subtype == "should_panic",
-    )
-    told, why = stdout, test.traceback or ("" if panics else message)
-    if why and why not in told:
-        told = f"{told}\n{why}" if told and not told.endswith("\n") else told + why
+def _stdout(test: TestFinished) -> str:
+    """The test's output, and why it failed unless that is in there: Rust prints it, others report it."""
+    text, panics = captured(test, "stdout"), test.subtype == "should_panic"
+    message = test.failure.message if test.failure else test.message or ""
+    why = test.traceback or ("" if panics else message)
+    if why and why not in text:
+        text = f"{text}\n{why}" if text and not text.endswith("\n") else text + why
     note = f"note: {message}" if panics and message else ""
-    return told if note in told else told + note
-
-
-def _section(name: str, stream: str, text: str) -> str:
-    return f"---- {name} {stream} ----\n{neutral_block(text)}\n" if text else ""
+    return text if note in text else text + note
 
 
 def _result(suite: SuiteResult) -> str:

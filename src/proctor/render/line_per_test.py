@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
+from proctor.events import Entry, RunFinished, TestFinished
 from proctor.outcome import BAD, Outcome
-from proctor.render.failure_report import collection_headline, short
+from proctor.render.failure_report import headline, short
 from proctor.render.human import write_report
 from proctor.render.neutral import neutral
 from proctor.render.writer import Tone, Writer
@@ -23,8 +23,8 @@ class LinePerTest:
         event = entry.event
         if isinstance(event, TestFinished):
             self._write(f"{mark(event.outcome)} {neutral(event.test)}{remark(event)}\n", tone(event.outcome))
-        elif isinstance(event, CollectionFailed):
-            self._write(f"{collection_headline(event)}\n", "bad")
+        elif line := headline(event):
+            self._write(f"{line}\n", "bad")
         elif isinstance(event, RunFinished):
             for test in so_far.not_run:
                 self._write(f"{mark(Outcome.NOT_RUN)} {neutral(test)}\n", "odd")

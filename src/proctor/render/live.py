@@ -7,14 +7,14 @@ from rich.console import Console, Group, RenderableType
 from rich.control import Control
 from rich.live import Live
 from rich.progress_bar import ProgressBar
-from rich.segment import ControlType, Segment
+from rich.segment import ControlType
 from rich.table import Table
 from rich.text import Text
 
 from proctor.durations import clock
-from proctor.events import CollectionFailed, Entry, RunFinished, TestFinished
-from proctor.outcome import BAD, RunOutcome
-from proctor.render.failure_report import collection_headline, headline
+from proctor.events import Entry, RunFinished
+from proctor.outcome import RunOutcome
+from proctor.render.failure_report import headline
 from proctor.render.human import write_report
 from proctor.render.neutral import neutral
 from proctor.render.verdict_line import counts
@@ -25,13 +25,7 @@ _REDRAW = 0.1  # seconds between two pictures
 _RUNNING = 4  # tests shown as running
 _BAR = (8, 30)  # columns of the bar, at least and at most
 _TROUBLE = ("failed", "error", "errors", "crashed", "timed out")
-_STYLES: dict[Tone, str] = {
-    "good": "green",
-    "bad": "red",
-    "loud": "bold red",
-    "odd": "yellow",
-    "quiet": "dim",
-}
+_STYLES = {"good": "green", "bad": "red", "loud": "bold red", "odd": "yellow", "quiet": "dim"}
 
 
 class LiveTerminal:
@@ -46,14 +40,11 @@ class LiveTerminal:
         self._widths: list[int] = []  # of the lines of the picture
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
-        event = entry.event
         if entry.seq == 0:
             self._live.start()
-        elif isinstance(event, TestFinished) and event.outcome in BAD:
-            self._write(headline(event), "bad")
-        elif isinstance(event, CollectionFailed):
-            self._write(collection_headline(event), "bad")
-        elif isinstance(event, RunFinished):
+        elif line := headline(entry.event):
+            self._write(line, "bad")
+        elif isinstance(entry.event, RunFinished):
             self._mend()
             self._live.stop()
             write_report(so_far, self._write)
@@ -63,15 +54,13 @@ class LiveTerminal:
             self._drawn = now
             self._mend()
             shown = picture(so_far, now, self._console.width)
-            self._widths = [cell_len("".join(part.text for part in line)) for line in self._lines(shown)]
+            lines = self._console.render_lines(shown, pad=False)
+            self._widths = [cell_len("".join(part.text for part in line)) for line in lines]
             self._live.update(shown, refresh=True)
 
     def close(self) -> None:
         """Give the cursor back, whatever happened."""
         self._live.stop()
-
-    def _lines(self, shown: RenderableType) -> list[list[Segment]]:
-        return self._console.render_lines(shown, pad=False)
 
     def _mend(self) -> None:
         """A terminal that has become narrower has broken the picture's lines, and rich does not know it."""
@@ -122,9 +111,8 @@ def _facts(result: RunResult, now: float) -> tuple[list[str], list[str]]:
         return ["collecting"], [clock(now)]
     left = (now / done) * (total - done) if done else 0.0
     times = [clock(now), f"~{clock(left)} left"] if left >= 1 else [clock(now)]
-    said = counts(result)
-    bad = [count for count in said if count.endswith(_TROUBLE)]
-    return [f"{done}/{total}", *bad], [*times, *(count for count in said if count not in bad)]
+    bad = [count for count in counts(result) if count.endswith(_TROUBLE)]
+    return [f"{done}/{total}", *bad], [*times, *(count for count in counts(result) if count not in bad)]
 
 
 def _running(test: str, seconds: float, width: int) -> Text:

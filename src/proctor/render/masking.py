@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from proctor.events import Entry, RunFinished, SuiteFinished
+from proctor.events import Entry, RunFinished, SuiteFinished, TestsDeselected, TestsSelected
 from proctor.relay import Sink
 from proctor.render.secrets import MASK, masked
 from proctor.result import Excerpt, RunResult
@@ -26,9 +26,8 @@ _FIELDS |= {"selected", "deselected", "markers", "places", "children"}
 
 def masked_values(value: _Value) -> _Value:
     """The same value with every text in it masked but ids and paths; what has no secret is not copied."""
-    found: Any = _masked(value)
-    kept: _Value = found
-    return kept
+    found: _Value = _masked(value)
+    return found
 
 
 def plain(value: Any, mask: bool) -> Any:
@@ -68,24 +67,26 @@ def _masked(value: Any) -> Any:
     if isinstance(value, list | tuple):
         items = [_masked(item) for item in value]
         return type(value)(items) if any(map(is_not, items, value)) else value
-    return _excerpt(value) if isinstance(value, Excerpt) else value
+    if isinstance(value, Excerpt) and (new := masked(value.text())) != value.text():
+        value = Excerpt()
+        value.add(new)
+    return value
 
 
 def _struct(value: msgspec.Struct) -> msgspec.Struct:
     changed = {}
     for name in _fields(type(value)):
         item = getattr(value, name)
-        if item and not (name == "tests" and type(item) is tuple):  # ids
-            new = _masked(item)
-            if new is not item:
-                changed[name] = new
+        if item and (new := _masked(item)) is not item:
+            changed[name] = new
     return msgspec.structs.replace(value, **changed) if changed else value
 
 
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """Those that may hold a secret."""
-    return tuple(name for name in kind.__struct_fields__ if name not in _FIELDS)
+    kept = _FIELDS | {"tests"} if kind in (TestsSelected, TestsDeselected) else _FIELDS
+    return tuple(name for name in kind.__struct_fields__ if name not in kept)
 
 
 def _named(name: Any, item: Any) -> Any:
@@ -97,12 +98,3 @@ def _named(name: Any, item: Any) -> Any:
     if type(item) is str and masked(f"{name}={item!r}").endswith(f"{name}='{MASK}'"):
         return MASK
     return _masked(item)
-
-
-def _excerpt(value: Excerpt) -> Excerpt:
-    text = value.text()
-    if (new := masked(text)) == text:
-        return value
-    found = Excerpt()
-    found.add(new)
-    return found

@@ -17,53 +17,42 @@ _KEYLIKE = r"(?=[\w./+=-]{0,200}\d)(?=[\w./+=-]{0,200}[A-Za-z])[\w./+=-]{12,}"
 _BARE = r"[^\s,;)}\]'\"]"
 _IS = r"['\"]?\s{0,9}(?:=(?!=)|:)\s{0,9}"
 
-#: What a text has to have in it, in small letters, for a rule to be worth a look; the rule; what it leaves.
+#: What a text must contain, in small letters, for a rule to apply; the rule; what replaces a match.
 _RULES = [
-    # -----BEGIN … PRIVATE KEY----- and what follows it
-    (
-        ("private key-----",),
-        re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----).*?(-----END|\Z)", re.S),
-        rf"\1{MASK}\2",
-    ),
-    # scheme://user:password@host
-    (
-        ("://",),
-        re.compile(r"(\b[a-zA-Z][\w+.-]{0,20}://[^\s:/@'\"]{0,200}:)[^\s@/'\"]{1,200}(@)"),
-        rf"\1{MASK}\2",
-    ),
-    # Authorization: Basic …, Bearer …
-    (
-        ("authorization",),
-        re.compile(rf"(?i)(authorization{_IS}['\"]?(?:\w{{1,40}} )?)[\w./+=~-]{{6,}}"),
-        rf"\1{MASK}",
-    ),
-    (("bearer ",), re.compile(r"\b(Bearer )[\w./+=~-]{12,}"), rf"\1{MASK}"),
-    # keys that say themselves what they are
-    (
-        ("gh", "glpat-", "sk-", "k_", "xox", "akia", "asia", "aiza", "npm_", "pypi-"),
-        re.compile(
-            r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}"
-            r"|xox[abeoprs]-[\w-]{10,}|A(?:KIA|SIA)[A-Z0-9]{16}|AIza[\w-]{30,}|npm_\w{30,}|pypi-[\w-]{30,})"
+    (hints, re.compile(pattern), mask)
+    for hints, pattern, mask in (
+        # -----BEGIN … PRIVATE KEY----- and what follows it
+        (
+            ("private key-----",),
+            r"(?s)(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----).*?(-----END|\Z)",
+            rf"\1{MASK}\2",
         ),
-        MASK,
-    ),
-    (("eyj",), re.compile(r"\beyJ[\w-]{8,2000}\.[\w-]{8,2000}\.[\w-]*"), MASK),
-    # name=value and "name": "value"; the quotes stay
-    (_NAMED, re.compile(rf"(?i)({_NAMES}{_IS})(['\"])(?:\\.|(?!\2)[^\\])+\2"), rf"\1\2{MASK}\2"),
-    (_NAMED, re.compile(rf"(?i)({_NAMES}['\"]?=)(?!['\"\s<*=])[^\s,;)}}\]'\"]+"), rf"\1{MASK}"),
-    (
-        _NAMED,
-        re.compile(rf"(?im)({_NAMES}['\"]?: ?)(?!['\"\s<*=])(?:{_BARE}*\d{_BARE}*|{_BARE}+$)"),
-        rf"\1{MASK}",
-    ),
-    # a difference: at ['password']: … != …
-    (
-        _NAMED,
-        re.compile(rf"(?im)((?:\[['\"]|\.)[\w.-]{{0,40}}{_NAMES}(?:['\"]\])?: ).+$"),
-        rf"\1{MASK}",
-    ),
-    # a word with other meanings: its value must look like a key
-    (("token",), re.compile(rf"(?i)(token{_IS})(['\"]?){_KEYLIKE}\2"), rf"\1\2{MASK}\2"),
+        # scheme://user:password@host
+        (("://",), r"(\b[a-zA-Z][\w+.-]{0,20}://[^\s:/@'\"]{0,200}:)[^\s@/'\"]{1,200}(@)", rf"\1{MASK}\2"),
+        # Authorization: Basic …, Bearer …
+        (
+            ("authorization",),
+            rf"(?i)(authorization{_IS}['\"]?(?:\w{{1,40}} )?)[\w./+=~-]{{6,}}",
+            rf"\1{MASK}",
+        ),
+        (("bearer ",), r"\b(Bearer )[\w./+=~-]{12,}", rf"\1{MASK}"),
+        # keys with the prefix of their service
+        (
+            ("gh", "glpat-", "sk-", "k_", "xox", "akia", "asia", "aiza", "npm_", "pypi-"),
+            r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}"
+            r"|xox[abeoprs]-[\w-]{10,}|A(?:KIA|SIA)[A-Z0-9]{16}|AIza[\w-]{30,}|npm_\w{30,}|pypi-[\w-]{30,})",
+            MASK,
+        ),
+        (("eyj",), r"\beyJ[\w-]{8,2000}\.[\w-]{8,2000}\.[\w-]*", MASK),
+        # name=value and "name": "value"; the quotes stay
+        (_NAMED, rf"(?i)({_NAMES}{_IS})(['\"])(?:\\.|(?!\2)[^\\])+\2", rf"\1\2{MASK}\2"),
+        (_NAMED, rf"(?i)({_NAMES}['\"]?=)(?!['\"\s<*=])[^\s,;)}}\]'\"]+", rf"\1{MASK}"),
+        (_NAMED, rf"(?im)({_NAMES}['\"]?: ?)(?!['\"\s<*=])(?:{_BARE}*\d{_BARE}*|{_BARE}+$)", rf"\1{MASK}"),
+        # a difference: at ['password']: … != …
+        (_NAMED, rf"(?im)((?:\[['\"]|\.)[\w.-]{{0,40}}{_NAMES}(?:['\"]\])?: ).+$", rf"\1{MASK}"),
+        # a word with other meanings: its value must look like a key
+        (("token",), rf"(?i)(token{_IS})(['\"]?){_KEYLIKE}\2", rf"\1\2{MASK}\2"),
+    )
 ]
 
 

@@ -5,45 +5,37 @@ from __future__ import annotations
 from proctor.outcome import Outcome, RunOutcome
 from proctor.result import RunResult
 
+#: What is not the outcome's name in capitals. Counts alone say that a run passed, and mostly that it failed.
 _WORDS = {
-    RunOutcome.COLLECTION_ERROR: "COLLECTION ERROR",
+    RunOutcome.PASSED: "",
+    RunOutcome.FAILED: "",
     RunOutcome.NO_TESTS: "no tests",
-    RunOutcome.USAGE_ERROR: "USAGE ERROR",
-    RunOutcome.INTERNAL_ERROR: "INTERNAL ERROR",
-    RunOutcome.INTERRUPTED: "INTERRUPTED",
-    RunOutcome.TIMEOUT: "TIMEOUT",
     RunOutcome.CRASHED: "CRASH",
-    RunOutcome.INCOMPLETE: "INCOMPLETE",
-    RunOutcome.CANCELLED: "CANCELLED",
     RunOutcome.RUNNING: "running",
 }
+_COUNTED = (Outcome.PASSED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED, Outcome.WARN, Outcome.INFO)
 
 
 def verdict_line(result: RunResult) -> str:
-    word = _WORDS.get(result.outcome, "")
-    text = " ".join([*([word] if word else []), *counts(result)])
-    if result.outcome is RunOutcome.FAILED and not any(result.counts[bad] for bad in Outcome if bad in _BAD):
-        text = f"FAILED {text}"
-    return text
-
-
-_BAD = (Outcome.FAILED, Outcome.ERROR)
+    word = _WORDS.get(result.outcome, result.outcome.upper().replace("_", " "))
+    if (
+        result.outcome is RunOutcome.FAILED
+        and not result.counts[Outcome.FAILED] + result.counts[Outcome.ERROR]
+    ):
+        word = "FAILED"
+    return " ".join([*([word] if word else []), *counts(result)])
 
 
 def counts(result: RunResult) -> list[str]:
     tally = result.counts
-    errors = tally[Outcome.ERROR] + len(result.collection_errors)
-    several = {Outcome.CRASH: "crashed", Outcome.TIMEOUT: "timed out"}
+    errors, crashed, late = tally[Outcome.ERROR], tally[Outcome.CRASH], tally[Outcome.TIMEOUT]
+    errors += len(result.collection_errors)
     rows = [
         (tally[Outcome.FAILED], "failed"),
         (errors, "error" if errors == 1 else "errors"),
-        *((tally[outcome], word) for outcome, word in several.items() if tally[outcome] > 1),
-        (tally[Outcome.PASSED], "passed"),
-        (tally[Outcome.SKIPPED], "skipped"),
-        (tally[Outcome.XFAILED], "xfailed"),
-        (tally[Outcome.XPASSED], "xpassed"),
-        (tally[Outcome.WARN], "warn"),
-        (tally[Outcome.INFO], "info"),
+        (crashed if crashed > 1 else 0, "crashed"),
+        (late if late > 1 else 0, "timed out"),
+        *((tally[outcome], outcome) for outcome in _COUNTED),
         (result.left_out, "deselected"),
         (len(result.not_run), "not run"),
     ]

@@ -23,25 +23,8 @@ def coloured_writer(write: Callable[[str], None]) -> Writer:
     """Writes tones as colours, line by line: a line that is taken out of a log keeps its colour."""
 
     def write_coloured(text: str, tone: Tone = "") -> None:
-        code = _CODES.get(tone)
-        write(_coloured(text, code) if code else text)
+        if code := _CODES.get(tone):
+            text = "\n".join(line and f"\x1b[{code}m{line}\x1b[0m" for line in text.split("\n"))
+        write(text)
 
     return write_coloured
-
-
-def _coloured(text: str, code: str) -> str:
-    lines = text.split("\n")
-    return "\n".join(f"\x1b[{code}m{line}\x1b[0m" if line else line for line in lines)
-
-
-class StringWriter:
-    """Keeps all that is written as one text, without tones."""
-
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-
-    def __call__(self, text: str, tone: Tone = "") -> None:
-        self._parts.append(text)
-
-    def text(self) -> str:
-        return "".join(self._parts)
