@@ -608,7 +608,7 @@ def test_tests_are_found_without_running_them(shop: Path) -> None:
     "arguments, said",
     [
         (("-m", "slow"), "cargo knows no markers"),
-        (("-k", "and"), "not understood"),
+        (("-k", "and"), "invalid expression"),
         (("no-where.rs",), "not a target: 'no-where.rs'"),
         (("--", "--doc"), "name `crate::doc-tests` as a target"),
     ],

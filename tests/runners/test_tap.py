@@ -267,11 +267,11 @@ def test_output_beside_the_tests_is_kept_and_never_taken_for_them(tmp_path: Path
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (("-n", "2"), "one file after the other"),
+        (("-n", "2"), "runs files one by one"),
         (("-m", "slow"), "no markers"),
         (("nowhere.bats",), "not a target"),
         (("test/shop.bats::nothing",), "no test 'nothing' in test/shop.bats"),
-        (("-k", "and"), "not understood"),
+        (("-k", "and"), "invalid expression"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_runs(
