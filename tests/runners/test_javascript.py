@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.javascript import HEADS, found, node_modules, project, run, run_raw
-from support.projects import outcomes, proctor, write_project
+from support.projects import outcomes, proctor, with_enough_time, write_project
 
 from proctor.runners import javascript, jest, node, vitest
 
@@ -183,8 +183,9 @@ def test_an_exit_that_nothing_can_hold_up_is_never_green(tool: str, tmp_path: Pa
 
 
 def test_the_time_limit_ends_an_endless_test(tool: str, tmp_path: Path) -> None:
-    root = project(tmp_path, tool, {"a.test.js": ENDS % "for (;;);"})
-    document = run(root, tool, "--timeout", "8")
+    endless = "process.getBuiltinModule('fs').writeFileSync('reached', ''); for (;;);"
+    root = project(tmp_path, tool, {"a.test.js": ENDS % endless})
+    document = with_enough_time(lambda limit: run(root, tool, "--timeout", limit), root / "reached")
 
     told = outcomes(document)
     assert told["a.test.js::before"] == "passed"
