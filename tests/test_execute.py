@@ -152,7 +152,9 @@ def test_tests_that_are_known_without_a_process_are_listed_and_nothing_starts(ru
     assert result.outcome is RunOutcome.PASSED
 
 
-def test_a_process_that_only_prints_is_stopped_when_enough_tests_failed_and_nothing_else_starts(runs: Runs) -> None:
+def test_a_process_that_only_prints_is_stopped_when_enough_tests_failed_and_nothing_else_starts(
+    runs: Runs,
+) -> None:
     runs.script.add("one", FAILS, b"ok 2 - b\n# more\n", hangs=True)
     runs.script.add("two", PASSES)
     result = runs.run(tap("one", "two"), maxfail=1).result
