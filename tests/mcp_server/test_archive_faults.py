@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from support.mcp_client import talk, text_of
+from support.mcp_client import Talk, talk, text_of
 from support.projects import write_project
 
 TESTS = """
@@ -40,30 +42,42 @@ NO_CACHE = {"HOME": "", "XDG_CACHE_HOME": ""}  # where a run would move to
 Answers: TypeAlias = dict[str, tuple[str, Any]]  # by call: the text and the structured content
 
 
+@pytest.fixture(scope="module", params=[{}, NO_CACHE], ids=["cache", "no cache"])
+def server(request: pytest.FixtureRequest, home: Path) -> Iterator[Talk]:
+    with talk(home, **request.param) as talking:
+        yield talking
+
+
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return answers(tmp_path_factory.mktemp("undisturbed"), "pass")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("projects")
 
 
-@pytest.mark.parametrize("disturbance", DISTURBANCES.values(), ids=DISTURBANCES)
-@pytest.mark.parametrize("environ", [{}, NO_CACHE], ids=["cache", "no cache"])
+@pytest.fixture(scope="module")
+def undisturbed(home: Path) -> Answers:
+    with talk(home) as server:
+        return answers(server, home / "undisturbed", "pass")
+
+
+@pytest.mark.parametrize("disturbance", DISTURBANCES)
 def test_a_fault_of_the_archive_changes_no_answer(
-    tmp_path: Path, undisturbed: Answers, disturbance: str, environ: dict[str, str]
+    home: Path, server: Talk, undisturbed: Answers, disturbance: str
 ) -> None:
-    assert answers(tmp_path, disturbance, environ) == undisturbed
+    root = Path(tempfile.mkdtemp(dir=home))
+
+    assert answers(server, root, DISTURBANCES[disturbance]) == undisturbed
 
 
-def answers(path: Path, disturbance: str, environ: dict[str, Any] | None = None) -> Answers:
+def answers(server: Talk, root: Path, disturbance: str) -> Answers:
     """What every tool says about a run, without what differs from run to run."""
-    root = write_project(path / "project", {"test_a.py": TESTS.format(disturbance=disturbance)})
+    write_project(root, {"test_a.py": TESTS.format(disturbance=disturbance)})
     found = {}
-    with talk(root, **environ or {}) as server:
-        for detail in ("summary", "failures", "full"):
-            found[detail] = server.call("execute_tests", detail=detail)
-        run_id = found["full"].structured_content["run_id"]
-        for select in ("failures", "tests", "files"):
-            found[f"get_run {select}"] = server.call("get_run", run_id=run_id, select=select)
-        found["get_test"] = server.call("get_test", run_id=run_id, node_id="test_a.py::test_fails")
+    for detail in ("summary", "failures", "full"):
+        found[detail] = server.call("execute_tests", project=str(root), detail=detail)
+    run_id = found["full"].structured_content["run_id"]
+    for select in ("failures", "tests", "files"):
+        found[f"get_run {select}"] = server.call("get_run", run_id=run_id, select=select)
+    found["get_test"] = server.call("get_test", run_id=run_id, node_id="test_a.py::test_fails")
     return {
         name: (same(text_of(answer), root), same(answer.structured_content, root))
         for name, answer in found.items()
