@@ -23,7 +23,6 @@ from uuid import uuid4
 import pytest
 from support.projects import (
     GUARD,
-    TO_REACH_A_TEST,
     Ran,
     clean_environment,
     command,
@@ -32,6 +31,7 @@ from support.projects import (
     processes_with,
     project_python,
     run_suite,
+    with_enough_time,
     write_project,
 )
 from torture.kinds.output import PIPES
@@ -113,7 +113,7 @@ def until(condition: Callable[[], object], complaint: str) -> None:
     deadline = time.monotonic() + GUARD
     while not condition():
         assert time.monotonic() < deadline, complaint
-        time.sleep(0.01)
+        time.sleep(0.03)
 
 
 def ended(process: subprocess.Popen[bytes]) -> Ran:
@@ -159,13 +159,13 @@ def test_what_hangs_is_ended_by_the_time_limit_and_named_with_its_line(place: Pl
         def test_first(): pass
 
         def test_culprit():
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN); open("reached", "w").close()
             {body}
 
         def test_later(): pass
         """
     )
-    document = place.document("--timeout", TO_REACH_A_TEST)
+    document = with_enough_time(lambda limit: place.document("--timeout", limit), place.path("reached"))
 
     assert document["outcome"] == "timeout"
     assert outcomes(document) == {"test_a.py::test_first": "passed", "test_a.py::test_culprit": "timeout"}

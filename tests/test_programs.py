@@ -16,7 +16,16 @@ from typing import Any
 
 import pytest
 from support.control_vectors import VECTORS, matches, same, stream_of
-from support.projects import GUARD, Ran, clean_environment, command, processes_with, proctor
+from support.projects import (
+    GUARD,
+    Ran,
+    clean_environment,
+    command,
+    processes_with,
+    proctor,
+    with_enough_time,
+)
+from support.shared import made_once
 
 SEND = """
 import base64, json, os, sys
@@ -75,7 +84,14 @@ VectorsRun = tuple[Path, list[dict[str, Any]], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def vectors_run(tmp_path_factory: pytest.TempPathFactory) -> VectorsRun:
-    root = tmp_path_factory.mktemp("vectors")
+    home = made_once(tmp_path_factory, "vectors", run_vectors)
+    (directory,) = (home / "project" / ".proctor" / "runs").iterdir()
+    lines = [json.loads(line) for line in (directory / "results.jsonl").read_text().splitlines()]
+    return directory, lines, json.loads((home / "document.json").read_text())
+
+
+def run_vectors(home: Path) -> None:
+    root = home / "project"
     program(root, "send", SEND)
     entries = []
     for number, vector in enumerate(VECTORS):
@@ -89,10 +105,7 @@ def vectors_run(tmp_path_factory: pytest.TempPathFactory) -> VectorsRun:
         (root / f"{number}.json").write_text(json.dumps(facts))
         entries.append(f'[[tests]]\nname = "v{number}"\ncommand = ["./send", "{number}.json"]\n')
     (root / "proctor.toml").write_text("\n".join(entries))
-    ran = run(root, "-n", "2", "--format", "json")
-    (directory,) = (root / ".proctor" / "runs").iterdir()
-    lines = [json.loads(line) for line in (directory / "results.jsonl").read_text().splitlines()]
-    return directory, lines, ran.document
+    (home / "document.json").write_text(run(root, "-n", "2", "--format", "json").out)
 
 
 @pytest.mark.parametrize("number", range(len(VECTORS)), ids=[vector["name"] for vector in VECTORS])
@@ -433,10 +446,11 @@ def test_a_test_can_ask_for_more_time_and_for_less(tmp_path: Path) -> None:
 
 
 def test_the_limit_of_the_run_holds_whatever_a_test_asks_for(tmp_path: Path) -> None:
-    program(tmp_path, "t/a", "import os, time; os.write(3, b'duration 1h\\n'); time.sleep(1000)")
+    longer = "import os, time; os.write(3, b'duration 1h\\n'); open('reached', 'w').close(); time.sleep(1000)"
+    program(tmp_path, "t/a", longer)
     program(tmp_path, "t/b", "pass")
 
-    found = document(tmp_path, "--timeout", "3", "t")
+    found = with_enough_time(lambda limit: document(tmp_path, "--timeout", limit, "t"), tmp_path / "reached")
 
     assert outcomes(found) == {"/t/a": "timeout"}
     assert found["outcome"] == "timeout"

@@ -18,6 +18,7 @@ from support.projects import (
     proctor,
     project_python,
     run_suite,
+    with_enough_time,
     write_project,
 )
 from support.streams import STARTED, Strict, entered, objects
@@ -242,8 +243,11 @@ def test_a_suite_that_cannot_start_fails_and_the_others_run(tmp_path: Path) -> N
 
 
 def test_an_interrupt_ends_the_suite_under_way_and_those_to_come(tmp_path: Path) -> None:
-    write_project(tmp_path, {"test_a.py": "import time\ndef test_a(): time.sleep(600)\n", "t/a.t": TAP % ""})
-    document = run_suite(tmp_path, "--timeout", "5", "--format", "json").document
+    endless = "import time\ndef test_a(): open('reached', 'w').close(); time.sleep(600)\n"
+    write_project(tmp_path, {"test_a.py": endless, "t/a.t": TAP % ""})
+    document = with_enough_time(
+        lambda limit: run_suite(tmp_path, "--timeout", limit, "--format", "json"), tmp_path / "reached"
+    ).document
 
     assert (document["outcome"], outcomes(document)) == ("timeout", {"test_a.py::test_a": "timeout"})
     assert document["notices"] == ["suites that were not run: t/a.t"]

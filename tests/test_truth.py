@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from support.projects import (
     GUARD,
-    TO_REACH_A_TEST,
     clean_environment,
     command,
     document_of,
     outcomes,
     project_python,
     run_suite,
+    with_enough_time,
     write_project,
 )
 
@@ -133,7 +133,10 @@ def test_an_exit_that_a_test_asks_for_is_not_a_pass(tmp_path: Path, call: str, o
     ],
 )
 def test_an_infinite_loop_ends_at_the_limit_and_is_named(tmp_path: Path, body: str) -> None:
-    ran = run_suite(suite(tmp_path, body), "--timeout", TO_REACH_A_TEST, "--format", "json")
+    root = suite(tmp_path, "    open('reached', 'w').close()\n" + body)
+    ran = with_enough_time(
+        lambda limit: run_suite(root, "--timeout", limit, "--format", "json"), root / "reached"
+    )
 
     document = ran.document
     assert ran.code == 2

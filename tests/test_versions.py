@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.projects import document_of, environment, interpreters, outcomes, run_suite, write_project
+from support.projects import (
+    document_of,
+    environment,
+    interpreters,
+    outcomes,
+    run_suite,
+    with_enough_time,
+    write_project,
+)
 
 MATRIX = Path(__file__).parent / "projects" / "matrix"
 SELECTED = ("-k", "not unwanted", "checks", "guide.txt", "product.py", "--", "--doctest-modules")
@@ -437,9 +445,12 @@ def test_a_keyboard_interrupt_is_placed_by_text(version: Version, tmp_path: Path
 
 @each_with_text
 def test_a_loop_without_end_is_a_timeout_and_named_by_text(version: Version, tmp_path: Path) -> None:
-    root = project_with_a_culprit(tmp_path, "while True: pass")
+    python = version.interpreter()
+    root = project_with_a_culprit(tmp_path, "open('reached', 'w').close()\n                while True: pass")
 
-    document = document_of(root, "--timeout", "5", python=version.interpreter())
+    document = with_enough_time(
+        lambda limit: document_of(root, "--timeout", limit, python=python), root / "reached"
+    )
 
     assert document["outcome"] == "timeout"
     assert document["current_test"] == CULPRIT

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from support.projects import (
     GUARD,
-    TO_REACH_A_TEST,
     clean_environment,
     command,
     proctor,
     project_python,
     run_suite,
+    with_enough_time,
     write_project,
 )
 from support.streams import BUILD, STARTED, Log, case, final, objects, suite, violations, written
@@ -117,8 +117,9 @@ def test_the_stream_of_a_process_that_leaves_in_the_middle_with_status_0(tmp_pat
 
 
 def test_the_stream_of_a_run_that_took_too_long(tmp_path: Path) -> None:
-    files = {"test_a.py": "import time\ndef test_slow(): time.sleep(600)\ndef test_never(): pass"}
-    code, lines = stream_of(write_project(tmp_path, files), "--timeout", TO_REACH_A_TEST)
+    slow = "def test_slow(): open('reached', 'w').close(); time.sleep(600)"
+    root = write_project(tmp_path, {"test_a.py": f"import time\n{slow}\ndef test_never(): pass"})
+    code, lines = with_enough_time(lambda limit: stream_of(root, "--timeout", limit), root / "reached")
 
     assert code == 2
     assert told(lines) == {"test_a.py::test_slow": "fail timeout", "test_a.py::test_never": "ignore not_run"}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support import projects
-from support.projects import GUARD, clean_environment, outcomes, proctor
+from support.projects import GUARD, clean_environment, outcomes, proctor, with_enough_time
 from support.streams import objects, violations
 
 CACHE = projects.CACHE / "cargo"
@@ -181,7 +181,10 @@ WILD = {
         #[test]
         fn a_first() {}
         #[test]
-        fn b_loops() { loop { std::thread::sleep(std::time::Duration::from_secs(1)) } }
+        fn b_loops() {
+            std::fs::write("reached", "").unwrap();
+            loop { std::thread::sleep(std::time::Duration::from_secs(1)) }
+        }
         #[test]
         fn c_never() {}
     """,
@@ -483,7 +486,9 @@ def test_of_several_tests_that_were_running_all_are_named(wild: Path) -> None:
 
 def test_an_endless_test_is_a_timeout(wild: Path) -> None:
     run(wild, "wild::test/loops::a_first")  # so that the build takes none of the time
-    document = run(wild, "wild::test/loops", "-n", "1", "--timeout", "10")
+    document = with_enough_time(
+        lambda limit: run(wild, "wild::test/loops", "-n", "1", "--timeout", limit), wild / "reached"
+    )
 
     assert document["outcome"] == "timeout"
     assert outcomes(document) == {

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.projects import Ran, clean_environment, environment, outcomes, proctor, write_project
+from support.projects import (
+    Ran,
+    clean_environment,
+    environment,
+    outcomes,
+    proctor,
+    with_enough_time,
+    write_project,
+)
 
 from proctor.errors import UsageError
 from proctor.places import program
@@ -297,9 +305,9 @@ def test_a_test_that_takes_the_process_with_it_is_named_and_so_is_what_did_not_r
 
 
 def test_a_test_that_never_ends_is_ended_and_named(tmp_path: Path, document: Any) -> None:
-    write_project(tmp_path, alone("for {}"))
+    write_project(tmp_path, alone('os.WriteFile("reached", nil, 0600); for {}'))
     document(tmp_path, f"{MODULE}::Test1")  # compiles it: the time limit is for the test
-    found = document(tmp_path, "--timeout", "20")
+    found = with_enough_time(lambda limit: document(tmp_path, "--timeout", limit), tmp_path / "reached")
 
     assert found["outcome"] == "timeout"
     assert outcomes(found)[f"{MODULE}::Test2"] == "timeout"

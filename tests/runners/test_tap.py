@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support import projects
-from support.projects import clean_environment, outcomes, proctor, write_project
+from support.projects import clean_environment, outcomes, proctor, with_enough_time, write_project
 
 CACHE = projects.CACHE / "bats"
 
@@ -151,9 +151,10 @@ def test_a_bats_file_that_cannot_be_read_is_a_collection_error(tmp_path: Path, b
 
 def test_an_endless_test_is_a_timeout_and_the_rest_was_not_run(tmp_path: Path, bats: Path) -> None:
     write_project(
-        tmp_path, {"a.bats": '@test "ends" { true; }\n@test "never" { sleep 600; }\n@test "z" { true; }\n'}
+        tmp_path,
+        {"a.bats": '@test "ends" { true; }\n@test "never" { :>reached; sleep 600; }\n@test "z" { true; }\n'},
     )
-    document = run(tmp_path, bats, "--timeout", "5")
+    document = with_enough_time(lambda limit: run(tmp_path, bats, "--timeout", limit), tmp_path / "reached")
 
     assert document["outcome"] == "timeout"
     assert outcomes(document)["a.bats::ends"] == "passed"

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from support.projects import (
-    TO_REACH_A_TEST,
     Ran,
     clean_environment,
     document_of,
     interpreters,
     outcomes,
     proctor,
+    with_enough_time,
     write_project,
 )
 
@@ -394,7 +394,8 @@ def test_an_exit_in_a_test_is_an_error_of_that_test(tmp_path: Path) -> None:
 
 
 def test_a_test_that_never_ends_is_ended_and_named(tmp_path: Path) -> None:
-    found = document(write_project(tmp_path, dying("time.sleep(1000)")), "--timeout", TO_REACH_A_TEST)
+    root = write_project(tmp_path, dying("open('reached', 'w').close(); time.sleep(1000)"))
+    found = with_enough_time(lambda limit: document(root, "--timeout", limit), root / "reached")
 
     assert found["outcome"] == "timeout"
     assert outcomes(found)["test_dies.py::Dies::test_2"] == "timeout"

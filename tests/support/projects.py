@@ -7,17 +7,18 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from proctor.agent_mode import STRONG, WEAK
 
 GUARD = 180  # seconds: only against hanging
-TO_REACH_A_TEST = "12"  # seconds for --timeout: a busy machine takes four to start pytest
+LIMITS = (4, 12, 60)  # seconds for --timeout: the first is enough for an idle machine to reach a test
 SCRUBBED = (
     *STRONG,
     *WEAK,
@@ -30,7 +31,7 @@ SCRUBBED = (
     "PYTHONPATH",
     "VIRTUAL_ENV",
 )
-
+Value = TypeVar("Value")
 
 #: What tests install is the same for every clone: real tools, in environments of their own.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "proctor-tests"
@@ -105,6 +106,20 @@ def document_of(root: Path, *arguments: str, python: str = "", **more: str) -> d
 
 def outcomes(document: Mapping[str, Any]) -> dict[str, str]:
     return {test["node_id"]: test["outcome"] for test in document["tests"]}
+
+
+def with_enough_time(start: Callable[[str], Value], reached: Path) -> Value:
+    """Start something with a time limit that ends it after it has made the file `reached`.
+
+    A busy machine may need more than the shortest limit: then the same starts once more with a longer one.
+    The file must be a second older than the limit, so that reports on the way have arrived.
+    """
+    for limit in LIMITS:
+        latest = time.time() + limit - 1
+        value = start(str(limit))
+        if reached.exists() and reached.stat().st_mtime < latest:
+            break
+    return value
 
 
 def processes_with(variable: str, value: str) -> list[int]:

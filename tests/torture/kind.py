@@ -14,7 +14,8 @@ from typing import Any
 SIZE = int(os.environ.get("PROCTOR_TORTURE_SIZE", "1"))
 
 LEDGER = '''
-"""Notes what is true beside the project: tests that came to their end, and processes that were started."""
+"""Notes what is true beside the project: tests that came to their end, processes that were started, and
+that the place was reached where all hangs."""
 from os import O_APPEND, O_CREAT, O_WRONLY, close as _close, open as _open, path, write as _write
 
 _HERE = path.dirname(path.dirname(path.abspath(__file__)))
@@ -29,12 +30,15 @@ def finished(test):
 
 def started(pid):
     _append("started", "%d" % pid)
+
+def reached():
+    _append("reached", "")
 '''
 
 HEAD = """
 import ctypes, gc, io, json, os, shutil, signal, stat, subprocess, sys, threading, time
 import pytest
-from ledger import finished, started
+from ledger import finished, reached, started
 """
 
 REFUSED = "refused"  # in place of an outcome: nothing was run
@@ -51,7 +55,7 @@ class Kind:
     tests: Mapping[str, str]
     not_run: tuple[str, ...] = ()
     reason: str = ""  # words that the reason has
-    timeout: float | None = None
+    hangs: bool = False  # until a time limit; just before, it calls `reached`
     runner: str | None = None
     project: str = "project"
     writes: tuple[str, ...] = ()  # patterns, beside the project or where proctor is at home: its own doing

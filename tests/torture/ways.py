@@ -88,8 +88,8 @@ class Told:
 class Place:
     """A kind's project on disk, and what is beside it."""
 
-    def __init__(self, kind: Kind, beside: Path, around: Surroundings) -> None:
-        self.kind, self.beside, self.around = kind, beside, around
+    def __init__(self, kind: Kind, beside: Path, around: Surroundings, limit: int | None) -> None:
+        self.kind, self.beside, self.around, self.limit = kind, beside, around, limit
         self.root = beside / kind.project
         self.root.mkdir(parents=True)
         for name, content in {"ledger.py": LEDGER, **kind.files}.items():
@@ -115,6 +115,11 @@ class Place:
         """Tests that came to their end."""
         return set(self.lines("ledger"))
 
+    def has_hung(self, since: float) -> bool:
+        """It was reached a second before the limit or earlier: what it reported before has arrived."""
+        reached = self.beside / "reached"
+        return not self.limit or (reached.exists() and reached.stat().st_mtime < since + self.limit - 1)
+
     def alive(self) -> list[int]:
         """By the mark in their environment; and those that a test named, for they may have emptied it."""
         named = {int(pid) for pid in self.lines("started")}
@@ -135,7 +140,7 @@ class Place:
         ours += [f"{root}/{name}" for name in (".proctor", ".proctor/.gitignore", ".proctor/runs")]
         ours += [f"{root}/.proctor/runs/*"] if self.kind.kept != "cache" else []
         ours += [f"{cache}/proctor/runs*"] if self.kind.kept != "project" else []
-        noted = ("", "ledger", "started", *self.kind.writes)
+        noted = ("", "ledger", "started", "reached", *self.kind.writes)
         theirs = [
             f"{where}/{name}".rstrip("/") for where in (self.beside, self.around.base) for name in noted
         ]
@@ -183,7 +188,7 @@ def below(directory: Path) -> Snapshot:
 
 def by_command_line(place: Place) -> Told:
     kind = place.kind
-    options = ["--timeout", str(kind.timeout)] if kind.timeout else []
+    options = ["--timeout", str(place.limit)] if place.limit else []
     options += ["--runner", kind.runner] if kind.runner else []
     done = subprocess.run(
         [*limited(kind), *command("run", "--python", project_python(), "--format", "json", *options)],
@@ -203,7 +208,7 @@ def by_mcp(place: Place, server: Server) -> Told:
     kind = place.kind
     arguments: dict[str, Any] = {"wait": GUARD, "detail": "full"}
     arguments |= {"project": str(place.root)} if place.root != server.root else {}
-    arguments |= {"timeout": kind.timeout} if kind.timeout else {}
+    arguments |= {"timeout": place.limit} if place.limit else {}
     arguments |= {"runner": kind.runner} if kind.runner else {}
     usual = lower(server.pid, kind.limits)
     document = None

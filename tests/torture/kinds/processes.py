@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 from torture.kind import UNCAPTURED, Kind, crowd, culprit, plain
 
 DAEMON = """
@@ -54,7 +56,7 @@ def dies(name: str, body: str) -> Kind:
 
 
 def hangs(name: str, body: str, head: str = "") -> Kind:
-    return culprit(name, body, "timeout", "timeout", None, head, timeout=4)
+    return culprit(name, "reached()\n" + dedent(body), "timeout", "timeout", None, head, hangs=True)
 
 
 ENDINGS = [
@@ -117,8 +119,15 @@ HANGING = [
     plain(
         "its exit handler never returns",
         "timeout",
-        "import atexit; atexit.register(time.sleep, 60)",
-        timeout=4,
+        """
+        import atexit
+
+        @atexit.register
+        def stay():
+            reached()
+            time.sleep(60)
+        """,
+        hangs=True,
     ),
 ]
 TERMINAL = """
@@ -176,7 +185,8 @@ STAYING = [
         "a thread never ends",
         "threading.Thread(target=time.sleep, args=(1000,)).start()",
         "timeout",
-        timeout=4,
+        files={"conftest.py": "from ledger import reached\ndef pytest_unconfigure(): reached()\n"},
+        hangs=True,
     ),
     culprit(
         "its child goes on through pytest",
