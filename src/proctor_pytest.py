@@ -1,7 +1,7 @@
 """The failure index after a plain pytest run: `-p proctor_pytest`, or by itself where proctor is installed.
 
-While no agent reads, only `agent_mode` is loaded: an option and a look at the environment. All other code is
-loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
+While no agent reads, only this file and `agent_mode` are loaded: an option and a look at the environment. All
+other code is loaded by path, because pytest's import hook would parse it anew each time. PYTEST_DONT_REWRITE
 
 The fixture `proctor_report` is registered only if a test uses it, because `pytest --fixtures` lists fixtures.
 """
@@ -16,7 +16,6 @@ import pytest
 INJECTED = "_proctor_injected_pytest"  # the copy that proctor brings to its own runs, and reads
 SETTINGS = {"failure_rows": (5000, 1), "failure_length": (200, 20)}  # usual value, least value
 
-_loader: "dict[str, object]" = {}  # the globals of the injected loader, once it is needed
 _indexed: "list[pytest.Config]" = []  # in this process: a test may run a pytest inside the one that runs it
 
 
@@ -77,7 +76,7 @@ def _is_on(asked):
     if asked == "auto" and _indexed:
         return False  # a test runs us, and reads what we print
     terminal = sys.stdout is not None and sys.stdout.isatty()
-    return _load("../agent_mode").agent_mode(os.environ, terminal, asked).on
+    return _by_path("agent_mode").agent_mode(os.environ, terminal, asked).on
 
 
 def _number(config, name):
@@ -104,12 +103,19 @@ def _start(config, most, length):
     _indexed.append(config)
 
 
-def _load(path):
-    """An injected file, or one beside `inject/`, by the loader of the injected files."""
-    if not _loader:
-        home = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proctor", "inject", "path")
-        name = "_proctor_injected_load"
-        loader = SourceFileLoader(name, os.path.join(home, name + ".py"))
-        _loader["__file__"] = loader.path
-        exec(loader.get_code(name), _loader)  # type: ignore[arg-type]
-    return _loader["load"](path)  # type: ignore[operator]
+def _load(name):
+    return _by_path("inject", "path", "_proctor_injected_load").load(name)
+
+
+def _by_path(*path):
+    name = "_proctor_installed_" + path[-1]
+    if name not in sys.modules:
+        home = os.path.dirname(os.path.abspath(__file__))
+        loader, module = (
+            SourceFileLoader(name, os.path.join(home, "proctor", *path) + ".py"),
+            ModuleType(name),
+        )
+        module.__file__ = loader.path
+        exec(loader.get_code(name), module.__dict__)  # type: ignore[arg-type]
+        sys.modules[name] = module
+    return sys.modules[name]

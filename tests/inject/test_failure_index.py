@@ -419,7 +419,7 @@ def test_every_variable_counts_in_the_plugin_as_it_does_in_proctor() -> None:
     """They read the same file: this says that the plugin's way to it is whole."""
     import proctor_pytest
 
-    loaded = proctor_pytest._load("../agent_mode")
+    loaded = proctor_pytest._by_path("agent_mode")
 
     assert (loaded.STRONG, loaded.WEAK, loaded.VALUES, loaded.FALSE) == (STRONG, WEAK, VALUES, FALSE)
     assert loaded.agent_mode({"CLAUDECODE": "1"}, False).on
