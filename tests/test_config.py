@@ -1,4 +1,4 @@
-"""Settings: what is known is checked, what is unknown is an error that says what would do."""
+"""Settings: what is known is checked, what is unknown is an error that says what was expected."""
 
 from __future__ import annotations
 

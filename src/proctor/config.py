@@ -127,7 +127,7 @@ def _split(command: str | tuple[str, ...], what: str) -> tuple[str, ...]:
         except ValueError as error:
             raise ConfigError(f"{what}: the command cannot be split into words: {error}") from None
     if not command or not command[0]:
-        raise ConfigError(f"{what}: the command is empty; a program and its arguments would do")
+        raise ConfigError(f"{what}: the command is empty: expected a program and its arguments")
     return command
 
 
@@ -145,5 +145,5 @@ def size(value: int | str, name: str) -> int:
     """1000000, "512M", "2 GiB" as bytes."""
     found = _SIZE.match(str(value))
     if not found:
-        raise ConfigError(f"{name} is {value!r}; a size such as 512M or 2G would do")
+        raise ConfigError(f"invalid {name} {value!r}: expected a size such as 512M or 2G")
     return int(float(found[1]) * _FACTORS[found[2].lower()])

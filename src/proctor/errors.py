@@ -8,7 +8,7 @@ if TYPE_CHECKING:  # the verbs that tests call do without the cost of `typing`
 
 
 class ProctorError(Exception):
-    """Something the user can act on. The message names what was found and what would do."""
+    """Something the user can act on. The message names what was found and what was expected."""
 
     slug: ClassVar[str] = "internal"
     exit_code: ClassVar[int] = 3

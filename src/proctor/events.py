@@ -269,7 +269,7 @@ class FaultTraced(Fact, frozen=True):
 
 
 class RunStopped(Fact, frozen=True):
-    """We ended the process, and why: a time limit, a wish of the user, a wish of the caller."""
+    """We ended the process, and why: a time limit, or a request of the user or the caller."""
 
     reason: RunOutcome
 

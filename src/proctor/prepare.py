@@ -1,4 +1,4 @@
-"""From a wish to a plan: what will be started, and in which interpreter. Nothing of the project runs yet."""
+"""From a request to a plan: what will be started, in which interpreter. Nothing of the project runs yet."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _shares(spec: RunSpec, chosen: tuple[str, ...]) -> dict[str, tuple[str, ...]
         if not owners:
             known = ", ".join(chosen)
             raise UsageError(
-                f"{target!r} is no test of {known}; a path or an id of a test would do, or --runner NAME"
+                f"{target!r} is no test of {known}: expected a path or the id of a test, or --runner NAME"
             )
         for name in owners:
             shares[name] = (*shares.get(name, ()), target)

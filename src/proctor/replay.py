@@ -59,7 +59,7 @@ class Replay:
         event, self._at = entry.event, entry.at
         if isinstance(event, e.RunStarted):
             if self._relay is not None:
-                self._cut(self._relay, "another suite begins before the final line of this one")
+                self._cut(self._relay, "another run begins before the final line of this one")
             self._relay = Relay(event, self._readers(), self._faults)
             return
         if self._relay is None:

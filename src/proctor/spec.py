@@ -1,4 +1,4 @@
-"""What somebody asked for: one run of one project's tests, or a look at what there is to run."""
+"""What somebody asked for: one run of one project's tests, or a list of its tests."""
 
 from __future__ import annotations
 

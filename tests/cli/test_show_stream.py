@@ -351,7 +351,7 @@ def test_strict_names_each_broken_rule_with_its_line(tmp_path: Path) -> None:
     assert noise.startswith("s.jsonl: line 2: not JSON: ")
     assert noise.endswith(": b'noise\\n' (R2)")
     assert others == [
-        's.jsonl: line 3: status is "great"; one of ok, fail, ignore would do (R14)',
+        's.jsonl: line 3: status is "great": expected one of ok, fail, ignore (R14)',
         "s.jsonl: line 4: the suite announced 2 tests and has 0 (R9)",
         's.jsonl: line 4: results is {"ok":1,"fail":0,"ignore":0}; '
         'the tests above add up to {"ok":0,"fail":0,"ignore":0} (R26)',

@@ -44,14 +44,14 @@ def refused(ledger: Ledger, **body: Any) -> tuple[str, str]:
         (
             {"files": files("a/./b")},
             "F3",
-            "file name 'a/./b' has the part '.'; a relative path without it would do",
+            "file name 'a/./b' has the part '.': expected a relative path without it",
         ),
         (
             {"files": files("../b")},
             "F3",
-            "file name '../b' has the part '..'; a relative path without it would do",
+            "file name '../b' has the part '..': expected a relative path without it",
         ),
-        ({"files": files("/b")}, "F3", "file name '/b' has the part ''; a relative path without it would do"),
+        ({"files": files("/b")}, "F3", "file name '/b' has the part '': expected a relative path without it"),
         ({"files": files("x" * 256)}, "F3", f"file name has a part of more than 255 bytes: {'x' * 40!r}..."),
         ({"files": files("é" * 128)}, "F3", f"file name has a part of more than 255 bytes: {'é' * 40!r}..."),
         ({"files": files("a", length=-1)}, "F1", "the length of file 'a' is -1; it must be a whole number"),

@@ -153,4 +153,4 @@ def test_labels_are_unique_in_all_suites_of_an_output() -> None:
 def test_a_violation_says_what_was_found_and_what_would_do() -> None:
     (violation,) = violations(with_line(2, status="passed", label="a"))[:1]
 
-    assert str(violation) == 'line 2: status is "passed"; one of ok, fail, ignore would do (R14)'
+    assert str(violation) == 'line 2: status is "passed": expected one of ok, fail, ignore (R14)'

@@ -291,7 +291,7 @@ def _check_file_name(name: Any, what: str, rule: str) -> None:
         raise Refused(rule, f"{what} {name!r} contains NUL")
     for part in name.split("/"):
         if part in ("", ".", ".."):
-            raise Refused(rule, f"{what} {name!r} has the part {part!r}; a relative path without it would do")
+            raise Refused(rule, f"{what} {name!r} has the part {part!r}: expected a relative path without it")
         if len(part) > 255 or len(part.encode()) > 255:
             raise Refused(rule, f"{what} has a part of more than 255 bytes: {part[:40]!r}...")
 

@@ -147,7 +147,7 @@ class CargoBuildReader(JsonLines):
         if not self._whole:
             self.artifacts.append(Artifact("", kind=BROKEN))
         if not self._finished:
-            self._gaps.append("the build did not come to its end")
+            self._gaps.append("the build has no end")
         yield self._ending()
 
 

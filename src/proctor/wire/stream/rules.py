@@ -50,7 +50,7 @@ class StreamRules:
         if not line.endswith(b"\n"):
             yield "R1", "the line does not end with LF"
         elif line.endswith(b"\r\n"):
-            yield "R1", "the line ends with CR LF; LF would do"
+            yield "R1", "the line ends with CR LF: expected LF"
         try:
             found = msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -60,10 +60,10 @@ class StreamRules:
             yield "R1", f"an object is wanted, not {line[:80]!r}"
             return
         if not isinstance(found.get("extra", {}), dict):
-            yield "R4", f"extra is {_shown(found['extra'])}; an object would do"
+            yield "R4", f"extra is {_shown(found['extra'])}: expected an object"
         kind = found.get("type")
         if kind not in TYPES:
-            yield "R3", f"type is {_shown(kind)}; one of {', '.join(TYPES)} would do"
+            yield "R3", f"type is {_shown(kind)}: expected one of {', '.join(TYPES)}"
         elif kind == "suite":
             yield from self._begin(found)
         elif self._suite is None:
@@ -87,7 +87,7 @@ class StreamRules:
     def _test(self, test: Object) -> _Broken:
         label = test.get("label")
         if not isinstance(label, str) or not label:
-            yield "R17", f"label is {_shown(label)}; text would do"
+            yield "R17", f"label is {_shown(label)}: expected text"
         elif label in self._labels:
             yield "R12 R17", f"label {label!r} is that of line {self._labels[label]}"
         else:
@@ -97,7 +97,7 @@ class StreamRules:
         if status in STATUSES:
             self._tally[status] += 1
         else:
-            yield "R14", f"status is {_shown(status)}; one of {', '.join(STATUSES)} would do"
+            yield "R14", f"status is {_shown(status)}: expected one of {', '.join(STATUSES)}"
         yield from _reason(test)
         yield from _field(test, "file", "R18", _is_text, "text")
         yield from _field(test, "line", "R19", lambda line: _is_count(line) and line > 0, "a line from 1")
@@ -115,7 +115,7 @@ class StreamRules:
         if _is_count(count) and count != seen:
             yield "R9", f"the suite announced {count} tests and has {seen}"
         if not isinstance(results, dict) or set(results) != set(STATUSES):
-            yield "R26", f"results is {_shown(results)}; exactly ok, fail and ignore would do"
+            yield "R26", f"results is {_shown(results)}: expected exactly ok, fail and ignore"
         elif results != self._tally or not all(map(_is_count, results.values())):
             yield "R26", f"results is {_shown(results)}; the tests above add up to {_shown(self._tally)}"
         self._suite = None
@@ -129,16 +129,16 @@ def _reason(test: Object) -> _Broken:
     elif not isinstance(reason, str) or not reason.strip():
         yield "R15", f"reason is {_shown(reason)}; a failure has one"
     elif len(reason) > REASON or len(reason.splitlines()) > 1:
-        yield "R15", f"reason has {len(reason)} characters; one line of at most {REASON} would do"
+        yield "R15", f"reason has {len(reason)} characters: expected one line of at most {REASON}"
 
 
 def _field(
     found: Object, name: str, rule: str, good: Callable[[Any], bool], expected: str, required: bool = False
 ) -> _Broken:
     if name in found and not good(found[name]):
-        yield rule, f"{name} is {_shown(found[name])}; {expected} would do"
+        yield rule, f"{name} is {_shown(found[name])}: expected {expected}"
     elif name not in found and required:
-        yield rule, f"no {name}; {expected} would do"
+        yield rule, f"no {name}: expected {expected}"
 
 
 def _is_text(value: object) -> bool:
