@@ -1,6 +1,6 @@
 """Change the code in one small place at a time, and see whether a test notices.
 
-    python mutation/mutate.py [--lived] [--jobs N] [MODULE...]      MODULE: wire, wire/reports/tap.py, render, fold.py
+    python mutation/mutate.py [--lived] [--jobs N] [MODULE...]    MODULE: wire, wire/reports/tap.py, fold.py
 
 mutmut makes the mutants: a module of `mutants/src` has all of its own, and one is chosen at run time. Running
 them is done here, because mutmut starts pytest for each, which spends seconds on collecting what then runs
@@ -257,7 +257,9 @@ def chosen_modules(names: list[str]) -> list[SourceFileMutationData]:
     for name in names or ["."]:
         inside = [path for path in paths if path.is_relative_to(Path("src/proctor") / name)]
         if not inside:
-            sys.exit(f"nothing to mutate in {name!r}: expected e.g. wire, wire/reports/tap.py, render, verdict.py")
+            sys.exit(
+                f"nothing to mutate in {name!r}: expected e.g. wire, wire/reports/tap.py, render, verdict.py"
+            )
         for path in inside:
             modules[path] = SourceFileMutationData(path=path)
             modules[path].load()
