@@ -1,6 +1,6 @@
 """Change the code in one small place at a time, and see whether a test notices.
 
-    python mutation/mutate.py [--lived] [--jobs N] [MODULE...]      MODULE: wire, wire/reports/tap.py, fold.py
+    python mutation/mutate.py [--lived] [--jobs N] [MODULE...]    MODULE: wire, wire/reports/tap.py, fold.py
 
 mutmut makes the mutants: a module of `mutants/src` has all of its own, and one is chosen at run time. Running
 them is done here, because mutmut starts pytest for each, which spends seconds on collecting what then runs

@@ -148,7 +148,7 @@ def test_a_run_that_begins_before_the_end_of_another_cuts_that_one_short() -> No
     runs.take(started("one"), *FACTS, started("two"), e.RunFinished(RunOutcome.PASSED))
 
     first, second = runs.results
-    reason = "another suite begins before the final line of this one"
+    reason = "another run begins before the final line of this one"
     assert runs.replay.gaps == [reason]
     assert (first.outcome, first.reason) == (
         RunOutcome.INCOMPLETE,

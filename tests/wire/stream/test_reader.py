@@ -108,7 +108,7 @@ def test_a_suite_before_the_final_line_closes_the_one_before_as_incomplete() -> 
 
     assert first.outcome is RunOutcome.INCOMPLETE
     assert first.reason == (
-        "another suite begins before the final line of this one; 1 of 2 tests have no result"
+        "another run begins before the final line of this one; 1 of 2 tests have no result"
     )
     assert second.outcome is RunOutcome.PASSED
 
