@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import pytest
@@ -592,20 +592,10 @@ def test_a_build_has_no_tests_and_its_errors_are_collection_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    "runner, events, is_several",
-    [
-        ("pytest", (), False),
-        ("pytest,tap", (), True),
-        ("cargo", (entered("build", "build"),), True),
-    ],
+    "more, is_several", [({}, False), ({"suites": 2}, True), ({"source": "suites"}, True)]
 )
-def test_a_run_that_was_meant_to_have_several_suites_has_them(
-    runner: str, events: Events, is_several: bool
-) -> None:
-    relay = Relay(msgspec.structs.replace(STARTED, runner=runner), [])
-    relay.publish_all(events, 0.0)
-
-    assert relay.result.several is is_several
+def test_a_run_that_was_meant_to_have_several_suites_has_them(more: dict[str, Any], is_several: bool) -> None:
+    assert begin(msgspec.structs.replace(STARTED, **more)).several is is_several
 
 
 def test_a_session_that_begins_after_another_ended_is_the_next_of_its_suite() -> None:

@@ -243,7 +243,7 @@ def test_several_suites_without_any_test_are_no_tests_and_need_no_reason() -> No
 def test_suites_that_were_only_collected_need_tests_that_were_selected(
     selected: tuple[str, ...], outcome: RunOutcome
 ) -> None:
-    result = begin(e.RunStarted("id", "pytest,go", (), "/p", "", "", collect_only=True))
+    result = begin(e.RunStarted("id", "pytest,go", (), "/p", "", "", collect_only=True, suites=2))
     for event in (e.TestsSelected(selected), e.SuiteFinished(RunOutcome.PASSED)):
         fold(result, e.Entry(0, 0.0, 0, event))
 

@@ -116,6 +116,7 @@ class RunStarted(Fact, frozen=True):
     everything: bool = True  # no part of the tests was selected: the project as a whole
     collect_only: bool = False
     source: str = "control"  # a Voice: of the first suite, unless that says it itself
+    suites: int = 1  # planned; what a build makes counts as one more
 
 
 class SuiteEntered(Fact, frozen=True):

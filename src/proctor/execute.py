@@ -102,6 +102,7 @@ def _started(spec: RunSpec, prepared: Prepared, run_id: str) -> e.RunStarted:
         _timestamp(),
         spec.selection.everything and not spec.arguments,
         spec.collect_only,
+        suites=len(prepared.suites) + sum(suite.then is not None for suite in prepared.suites),
     )
 
 

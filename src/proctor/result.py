@@ -26,11 +26,11 @@ from proctor.events import (
     TestFinished,
     WarningRecorded,
 )
-from proctor.launch import Voice
 from proctor.outcome import EXIT_CODES, Outcome, RunOutcome
 
 T = TypeVar("T")
 
+SEVERAL = "suites"  # what documents, and logs of version 1, say of the source of a run with several suites
 KEPT = 1 << 20  # characters of a text that stay in memory: half at its head, half at its tail
 
 
@@ -201,8 +201,8 @@ class RunResult(msgspec.Struct):
 
     @property
     def several(self) -> bool:
-        """It has more than one suite, or was meant to have: of several kinds, or after a build."""
-        return len(self.suites) > 1 or self.suites[0].source == Voice.BUILD or "," in self.run.runner
+        """It has more than one suite, or was meant to have."""
+        return len(self.suites) > 1 or self.run.suites > 1 or self.run.source == SEVERAL
 
     @property
     def tests(self) -> Mapping[str, TestFinished]:

@@ -9,13 +9,12 @@ from typing import Any
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.result import RunResult, SuiteResult
+from proctor.result import SEVERAL, RunResult, SuiteResult
 from proctor.wire.document import json_report
 from proctor.wire.document.json_report import Load
 from proctor.wire.document.schema import SCHEMA, Test
 from proctor.wire.literal import encode
 
-_SEVERAL = "suites"  # the `source` of a run whose suites each have their own
 _BATCH = 200  # list items encoded at a time
 
 
@@ -95,7 +94,7 @@ def _head(result: RunResult) -> dict[str, Any]:
         "runner": result.run.runner,
         "interpreter": result.run.interpreter,
         "command": () if result.several else result.suites[0].entered.command,
-        "source": _SEVERAL if result.several else result.suites[0].source,
+        "source": SEVERAL if result.several else result.suites[0].source,
         "started": result.run.started,
         **({"suites": [_suite(suite) for suite in result.suites]} if result.several else {}),
         "current_test": result.current_test,
