@@ -18,6 +18,7 @@ SLOW = (
     "inject/test_failure_index.py",
     "inject/test_report_fixture.py",
     "inject/test_targets.py",
+    "mcp_server/test_archive_faults.py",
     "mcp_server/test_http.py",
     "mcp_server/test_life.py",
     "mcp_server/test_masking.py",
@@ -47,7 +48,15 @@ SLOW = (
     "wire/reports/test_junit.py::test_a_large_report_of_many_tests_is_read_in_little_memory",
     "wire/reports/test_writers.py::test_ctrf_keeps_to_its_schema",  # fetches the schema
 )
-# Of those, the runs from end to end that it has all the same: one for each way in which proctor works.
+# Of those, the longest. They come first, so that no worker is left with one of them when all others are done.
+LONGEST = (
+    "soak/",
+    "test_real_suites.py",
+    "archive/test_killed_anywhere.py",
+    "runners/test_javascript.py::test_each_id_runs_that_test_again",
+    "runners/test_cargo.py::test_each_printed_id_runs_that_test_alone",
+)
+# And the runs from end to end that it has all the same: one for each way in which proctor works.
 END_TO_END = {
     "test_all_pass",
     "test_every_suite_that_is_found_runs_and_the_result_is_one",
@@ -56,7 +65,8 @@ END_TO_END = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    slow = tuple(f"tests/{name}" for name in SLOW)
+    slow, longest = (tuple(f"tests/{name}" for name in names) for names in (SLOW, LONGEST))
+    items.sort(key=lambda item: not item.nodeid.startswith(longest))
     for item in items:
         if item.nodeid.startswith(slow) and item.name.partition("[")[0] not in END_TO_END:
             item.add_marker(pytest.mark.slow)

@@ -59,14 +59,14 @@ def of_each_era(request: pytest.FixtureRequest, server: Talk, project: Path) -> 
             yield talking
 
 
-def test_each_era_is_spoken_with_in_its_own_version(server: Talk, project: Path) -> None:
+def test_each_era_is_spoken_with_in_its_own_version(server: Talk, project: Path, run_id: str) -> None:
     assert server.client.protocol_version == "2026-07-28"
     for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
         answers = spoken(
             project,
             ("initialize", {**HELLO, "protocolVersion": version}),
             ("tools/list", {}),
-            ("tools/call", {"name": "execute_tests", "arguments": {"keywords": "good"}}),
+            ("tools/call", {"name": "get_run", "arguments": {"run_id": run_id}}),
             ("resources/templates/list", {}),
         )
         hello, tools, called, templates = answers
@@ -74,8 +74,9 @@ def test_each_era_is_spoken_with_in_its_own_version(server: Talk, project: Path)
         assert hello["protocolVersion"] == version
         assert hello["serverInfo"]["name"] == "proctor"
         assert len(tools["tools"]) == 6
-        assert called["content"] == [{"type": "text", "text": "1 passed 2 deselected\n"}]
-        assert called["structuredContent"]["outcome"] == "passed"
+        assert [block["type"] for block in called["content"]] == ["text"]
+        assert called["content"][0]["text"].startswith("2 failed 1 passed\n")
+        assert called["structuredContent"]["outcome"] == "failed"
         assert len(templates["resourceTemplates"]) == 3
 
 

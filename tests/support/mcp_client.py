@@ -70,7 +70,7 @@ def until(true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + GUARD
     while not true():
         assert time.monotonic() < deadline, "it never came to be"
-        time.sleep(0.01)
+        time.sleep(0.03)  # a look through all processes costs milliseconds
 
 
 def text_of(result: CallToolResult) -> str:
