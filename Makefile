@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo quick test check format bench cost fuzz soak mutate clean
+.PHONY: demo quick test bytecode check format bench cost fuzz soak mutate clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -13,11 +13,14 @@ demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo; echo '$$ proctor run -C examples/shop --format agent'
 	@$(BIN)/proctor run -C examples/shop --python $(CURDIR)/$(BIN)/python --format agent || test $$? -eq 1
 
-test: $(READY) ## all tests
+test: $(READY) bytecode ## all tests
 	$(BIN)/python -m pytest -q $(TESTS) $(ARGS)
 
-quick: $(READY) ## tests for while you work: no installs, other interpreters or tools, few real runs
+quick: $(READY) bytecode ## tests for while you work: no installs, other interpreters or tools, few real runs
 	$(BIN)/python -m pytest -q $(TESTS) -m 'not slow' $(ARGS)
+
+bytecode: $(READY) # of what has changed: tests start proctor a thousand times, perhaps without leave to keep it
+	@$(BIN)/python -m compileall -q src/proctor
 
 check: $(READY) ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+# Each worker would rewrite the asserts of all modules again, which is half of what collecting them takes.
+# What tests start still inherits PYTHONDONTWRITEBYTECODE, if that is set.
+sys.dont_write_bytecode = False
 pytest.register_assert_rewrite("support.golden")  # texts that differ are shown
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 

@@ -110,8 +110,8 @@ def expected(version: Version) -> str:
         ("-q", "--tb=line"),
         ("-v", "--tb=short"),
         ("-v", "--tb=long", "-s"),
-        ("-n", "3", "--tb=native"),
-        ("-q", "-n", "3", "--tb=no"),
+        ("-n", "2", "--tb=native"),
+        ("-q", "-n", "2", "--tb=no"),
     ],
     ids=" ".join,
 )
@@ -217,15 +217,18 @@ def index_of(most: int) -> Any:
     return proctor_pytest._load("failure_index").FailureIndex(config, most, 200)
 
 
-def test_a_hundred_thousand_failures_take_no_more_memory_than_the_rows_that_are_listed() -> None:
+def test_very_many_failures_take_no_more_memory_than_the_rows_that_are_listed() -> None:
+    count = 40_000  # their messages alone are 12 MB, which is more than is allowed below
     index = index_of(5000)
-    index.ids = [f"test_a.py::test_{number}" for number in range(100_000)]
+    index.ids = [f"test_a.py::test_{number}" for number in range(count)]
     index._position("")  # the ids are pytest's, and there anyway
     tracemalloc.start()
-    for number in reversed(range(100_000)):
+    for number in reversed(range(count)):
         nodeid = f"test_a.py::test_{number}"
         location = ("test_a.py", number, "test")
-        index.pytest_runtest_logreport(pytest.TestReport(nodeid, location, {}, "failed", "x" * 300, "call"))
+        index.pytest_runtest_logreport(
+            pytest.TestReport(nodeid, location, {}, "failed", f"{number:0300}", "call")
+        )
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
@@ -234,7 +237,7 @@ def test_a_hundred_thousand_failures_take_no_more_memory_than_the_rows_that_are_
     assert len(lines) == 5003
     assert lines[1].startswith("test_a.py::test_0 | ")
     assert lines[5000].startswith("test_a.py::test_4999 | ")
-    assert lines[5001] == "## ...truncated, 95000 more failures..."
+    assert lines[5001] == "## ...truncated, 35000 more failures..."
     assert peak < 8 << 20
 
 
