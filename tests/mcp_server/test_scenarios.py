@@ -352,7 +352,7 @@ def _caches(root: Path) -> list[str]:
 
 def test_many_targets_are_one_run(server: Talk) -> None:
     targets = [
-        f"test_many.py::test_number[{number % 500}]" for number in range(2_500)
+        f"test_many.py::test_number[{number % 500}]" for number in range(10_000)
     ]  # more than a pipe holds
     document = server.document("execute_tests", project="green", targets=targets)
 
