@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.wire.reports.report import decode
 
 # 1: first published form.
 SCHEMA = "proctor.result/1"
@@ -98,12 +98,12 @@ class Document(msgspec.Struct):
 
     def captured(self, test: str) -> tuple[Captured, ...]:
         """What a test printed and logged, phase by phase."""
-        reported = _decoded(self.report.tests, _reported_tests)
+        reported = _decoded(self.report.tests, list[_ReportedTest])
         return next((tuple(_captured(known)) for known in reported if known.nodeid == test), ())
 
     @property
     def report(self) -> JsonReport:
-        return _decoded(self.json_report, _report)
+        return _decoded(self.json_report, JsonReport)
 
 
 class Captured(msgspec.Struct, frozen=True):
@@ -135,21 +135,23 @@ class JsonReport(msgspec.Struct):
     tests: msgspec.Raw = msgspec.Raw(b"[]")
 
 
-_decoder = msgspec.json.Decoder(Document)
-_report = msgspec.json.Decoder(JsonReport)
-_reported_tests = msgspec.json.Decoder(list[_ReportedTest])
+@cache  # made when a document is read: a run only writes one
+def _decoder() -> msgspec.json.Decoder[Document]:
+    return msgspec.json.Decoder(Document)
 
 
 def read(raw: bytes) -> Document:
+    from proctor.wire.reports.report import decode  # likewise
+
     try:
-        return decode(raw, _decoder)
+        return decode(raw, _decoder())
     except ValueError as error:
         raise StreamError(f"not a result document: {error}") from None
 
 
-def _decoded(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
+def _decoded(raw: msgspec.Raw, kind: type[T]) -> T:
     try:
-        return decoder.decode(raw)
+        return msgspec.json.decode(raw, type=kind)
     except msgspec.MsgspecError as error:
         raise StreamError(f"json_report cannot be read: {error}") from None
 
