@@ -6,7 +6,7 @@ Every report uses these groups. Grouping loses nothing: each occurrence keeps it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 
@@ -25,7 +25,8 @@ _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
 _SHAPED = 2000  # characters of a line that are compared
 
 #: Types that a test raises itself: the same message at another line has another cause.
-_RAISED_BY_TESTS = ("", "AssertionError", "Failed")
+_ASSERTED = ("AssertionError", "Failed")
+_RAISED_BY_TESTS = ("", *_ASSERTED)
 
 
 class Occurrence(msgspec.Struct, frozen=True):
@@ -63,16 +64,35 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 def causes(result: RunResult) -> list[Cause]:
-    """Every failure of a run, grouped: crashes and timeouts, then collection errors, then the other tests."""
+    """Every failure of a run, grouped; the most likely root cause first.
+
+    Crashes and timeouts, then collection errors, then exceptions, then assertions of tests; of equals, what
+    explains most failures.
+    """
     found: dict[object, list[Occurrence]] = {}
-    for occurrence in sorted(failures(result), key=_rank):
+    for occurrence in failures(result):
         found.setdefault(_key(occurrence), []).append(occurrence)
-    return [Cause(tuple(group)) for group in _joined(found.values())]
+    groups = [Cause(tuple(group)) for group in _joined(found.values())]
+    files = {_file(test) for test in result.tests}
+    return sorted(groups, key=lambda cause: (_rank(cause.first, files), -len(cause.occurrences)))
 
 
-def _rank(occurrence: Occurrence) -> int:
+def _rank(occurrence: Occurrence, test_files: Container[str]) -> int:
     test = occurrence.finished
-    return 1 if test is None else 0 if test.outcome in HARNESS else 2
+    if test is None or test.outcome in HARNESS:
+        return 1 if test is None else 0
+    return 3 if _found_by_test(occurrence.failure, test_files) else 2
+
+
+def _found_by_test(failure: Failure, test_files: Container[str]) -> bool:
+    """Whether it is an assertion of a test: the fault itself is elsewhere."""
+    place = failure.place
+    of_test = place is None or place.file in test_files or place.file.endswith("conftest.py")
+    return of_test and failure.type in _ASSERTED
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def failures(result: RunResult) -> Iterator[Occurrence]:
@@ -125,12 +145,16 @@ def _key(occurrence: Occurrence) -> tuple[str, str, str, Place | None, str]:
 
 
 def _joined(groups: Iterable[list[Occurrence]]) -> Iterable[list[Occurrence]]:
-    """Groups with the same message at different lines become one: all callers of a changed function."""
+    """Groups with the same message at different lines become one: all callers of a changed function.
+
+    A bare comparison is no message: `assert 1 == 0` at two lines may have two causes.
+    """
     merged: dict[object, list[Occurrence]] = {}
     for group in groups:
         first = group[0]
         messages = {occurrence.failure.message for occurrence in group}
-        if len(messages) > 1 or first.failure.type in _RAISED_BY_TESTS:
+        bare = first.failure.type in _RAISED_BY_TESTS and "\n" not in first.failure.message
+        if bare or len(messages) > 1:
             merged[id(group)] = group
         else:
             key = first.when, first.failure.fixture, first.failure.type, first.failure.message

@@ -50,6 +50,7 @@ class Failure(Fact, frozen=True):
     calls: tuple[Calls, ...] = ()  # the way through user code to the place, outermost first
     difference: tuple[str, ...] = ()  # where two values that were compared differ
     causes: "tuple[Failure, ...]" = ()  # what it was raised from, or the members of its group
+    notes: tuple[str, ...] = ()  # added to the exception, and the last words of a process that it is about
 
 
 class CrashSite(Fact, frozen=True):
@@ -78,7 +79,8 @@ class Phase(Fact, frozen=True):
     failure: Failure | None = None
     reason: str = ""  # why it was skipped
     user_properties: tuple[dict[str, Any], ...] | None = None
-    files: dict[str, str] | None = None  # texts too long to carry: field name -> name of the attached file
+    files: dict[str, str] | None = None  # texts too long to carry: field name -> name of the attached file;
+    # `difference` is all of that of which the failure has the first lines
     tails: dict[str, str] | None = None  # how those texts end
 
 

@@ -24,7 +24,18 @@ spec = importlib.util.spec_from_file_location("_difference_under_test", SOURCE)
 assert spec and spec.loader
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-difference = module.difference
+
+
+def difference(left: Any, right: Any) -> list[str]:
+    """The lines that are shown."""
+    lines: list[str] = module.difference(left, right)[0]
+    return lines
+
+
+def whole(left: Any, right: Any) -> str:
+    """All of it, if the lines are only a part."""
+    text: str = module.difference(left, right)[1]
+    return text
 
 
 @dataclasses.dataclass
@@ -106,6 +117,48 @@ def test_the_place_and_the_values_are_told(left: Any, right: Any, lines: list[st
     assert difference(left, right) == lines
 
 
+def test_the_number_of_lines_that_differ_is_the_real_one_and_all_of_them_can_be_had() -> None:
+    left, right = ("".join(f"item-{n};{n}{comma}50\n" for n in range(2500)) for comma in ",.")
+
+    assert difference(left, right)[0] == "at line 1, 2,500 lines differ:"
+    assert len(difference(left, right)) == 1 + module.MOST_LINES
+    assert whole(left, right).count("\n") == 5000
+    assert whole(left, right).endswith("- item-2499;2499.50\n+ item-2499;2499,50")
+
+
+def test_a_line_that_moved_everything_below_it_is_one_line() -> None:
+    lines = [f"line {n}" for n in range(600)]
+
+    assert difference("\n".join(lines), "\n".join(["new", *lines])) == ["at line 1:", "- new"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "lines"),
+    [
+        ("a\nb", "a\nb\n", ["at line 2:", "only the right ends with a newline"]),
+        ("a\nb\n", "a\nc", ["at line 2:", "- c", "+ b", "only the left ends with a newline"]),
+        ("a\n", "a", ["at line 1:", "only the left ends with a newline"]),
+    ],
+)
+def test_a_missing_newline_at_the_end_is_said_in_words(left: str, right: str, lines: list[str]) -> None:
+    assert difference(left, right) == lines
+
+
+def test_all_of_a_difference_is_kept_only_if_the_lines_are_a_part_of_it() -> None:
+    assert whole([1, 2], [1, 3]) == ""
+    assert whole("a\nb", "a\nc") == ""
+    assert whole(list(range(100)), list(range(1, 101))).splitlines()[-1] == "at [99]: 99 != 100"
+
+
+def test_all_of_a_difference_is_at_most_a_megabyte() -> None:
+    left, right = ("\n".join([letter * 190] * 20_000) for letter in "ab")
+
+    text = whole(left, right)
+
+    assert len(text) < module.MOST_WHOLE + 1000
+    assert text.endswith("... more than this is not looked at")
+
+
 def test_equal_values_have_no_difference() -> None:
     for value in (1, "a", [1, {2: (3,)}], {1, 2}, User("ann", [])):
         assert difference(value, value) == []
@@ -164,7 +217,10 @@ TABLES = """
 import sys
 import numpy, pandas
 sys.path.insert(0, sys.argv[1])
-from proctor_difference import difference
+import proctor_difference
+
+def difference(left, right):
+    return proctor_difference.difference(left, right)[0]
 
 array = numpy.array
 print(difference({"x": array([1, 2, 3])}, {"x": array([1, 5, 3])}))

@@ -83,7 +83,8 @@ EXHAUSTED = {
 
 @pytest.mark.parametrize("runner", EXHAUSTED)
 def test_a_failure_is_reported_though_no_file_can_be_opened(tmp_path: Path, runner: str) -> None:
-    write_project(tmp_path, {"full.py": ALL_DESCRIPTORS, "test_a.py": EXHAUSTED[runner]})
+    quiet = "[pytest]\naddopts = -p no:hypothesispytest\n"  # it opens files when a session ends
+    write_project(tmp_path, {"full.py": ALL_DESCRIPTORS, "test_a.py": EXHAUSTED[runner], "pytest.ini": quiet})
 
     document = document_of(tmp_path, "--runner", runner, python=sys.executable)
 

@@ -202,8 +202,8 @@ def test_people_agents_and_the_index_have_the_same_failures(own: str) -> None:
     found = [occurrence for cause in causes(result) for occurrence in cause.occurrences]
     assert [(o.test, o.subtest, o.when, o.failure.message) for o in found] == [
         ("t.py::c", "", "crash", "SIGSEGV"),
-        ("t.py::c", "[n=1]", "call", "no"),
         ("t.py::b", "[n=1]", "call", "no"),
+        ("t.py::c", "[n=1]", "call", "no"),
         ("t.py::a", "[n=1]", "call", "E: one"),
         ("t.py::a", "", "call", own),
     ]

@@ -27,10 +27,10 @@ def test_without_details_everything_below_the_first_line_is_left_out(
 @pytest.mark.parametrize(
     "message, left_out",
     [
-        ("E: a\n" + "b\n" * 6, False),
-        ("E: a\n" + "b\n" * 7, True),
-        ("E: a\n" + "b" * 160, False),
-        ("E: a\n" + "b" * 161, True),
+        ("E: a\n" + "b\n" * 8, False),
+        ("E: a\n" + "b\n" * 9, True),
+        ("E: a\n" + "b" * 200, False),
+        ("E: a\n" + "b" * 201, True),
         ("E: " + "x" * 297, False),
         ("E: " + "x" * 298, True),
     ],

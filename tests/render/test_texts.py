@@ -221,7 +221,7 @@ def agent_texts(facts: tuple[e.Event, ...]) -> str:
     result = result_of(facts)
     details = {
         "all": Detail(),
-        "less": Detail(passing=False, output=False, calls=False, more=False, width=40, kept=False),
+        "less": Detail(passing=False, output=False, calls=False, more=False, width=40, hints=None),
         "short rows": Detail(rows=30, mask=False),
         "every row": Detail(rows=0),
     }

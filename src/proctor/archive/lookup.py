@@ -15,9 +15,11 @@ from proctor.archive.store import EVENTS_FILE, RESULT_FILE, RUN_FILE, list_runs,
 from proctor.errors import StreamError, UsageError
 from proctor.failure_row import unescaped
 from proctor.outcome import Outcome, RunOutcome
+from proctor.text import text_of
 from proctor.wire.document.schema import Document, Test, read, without_result
 
 LAST = "last"
+DIFFERENCE = "-difference.txt"  # the end of the name of a file that a test framework's reporter attaches
 _NAMED = 5  # runs or tests that an error names
 _COMPARED = 5000  # ids that an unknown one is compared with: it takes a while
 
@@ -94,6 +96,17 @@ def _from_log(path: Path) -> KeptRun:
     for test in result.selected:
         run.tests.setdefault(test, without_result(test, Outcome.NOT_RUN))
     return run
+
+
+def whole_difference(run: KeptRun, test: Test) -> str:
+    """All that differs between the values that a test compared. Raises a UsageError if it compared none."""
+    kept = [file.path for file in test.files if file.name.endswith(DIFFERENCE)]
+    if kept:
+        return "\n".join(text_of(read_inside(run.path, path)) + "\n" for path in kept)
+    lines = test.failure.difference if test.failure else ()
+    if not lines:
+        raise UsageError(f"{test.node_id} has no difference between two values")
+    return "\n".join(lines) + "\n"
 
 
 def _nearest(test: str, known: Collection[str]) -> list[str]:

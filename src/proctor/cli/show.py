@@ -33,8 +33,9 @@ _PIECE = 1 << 18  # bytes
 
 def main(arguments: list[str]) -> int:
     parsed = _parser().parse_args(arguments)
-    if parsed.file is not None and parsed.test is None:
-        raise UsageError("--file names a file of a test: add --test ID")
+    if parsed.test is None and (parsed.file is not None or parsed.difference):
+        option = "--difference" if parsed.difference else "--file"
+        raise UsageError(f"{option} is about one test: add --test ID")
     is_file = parsed.what == STDIN or os.path.isfile(parsed.what)
     if is_file and parsed.test is not None:
         raise UsageError(f"--test names a test of a run that is kept, and {parsed.what} is none")
@@ -45,9 +46,13 @@ def main(arguments: list[str]) -> int:
         return _show(path, parsed.what, "auto", chosen(parsed.format, os.environ), parsed, settings)
     path = find_run(parsed.what, root, os.environ)
     if parsed.test is not None:
-        from proctor.cli.show_test import show_test
+        from proctor.cli.show_test import show_difference, show_test
 
-        show_test(read_run(path), parsed.test, parsed.file, parsed.format, settings.mask)
+        run = read_run(path)
+        if parsed.difference:
+            show_difference(run, parsed.test, settings.mask)
+        else:
+            show_test(run, parsed.test, parsed.file, parsed.format, settings.mask)
         return 0
     form = "agent" if parsed.format == "auto" else parsed.format
     if form == "json" and not (parsed.strict or parsed.follow) and _copy_document(path):
@@ -63,6 +68,8 @@ def _parser() -> options.Parser:
     options.add_directory(parser)
     parser.add_argument("--test", metavar="ID", help="all that is known about this test of the run")
     parser.add_argument("--file", metavar="NAME", help="the bytes of this file of the test")
+    what = "all of the difference between the values that the test compared"
+    parser.add_argument("--difference", action="store_true", help=what)
     known = ("auto", *formats.offered("show"))
     parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
     parser.add_argument("--follow", action="store_true", help="wait for more until the run has ended")

@@ -10,7 +10,7 @@ import sys
 import msgspec
 
 from proctor.archive.inside import open_inside
-from proctor.archive.lookup import KeptRun
+from proctor.archive.lookup import KeptRun, whole_difference
 from proctor.errors import UsageError
 from proctor.render.kept_test import kept_test_text
 from proctor.render.masking import masked_values
@@ -34,6 +34,12 @@ def show_test(run: KeptRun, name: str, file: str | None, form: str, mask: bool) 
         _show_file(run, test, file)
     else:
         _show_test(run, test, form, mask)
+
+
+def show_difference(run: KeptRun, name: str, mask: bool) -> None:
+    """Writes all that differs between the values that a test compared."""
+    text = whole_difference(run, run.test(name))
+    _write(neutral_block(masked_values(text) if mask else text))
 
 
 def _show_test(run: KeptRun, test: Test, form: str, mask: bool) -> None:

@@ -26,9 +26,9 @@ class TextSettings(msgspec.Struct, frozen=True):
     def agent_text(self, result: RunResult) -> str:
         if result.outcome is RunOutcome.PASSED and not (result.reason or result.notices):
             return verdict_line(result) + "\n"  # the whole text; the longer ones take long to import
-        from proctor.render.agent import Detail, agent_text
+        from proctor.render.agent import SHELL, Detail, agent_text
 
-        detail = Detail(mask=self.mask, kept=self.kept)
+        detail = Detail(mask=self.mask, hints=SHELL if self.kept else None)
         if self.whole:
             detail = msgspec.structs.replace(detail, rows=0)
         if not self.budget:

@@ -206,6 +206,10 @@ class Explain:
 def lighten(facts, when, files):
     """Texts of a phase that are too long to carry become files: (name, bytes) are added to `files`."""
     moved, tails = {}, {}
+    whole = (facts.get("failure") or {}).pop("whole_difference", "")
+    if whole:
+        moved["difference"] = "%d-%s-difference.txt" % (len(files) + 1, when)
+        files.append((moved["difference"], clean(whole).encode("utf-8")))
     for field in ("longrepr", "stdout", "stderr", "log"):
         text = facts.get(field)
         if text and field == "log":
@@ -218,4 +222,5 @@ def lighten(facts, when, files):
             del facts[field]
     if moved:
         facts["files"] = moved
+    if tails:
         facts["tails"] = tails

@@ -10,8 +10,9 @@ import sys
 
 MOST_STEPS = 20000  # pairs of values looked at
 MOST_DIFFERENCES = 5  # shown one by one; further ones are counted
-MOST_LINES = 12  # of a difference between two texts
-MOST_COMPARED = 400  # lines of a text that are aligned, after what is equal at both ends
+MOST_LINES = 8  # of a difference between two texts
+MOST_COMPARED = 1000  # lines of a text that are aligned, after what is equal at both ends
+MOST_WHOLE = 1 << 20  # characters of all that differs
 LONGEST = 200  # characters of a line
 SHOWN = 80  # characters of a value
 DEEPEST = 20
@@ -25,13 +26,16 @@ OWN_WORDS = ("datetime", "decimal", "fractions", "ipaddress", "pathlib", "uuid",
 
 
 def difference(left, right):
-    """Lines; none where no difference can be shown. `left` is what came first in the comparison."""
+    """A few lines, and all of it as a text if that is more; nothing where no difference can be shown.
+
+    `left` is what came first in the comparison.
+    """
     search = Search()
     try:
         search.compare(left, right, "", 0)
     except TooMuch:
         search.exhausted = True
-    return search.lines()
+    return search.lines(), search.whole()
 
 
 class TooMuch(Exception):
@@ -43,6 +47,7 @@ class Search:
 
     def __init__(self):
         self.found = []
+        self.all, self.size, self.cut = [], 0, False  # `cut`: a difference is shown in part
         self.count = 0
         self.steps = 0
         self.exhausted = False
@@ -54,11 +59,24 @@ class Search:
             lines.append("%d%s more differences" % (more, "+" if self.exhausted else ""))
         return lines
 
-    def add(self, path, text="", lines=()):
+    def whole(self):
+        """Empty if the lines have it all."""
+        if not self.cut and self.count <= MOST_DIFFERENCES:
+            return ""
+        more = ["... more than this is not looked at"] if self.exhausted or self.size > MOST_WHOLE else []
+        return "\n".join(self.all + more)
+
+    def add(self, path, text="", lines=(), all_lines=None):
+        """A difference; `all_lines` are given if `lines` are only a part of them."""
         self.count += 1
+        head = ("at %s: %s" % (path, text) if path else text).rstrip()
         if len(self.found) < MOST_DIFFERENCES:
-            head = "at %s: %s" % (path, text) if path else text
-            self.found.append([head.rstrip(), *lines])
+            self.found.append([head, *lines])
+            self.cut = self.cut or all_lines is not None
+        for line in [head, *(lines if all_lines is None else all_lines)]:
+            if self.size <= MOST_WHOLE:
+                self.all.append(line)
+                self.size += len(line) + 1
 
     def compare(self, left, right, path, depth):
         self.steps += 1
@@ -95,11 +113,18 @@ class Search:
             self.add(path, "%r != %r" % (left, right))
             return
         start = common_start(left, right)
-        if "\n" in left or "\n" in right:
-            where = "line %d" % (left.count("\n", 0, start) + 1)
-        else:
-            where = "character %d" % start
-        self.add(("%s %s" % (path, where)).strip(), lines=text_lines(left, right, start))
+        if "\n" not in left and "\n" not in right:
+            place = ("%s character %d" % (path, start)).strip()
+            self.add(place, lines=_pair(*_around(right, left, start)))
+            return
+        where = "line %d" % (left.count("\n", 0, start) + 1)
+        pairs, note = differing_lines(left, right)
+        if len(pairs) > 1:
+            where += ", %s lines differ" % format(len(pairs), ",")
+        short = pairs[: MOST_LINES // 2] if len(pairs) * 2 > MOST_LINES else pairs
+        lines = [line for pair in short for line in _pair(*pair)] + note
+        every = [line for pair in pairs for line in _pair(*pair)] + note if short is not pairs else None
+        self.add(("%s %s" % (path, where)).strip(), lines=lines, all_lines=every)
 
     def binary(self, left, right, path):
         if left == right:
@@ -354,22 +379,27 @@ def common_start(left, right):
     return low
 
 
-def text_lines(left, right, start):
-    """What differs, line by line: `-` is the right, `+` the left, as in pytest's own differences."""
+def _around(wanted, got, start):
+    """Both without what is equal at their ends, all but a little of it."""
     if start > LEAD:
-        left, right = left[start - CONTEXT :], right[start - CONTEXT :]
-    if len(left) == len(right):
-        end = common_start(left[::-1], right[::-1])
+        wanted, got = wanted[start - CONTEXT :], got[start - CONTEXT :]
+    if len(wanted) == len(got):
+        end = common_start(wanted[::-1], got[::-1])
         if end > LEAD:
-            left, right = left[: CONTEXT - end], right[: CONTEXT - end]
-    pairs = _aligned(right.split("\n"), left.split("\n"))
-    lines = []
-    for wanted, got in pairs:
-        lines += _pair(wanted, got)
-        if len(lines) >= MOST_LINES:
-            lines = lines[:MOST_LINES] + ["(%d lines differ)" % len(pairs)] * (len(pairs) * 2 > MOST_LINES)
-            break
-    return lines
+            wanted, got = wanted[: CONTEXT - end], got[: CONTEXT - end]
+    return wanted, got
+
+
+def differing_lines(left, right):
+    """(line of the right, line of the left) for each that differs, and what is to be said of the last one.
+
+    A line break at the end is no line: whether there is one is said in words.
+    """
+    note = []
+    if left.endswith("\n") != right.endswith("\n"):
+        note = ["only the %s ends with a newline" % ("left" if left.endswith("\n") else "right")]
+        left, right = (text[:-1] if text.endswith("\n") else text for text in (left, right))
+    return _aligned(right.split("\n"), left.split("\n")), note
 
 
 def _aligned(wanted, got):
@@ -397,6 +427,7 @@ def _zipped(wanted, got):
 
 
 def _pair(wanted, got):
+    """`-` is the right, `+` the left, as in pytest's own differences."""
     if wanted is not None and got is not None:
         if wanted.split() == got.split():
             return ["- %r" % wanted[:LONGEST], "+ %r" % got[:LONGEST]]  # the whitespace is the difference

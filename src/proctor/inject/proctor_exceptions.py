@@ -12,6 +12,7 @@ MOST_FRAMES = 3000  # of a traceback that are looked at
 MOST_CALLS = 20  # of its places that are reported, once recursion is folded
 LONGEST_CYCLE = 8  # places of a recursion that is folded
 MOST_CAUSES = 10  # exceptions behind an exception
+MOST_NOTES = 20  # that were added to an exception
 
 
 class Frames:
@@ -62,17 +63,20 @@ class Frames:
 
     def innermost(self, traceback, excinfo=None):
         """Product code goes before test code: a test often raises far from where the fault is."""
-        last = {is_test: (path, line) for path, line, is_test in self._user_code(traceback, excinfo)}
+        last = {
+            is_test: (frame.f_code.co_filename, line)
+            for frame, line, is_test in self.user_frames(traceback, excinfo)
+        }
         found = last.get(False) or last.get(True)
         return {"file": self.relative(found[0]), "line": found[1]} if found else None
 
-    def _user_code(self, traceback, excinfo):
-        """(path, line, whether it is a test's) of each frame that is the user's, outermost first."""
+    def user_frames(self, traceback, excinfo=None):
+        """(frame, line, whether it is a test's) of each frame that is the user's, outermost first."""
         while traceback is not None:
             frame = traceback.tb_frame
             is_user, is_test = self._look(frame.f_code.co_filename)
             if is_user and not self._hidden(frame, excinfo):
-                yield frame.f_code.co_filename, traceback.tb_lineno, is_test
+                yield frame, traceback.tb_lineno, is_test
             traceback = traceback.tb_next
 
     @staticmethod
@@ -95,15 +99,43 @@ class Frames:
         facts = {"type": type(value).__name__, "message": cut(shown_by(value) if shown is None else shown)}
         if place:
             facts["place"] = place
+        notes = self._notes(value, facts["message"], excinfo)
+        if notes:
+            facts["notes"] = notes
         calls = self.calls(value.__traceback__, excinfo)
         if len(calls) > 1:
             facts["calls"] = calls
         return facts
 
+    def _notes(self, value, message, excinfo):
+        """What was added to an exception, and the last words of processes that it is about."""
+        added = getattr(value, "__notes__", None)
+        notes = [cut(str(note)) for note in added[:MOST_NOTES]] if isinstance(added, (list, tuple)) else []
+        try:
+            found = self._processes(value, message, excinfo)
+            return notes + load("proctor_processes").last_words(found) if found else notes
+        except Exception:  # no file can be opened, or a test has replaced the module
+            return notes
+
+    def _processes(self, value, message, excinfo):
+        """(name, process) of each that an exception is about: its own, or a local variable of a test."""
+        known = sys.modules.get("subprocess")
+        if known is None:
+            return []
+        if isinstance(value, (known.CalledProcessError, known.TimeoutExpired)):
+            return [("", value)]
+        if not isinstance(value, AssertionError):
+            return []
+        frames = [frame for frame, _, _ in self.user_frames(value.__traceback__, excinfo)]
+        values = {name: local for frame in frames for name, local in list(frame.f_locals.items())}
+        ended = [item for item in values.items() if isinstance(item[1], known.CompletedProcess)]
+        is_shown = "CompletedProcess(" in message
+        return [(name + ".", process) for name, process in ended if is_shown or process.returncode]
+
     def calls(self, traceback, excinfo):
         """The way through user code to the raise, outermost first; what repeats itself is folded."""
-        first = zip(range(MOST_FRAMES), self._user_code(traceback, excinfo))
-        places = [(self.relative(path), line) for _, (path, line, _) in first]
+        first = zip(range(MOST_FRAMES), self.user_frames(traceback, excinfo))
+        places = [(self.relative(frame.f_code.co_filename), line) for _, (frame, line, _) in first]
         calls = [
             {"places": [{"file": file, "line": line} for file, line in part], "times": times}
             for part, times in _folded(places)

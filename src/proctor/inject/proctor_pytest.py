@@ -62,13 +62,14 @@ def pytest_load_initial_conftests(early_config):
     if CHANNEL is None or outcome.excinfo is None:
         return
     try:
-        found = load("pytest_failures").conftest_error(outcome.excinfo[1], early_config)
+        failures, value = load("pytest_failures"), outcome.excinfo[1]
+        found = failures.conftest_error(value, early_config)
         if found is not None:
-            import traceback
-
             cause, file, facts = found
-            text = "".join(traceback.format_exception(type(cause), cause, cause.__traceback__))
-            CHANNEL.session({"collection_errors": [{"id": file, "longrepr": text, "failure": facts}]})
+            error = {"id": file, "longrepr": failures.trace(cause), "failure": facts}
+            CHANNEL.session({"collection_errors": [error]})
+        elif not isinstance(value, (pytest.UsageError, pytest.exit.Exception)):
+            _broke(value, early_config)
     except Exception as error:
         CHANNEL.give_up(error)
 
@@ -82,7 +83,35 @@ def pytest_configure(config):
         config.pluginmanager.register(Reporter(config, CHANNEL), "_proctor_reporter")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_internalerror(excinfo):
+    """Of the module, because a hook may break before there is a reporter."""
+    if CHANNEL is not None:
+        _broke(excinfo.value)
+
+
+def _broke(value, config=None):
+    """The session itself failed, not a test."""
+    if CHANNEL is None or CHANNEL.fd < 0:
+        return
+    try:
+        failures = load("pytest_failures")
+        facts = {"failure": failures.of_session(value, config), "traceback": failures.trace(value)}
+    except Exception:  # for lack of a descriptor, for instance
+        facts = {
+            "failure": {"type": type(value).__name__, "message": "%s: %s" % (type(value).__name__, value)}
+        }
+    try:
+        CHANNEL.session({"internal_error": facts})
+    except Exception as error:
+        CHANNEL.give_up(error)
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_unconfigure(config):
+    outcome = yield
+    if outcome.excinfo is not None:
+        _broke(outcome.excinfo[1], config)
     reporter = config.pluginmanager.get_plugin("_proctor_reporter")
     if reporter is not None and not reporter.in_session and CHANNEL is not None:
         # --version, --fixtures and their like: pytest had no session, and that is not a crash.
@@ -409,13 +438,6 @@ class Reporter(Observer):
         }
         self._try(self.channel.session, {"warnings": [facts]})
 
-    def pytest_internalerror(self, excrepr, excinfo):
-        self._try(self._broke, excrepr, excinfo)
-
-    def _broke(self, excrepr, excinfo):
-        facts = {"failure": self.explain("raised", excinfo), "traceback": str(excrepr)}
-        self.channel.session({"internal_error": facts})
-
     def pytest_keyboard_interrupt(self, excinfo):
         self._try(self._interrupted, excinfo)
 
@@ -429,7 +451,9 @@ class Reporter(Observer):
     def pytest_sessionfinish(self, session, exitstatus):
         self._try(self._finish_failed)
         self._try(self.channel.flush)
-        yield
+        outcome = yield
+        if outcome.excinfo is not None and not isinstance(outcome.excinfo[1], pytest.exit.Exception):
+            _broke(outcome.excinfo[1], self.config)
         self._try(self._session_finished, session)
 
     def _finish_failed(self):

@@ -41,9 +41,11 @@ class Failures:
         facts = self.raised(excinfo)
         traceback = excinfo.value.__traceback__
         if isinstance(excinfo.value, AssertionError):
-            difference = self._difference(traceback)
+            difference, whole = self._difference(traceback)
             if difference:
                 facts["difference"] = difference
+            if whole:
+                facts["whole_difference"] = whole
         if when != "call":
             fixture = _fixture(item, traceback)
             if fixture:
@@ -71,7 +73,7 @@ class Failures:
         here = traceback is not None and (traceback.tb_frame.f_code, traceback.tb_lineno)
         found = self.differences if here == self.asserted else []
         self.asserted, self.differences = None, []
-        return found[0] if len(found) == 1 else []  # of several, nobody knows which one mattered
+        return found[0] if len(found) == 1 else ([], "")  # of several, nobody knows which one mattered
 
 
 def conftest_error(value, config):
@@ -82,6 +84,23 @@ def conftest_error(value, config):
     here = str(config.invocation_params.dir)
     frames = Frames(here, here)
     return cause, frames.relative(str(value.path)), frames.failure(cause)
+
+
+def of_session(value, config):
+    """Facts about an exception that no test raised; there may be no configuration yet."""
+    here = str(config.invocation_params.dir) if config is not None else os.getcwd()
+    frames = Frames(here, here)
+    facts = frames.failure(value)
+    causes = causes_of(value, frames, [value])
+    if causes:
+        facts["causes"] = causes
+    return clean(facts)
+
+
+def trace(value):
+    import traceback
+
+    return "".join(traceback.format_exception(type(value), value, value.__traceback__))
 
 
 def _doctest_failure(value, frames):

@@ -38,11 +38,13 @@ class Failures:
             file, line = lines[-1]
             facts["place"] = {"file": self.frames.relative(file), "line": int(line)}
         try:
-            difference = _difference(value.__traceback__)
+            difference, whole = _difference(value.__traceback__)
         except Exception:
-            difference = []  # without a difference the failure is still reported
+            difference, whole = [], ""  # without a difference the failure is still reported
         if difference:
             facts["difference"] = _channel.clean(difference)
+        if whole:
+            facts["whole_difference"] = whole
         return facts
 
 
@@ -61,5 +63,5 @@ def _difference(traceback):
         traceback = traceback.tb_next
     names = COMPARED.get(asserted.f_code.co_name) if asserted is not None else None
     if names is None or asserted is None:
-        return []
+        return [], ""
     return load("proctor_difference").difference(*[asserted.f_locals[name] for name in names])

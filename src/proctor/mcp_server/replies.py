@@ -151,7 +151,7 @@ def _text(data: RunData, budget: int) -> str:
 
 def _detail(mask: bool) -> Detail:
     """Without the usual hints, which are commands for a shell."""
-    return Detail(kept=False, mask=mask)
+    return Detail(hints=None, mask=mask)
 
 
 def _summary_text(data: RunData, budget: int) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 
 import msgspec
 
 from proctor.causes import Cause, Occurrence, causes
+from proctor.events import Place
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.captured import notable_output
 from proctor.render.failure_report import phase_text
-from proctor.render.failure_text import FailureText, TextLimits, failure_text, place_text
-from proctor.render.ids import Known, factored, file_of, fitted, function_of
+from proctor.render.failure_text import FailureText, TextLimits, failure_text, place_text, way, way_text
+from proctor.render.ids import MOST_NAMED, Known, by_file, factored, file_of, fitted, function_of
 from proctor.render.neutral import neutral
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
@@ -28,7 +30,32 @@ _OUTPUT_WIDTH = 160  # characters of a line of captured output
 _MOST_REASONS = 3  # of skips, of warnings
 _REASON_WIDTH = 100
 _CHEAPEST_ROW = 5  # tokens that a row costs at least
+_MOST_WAYS = 6  # to one raise that are shown
 _MOST_IDS = 600  # tokens for the names of tests that have no row of their own
+
+
+class Hints(msgspec.Struct, frozen=True):
+    """How a reader gets what a text leaves out."""
+
+    whole: str
+    test: str
+    difference: str
+    ids: str
+
+    def fill(self, hint: str, result: RunResult, tests: Iterable[str] = ()) -> str:
+        """`{test}` is the test, if it is one; else a word for any of them."""
+        named = list(islice(tests, 2))
+        test = neutral(named[0]) if len(named) == 1 else "ID"
+        quoted = shlex.quote(test) if hint.startswith("proctor ") else f'"{test}"'
+        return hint.format(run=result.run.run_id, test=quoted if len(named) == 1 else test)
+
+
+SHELL = Hints(
+    "proctor show {run}",
+    "proctor show {run} --test {test}",
+    "proctor show {run} --test {test} --difference",
+    "proctor show {run} --format failures",
+)
 
 
 class Detail(msgspec.Struct, frozen=True):
@@ -41,7 +68,7 @@ class Detail(msgspec.Struct, frozen=True):
     width: int = 300  # characters of a message
     rows: int = 2000  # tokens for the tests of one cause; 0: all of them
     mask: bool = True  # values that look like credentials
-    kept: bool = True  # the run is in the archive, so that `proctor show` can tell the rest
+    hints: Hints | None = SHELL  # how to get the rest; None: the run is not kept
     cut: str = ""  # what a budget took away
 
 
@@ -66,6 +93,8 @@ class Composer:
         self._limits = TextLimits(result.run.cwd, detail.width, detail.more, detail.mask)
         self._left_out: dict[str, None] = {}  # tests about which there is more to know
         self._signs_explained = False
+        self._differences: dict[str, None] = {}  # tests of whose difference only the first lines are shown
+        self._counted: dict[str, None] = {}  # tests that are not named
 
     @cached_property
     def _known(self) -> Known:
@@ -79,9 +108,14 @@ class Composer:
             yield f"note: {neutral(masked(notice) if self._detail.mask else notice)}"
         if self._detail.cut:
             yield self._cut_line()
-        elif self._left_out and self._detail.kept:
-            test = shlex.quote(neutral(next(iter(self._left_out)))) if len(self._left_out) == 1 else "ID"
-            yield f"more: proctor show {self._result.run.run_id} --test {test}"
+        elif hints := self._detail.hints:
+            for hint, tests in (
+                (hints.test, self._left_out),
+                (hints.difference, self._differences),
+                (hints.ids, self._counted),
+            ):
+                if tests:
+                    yield f"more: {hints.fill(hint, self._result, tests)}"
 
     def partly(self, count: int, room: int = 0) -> Iterator[str]:
         """So many causes, and the names of other failing tests: all, or what `room` tokens can hold."""
@@ -103,16 +137,19 @@ class Composer:
         yield from _laid_out([line for cause in self._causes[:count] for line in self._cause(cause)])
 
     def _cut_line(self) -> str:
-        whole = f"; all: proctor show {self._result.run.run_id}" if self._detail.kept else ""
-        return f"{self._detail.cut}{whole}"
+        return f"{self._detail.cut}{self._whole('; all: ')}"
+
+    def _whole(self, before: str) -> str:
+        hints = self._detail.hints
+        return f"{before}{hints.fill(hints.whole, self._result)}" if hints else ""
 
     def _reasons(self) -> Iterator[str]:
         """Why there is no better verdict, unless a test says it as well."""
         result = self._result
         if result.broke is not None and result.outcome is RunOutcome.INTERNAL_ERROR:
-            found = failure_text(result.broke.failure, self._limits)
-            place = result.broke.failure.place
-            yield f"{neutral(str(place))} {found.line}" if place else found.line
+            broke = result.broke.failure
+            found = failure_text(broke, self._limits)
+            yield f"{place_text('', broke).removeprefix(' > ')} {found.line}".lstrip()
             yield from (f" {line}" for line in found.more)
         elif result.several:
             yield from self._suites()
@@ -157,7 +194,10 @@ class Composer:
 
     def _failure_text(self, occurrence: Occurrence) -> FailureText:
         found = failure_text(occurrence.failure, self._limits)
-        if found.left_out:
+        test = occurrence.finished
+        if test and any(phase.files and "difference" in phase.files for phase in test.phases):
+            self._differences[occurrence.test] = None
+        elif found.left_out:
             self._left_out[occurrence.test] = None
         if found.signed and not self._signs_explained:
             self._signs_explained = True
@@ -169,17 +209,45 @@ class Composer:
         first, place = cause.first, cause.first.failure.place
         count, text = len(cause.occurrences), f"{phase_text(first)} {message}"
         if not cause.one_place:
-            yield AgentLine(f"x{count}{text}", more=more)
-            yield from self._bounded([self._row(occurrence) for occurrence in cause.occurrences], cause.tests)
+            example = f" first at {neutral(str(place))}" if place and self._too_many(cause.tests) else ""
+            yield AgentLine(f"x{count}{example}{text}", more=more)
+            if self._too_many(cause.tests):
+                yield from map(AgentLine, self._ids(cause.tests))
+            else:
+                rows = [self._row(occurrence) for occurrence in cause.occurrences]
+                yield from self._bounded(rows, cause.tests)
             return
         ids = factored(cause.tests, self._known)
         short = len(ids) == 1 and len(ids[0]) <= _ONE_LINE and not ids[0].startswith("all of ")
         if short and place and place.line and file_of(first.test) == place.file:
             yield AgentLine(f"{ids[0]} :{place.line}{text}", more=more)
             return
+        ways = self._ways(cause)
         where = f" > {neutral(str(place))}" if place else ""
+        if len(ways) == 1:
+            where = way_text("", next(iter(ways))) or where
         yield AgentLine(f"x{count}{where}{text}", more=more)
-        yield from map(AgentLine, self._ids(cause.tests, ids))
+        for way_there, tests in ways.items():
+            shown = way_text("", way_there[:-1]) if len(ways) > 1 else ""
+            lines = self._ids(tests)
+            if shown and len(lines) == 1:
+                yield AgentLine(f"{lines[0]}{shown}")
+            else:
+                yield from map(AgentLine, [f"x{len(tests)}{shown}"] * bool(shown) + lines)
+
+    def _ways(self, cause: Cause) -> dict[tuple[Place, ...], list[str]]:
+        """The tests by the way on which they come to the raise; by the last caller if that are too many."""
+        place = cause.first.failure.place
+        found = {o.test: way(o.failure, file_of(o.test)) for o in cause.occurrences}
+        if not self._detail.calls or place is None or any(not w or w[-1] != place for w in found.values()):
+            return {(): cause.tests}
+        for length in (0, 2):
+            ways: dict[tuple[Place, ...], list[str]] = {}
+            for test, places in found.items():
+                ways.setdefault(places[-length:], []).append(test)
+            if len(ways) <= _MOST_WAYS:
+                return ways
+        return {(): cause.tests}
 
     def _different_messages(self, cause: Cause) -> Iterator[AgentLine]:
         """What the failures have in common once, then each test with its own message."""
@@ -242,16 +310,25 @@ class Composer:
         if others:
             yield AgentLine(f"and {len(others)} more like these:")
             room = min(_MOST_IDS, self._detail.rows)
-            yield from map(AgentLine, self._ids(others, factored(others, self._known), room))
+            yield from map(AgentLine, self._ids(others, room))
 
-    def _ids(self, tests: list[str], lines: list[str], room: int = 0) -> list[str]:
-        """`lines` name these tests; if that is too much, as many as there is room for, and the way to all."""
+    def _too_many(self, tests: list[str]) -> bool:
+        """To be named one by one; those that are in no file have only their names."""
+        return bool(self._detail.rows) and len(tests) > MOST_NAMED and all(map(file_of, tests))
+
+    def _ids(self, tests: list[str], room: int = 0) -> list[str]:
+        """Lines that name these tests, or count them by file if they are many; and the way to all of them."""
         room = room or self._detail.rows
-        if not self._detail.rows or estimate("\n".join(lines)) <= room:
-            return lines
-        lines, named = fitted(tests, self._known, room)
-        whole = f": proctor show {self._result.run.run_id}" if self._detail.kept else ""
-        return [*lines, f"and {len(tests) - named} more{whole}"]
+        if self._too_many(tests):
+            lines, named = by_file(tests, self._known, room)
+            if any(not line.startswith("all of ") for line in lines):
+                self._counted.update(dict.fromkeys(tests))
+        else:
+            lines, named = factored(tests, self._known), len(tests)
+            if room and estimate("\n".join(lines)) > room:
+                lines, named = fitted(tests, self._known, room)
+        left = len(tests) - named
+        return [*lines, f"and {left} more{self._whole(': ')}"] if left else lines
 
     def _output(self, occurrence: Occurrence) -> Iterator[str]:
         test = self._result.tests.get(occurrence.test)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
 
 from proctor.events import Calls, Failure, Place
+from proctor.render.assertion_text import explanations, says_something, where_line
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.secrets import masked
 from proctor.text import first_line
 
-_MORE_LINES, _MORE_WIDTH = 6, 160  # of a message beyond its first line
+_MORE_LINES, _MORE_WIDTH = 8, 200  # of a message beyond its first line
+_WHERE_WIDTH = 300  # characters about one value
+_NOTE_LINES, _NOTE_WIDTH = 10, 300  # of a note
+_ONE_LINE_NOTE = 200  # characters of a note that is written on one line
 _MOST_CAUSES = 6
+_MOST_STEPS = 8  # places on the way to a raise
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _BARE = re.compile(r"assert (?:not )?(?:True|False|None|\d+|\[\]|\{\}|''|set\(\))")
-_WHERE = re.compile(r"\s*\+\s+where ")
+#: What a process wrote is a note, so that its repr need not show it again.
+_COMPLETED = re.compile(r"(CompletedProcess\(.{0,60}).*\)", re.S)
+_PROCESS_OUTPUT = re.compile(r"\w+\.std(?:out|err)\b")
 #: Lines of pytest's explanation that explain how to get another explanation, or point at columns.
 _NOISE = re.compile(r"\s*(?:\?[ ^+\-]*$|Use -v|Full diff:|\.\.\.Full output|Skipping \d+|Omitting \d+|~)")
 #: unittest gives both values, and then again piece by piece.
@@ -57,7 +64,7 @@ class TextLimits(msgspec.Struct, frozen=True):
 
 
 def failure_text(failure: Failure, limits: TextLimits) -> FailureText:
-    message = limits.clean(failure.message)
+    message = limits.clean(_without_notes(failure))
     lines = [line for line in message.splitlines() if line.strip()]
     if not lines:
         return FailureText(failure.type or "failed")
@@ -67,16 +74,36 @@ def failure_text(failure: Failure, limits: TextLimits) -> FailureText:
     else:
         said, rest = _assertion(failure, lines[at:], limits)
         if at:
-            said, rest = f"{lines[0]}; {said}", [*lines[1:at], *rest]
+            said, rest = f"{lines[0].removesuffix(':')}; {said}", [*lines[1:at], *rest]
     if not limits.more:
-        return FailureText(
-            limits.shorten(said), left_out=bool(rest or failure.causes or len(said) > limits.width)
-        )
+        left = bool(rest or failure.causes or failure.notes or len(said) > limits.width)
+        return FailureText(limits.shorten(said), left_out=left)
     more, cut = _rest(rest, limits)
+    for note in failure.notes:
+        shown, cut_here = _note(limits.clean(note), limits)
+        more, cut = [*more, *shown], cut or cut_here
     causes = islice(_causes(failure.causes, limits), _MOST_CAUSES)
     more += [f"caused by: {limits.shorten(cause, _MORE_WIDTH)}" for cause in causes]
     signed = bool(failure.difference) and said.endswith(":")
     return FailureText(limits.shorten(said), tuple(more), cut or len(said) > limits.width, signed)
+
+
+def _without_notes(failure: Failure) -> str:
+    """Newer versions of pytest and Python write the notes of an exception under its message."""
+    message = failure.message
+    for note in reversed(failure.notes):
+        message = message.removesuffix(f"\n{note}")
+    return message
+
+
+def _note(note: str, limits: TextLimits) -> tuple[list[str], bool]:
+    """On one line if it is short and has a head: an example has a line for each argument."""
+    lines = [line for line in note.splitlines() if line.strip()]
+    if lines and lines[0].endswith(("(", ":")) and all(line[0] in " )" for line in lines[1:]):
+        joined = " ".join(line.strip() for line in lines).replace("( ", "(").replace(", )", ")")
+        if len(joined) <= _ONE_LINE_NOTE:
+            return [joined], False
+    return _cut_lines(lines, _NOTE_LINES, _NOTE_WIDTH, limits)
 
 
 def _explained(failure: Failure, lines: list[str]) -> int | None:
@@ -105,34 +132,29 @@ def _assertion(failure: Failure, lines: list[str], limits: TextLimits) -> tuple[
     if failure.difference and ("..." in first or len(first) > limits.width):
         head, *rest = (limits.clean(line) for line in failure.difference)
         return f"assert == fails{' ' if head.startswith('at ') else ': '}{head}", rest
-    wheres = [line[found.end() :].strip() for line in lines[1:] if (found := _WHERE.match(line))]
-    if _BARE.fullmatch(first) and wheres:
-        return f"{first} where {_joined(wheres)}", []
-    if "..." in first:
-        return first, [line for line in lines[1:] if not _WHERE.match(line)]
-    return first, []
-
-
-def _joined(wheres: list[str]) -> str:
-    """`False = <method startswith>('x')` and `<method startswith> = 'abc'.startswith` become one text.
-
-    Each is put in once: a text that names a value twice could double with every line.
-    """
-    text = wheres[0]
-    for where in wheres[1:]:
-        name, equals, value = where.partition(" = ")
-        if equals and name.startswith("<") and name in text:
-            text = text.replace(name, value, 1)
-    return text
+    found = explanations(first, lines[1:])
+    if any(_PROCESS_OUTPUT.match(note) for note in failure.notes):
+        found = [_COMPLETED.sub(r"\1…)", where) for where in found]
+    if not _BARE.fullmatch(first):
+        found = [where for where in found if says_something(where)]
+    rest = [line for line in lines[1:] if not where_line(line)] if "..." in first else []
+    joined = f"{first} where {', '.join(found)}" if found else first
+    if len(joined) <= limits.width:
+        return joined, rest
+    return first, [*(f"where {limits.shorten(where, _WHERE_WIDTH)}" for where in found), *rest]
 
 
 def _rest(lines: list[str], limits: TextLimits) -> tuple[list[str], bool]:
-    lines = [line for line in lines if not _NOISE.match(line)]
-    shown = [limits.shorten(line, _MORE_WIDTH) for line in lines[:_MORE_LINES]]
-    cut = len(lines) - len(shown)
-    if cut:
-        shown.append(f"({cut} more {'line' if cut == 1 else 'lines'})")
-    return shown, bool(cut) or any(len(line.strip()) > _MORE_WIDTH for line in lines)
+    return _cut_lines([line for line in lines if not _NOISE.match(line)], _MORE_LINES, _MORE_WIDTH, limits)
+
+
+def _cut_lines(lines: list[str], most: int, width: int, limits: TextLimits) -> tuple[list[str], bool]:
+    """As many of the lines as are shown, with the number of the others; and whether anything was cut."""
+    shown = [limits.shorten(line, width) for line in lines[:most]]
+    left = len(lines) - len(shown)
+    if left:
+        shown.append(f"… {left:,} more {'line' if left == 1 else 'lines'}")
+    return shown, bool(left) or any(len(line.strip()) > width for line in lines)
 
 
 def _causes(causes: Iterable[Failure], limits: TextLimits) -> Iterator[str]:
@@ -142,19 +164,44 @@ def _causes(causes: Iterable[Failure], limits: TextLimits) -> Iterator[str]:
         yield from _causes(cause.causes, limits)
 
 
+def way(failure: Failure, test_file: str) -> tuple[Place, ...]:
+    """The places of user code on the way to the raise, after those of the test's own file."""
+    places = [place for part in failure.calls for place in part.places]
+    while places and places[0].file == test_file:
+        del places[0]
+    return tuple(places)
+
+
+def way_text(file: str, places: Sequence[Place], most: int = _MOST_STEPS) -> str:
+    """` > a.py:5 > b.py:18 > :12`, seen from a line of `file`; a long way keeps both its ends."""
+    if not places:
+        return ""
+    left = len(places) - most
+    if left <= 1:
+        steps = _steps(file, places)
+    else:
+        head, tail = places[: most // 2], places[-(most - most // 2) :]
+        steps = f"{_steps(file, head)} > …{left} calls… > {_steps('', tail)}"
+    return f" {steps}" if steps.startswith(":") else f" > {steps}"
+
+
 def place_text(test_file: str, failure: Failure, with_calls: bool = True) -> str:
-    """` :line` in the test's own file, ` > file:line` of the raise elsewhere, recursion folded between."""
+    """` :line` in the test's own file, then the way to the raise: ` > file:line > :line`."""
     place = failure.place
     if place is None:
         return ""
-    own = next((p for part in failure.calls for p in part.places if p.file == test_file), None)
     if not with_calls:
         return _line(place) if place.file == test_file else f" > {neutral(str(place))}"
     if any(part.times > 1 for part in failure.calls):
         return _path(test_file, failure.calls)
-    if place.file == test_file:
-        return _line(place)
-    return f" :{own.line} > {neutral(str(place))}" if own else f" > {neutral(str(place))}"
+    places = [place for part in failure.calls for place in part.places]
+    if not places:
+        return _line(place) if place.file == test_file else f" > {neutral(str(place))}"
+    if place in places:  # product code goes before test code: what the product called back is left out
+        places = places[: len(places) - places[::-1].index(place)]
+    else:
+        places.append(place)
+    return way_text(test_file, places)
 
 
 def _line(place: Place) -> str:

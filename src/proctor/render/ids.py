@@ -14,6 +14,8 @@ from proctor.render.neutral import neutral
 from proctor.render.tokens import estimate
 from proctor.result import RunResult
 
+MOST_NAMED = 40  # tests that are named one by one; more are counted by file
+
 _PLAIN = re.compile(r"\w+")
 
 
@@ -64,6 +66,26 @@ def factored(tests: Sequence[str], known: Known) -> list[str]:
     for scope, names in groups.items():
         lines += _braced(scope, names)
     return lines
+
+
+def by_file(tests: Sequence[str], known: Known, room: int) -> tuple[list[str], int]:
+    """The files of these tests with how many each has, as far as `room` tokens go; and how many tests that are.
+
+    `all of a.py x10 b.py x150`, then a line for each file of which some tests are not among these.
+    """
+    counted = Counter(map(file_of, tests))
+    whole: list[str] = []
+    partly: list[str] = []
+    named = 0
+    for file, count in counted.items():
+        is_whole = known.files[file] == count
+        text = f"{neutral(file)} x{count}" + ("" if is_whole else f" of {known.files[file]}")
+        room -= estimate(text) + 1
+        if room < 0:
+            break
+        (whole if is_whole else partly).append(text)
+        named += count
+    return [*(["all of " + " ".join(whole)] if whole else []), *partly], named
 
 
 def fitted(tests: Sequence[str], known: Known, room: int) -> tuple[list[str], int]:

@@ -12,6 +12,7 @@ from proctor import events as e
 from proctor.result import RunResult
 
 Load = Callable[[str], str]
+_TEXTS = ("longrepr", "stdout", "stderr", "log")  # that a phase may have in files
 
 
 def head(result: RunResult) -> dict[str, Any]:
@@ -121,7 +122,8 @@ def _stage(phase: e.Phase, paths: dict[str, str], load: Load) -> dict[str, Any]:
         stage["crash"] = phase.crash
         if phase.traceback is not None:
             stage["traceback"] = phase.traceback
-    texts = {field: load(paths[name]) for field, name in (phase.files or {}).items() if name in paths}
+    kept = {field: name for field, name in (phase.files or {}).items() if field in _TEXTS and name in paths}
+    texts = {field: load(paths[name]) for field, name in kept.items()}
     log: Any = [_record(line) for line in texts.pop("log").splitlines()] if "log" in texts else phase.log
     late = {"stdout": phase.stdout, "stderr": phase.stderr, "log": log, "longrepr": phase.longrepr} | texts
     return stage | {field: value for field, value in late.items() if value}
