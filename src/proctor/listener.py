@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Protocol, assert_never
 
 import msgspec
@@ -264,6 +265,7 @@ class SessionListener(Listener):
 
     def __init__(self, run: Running, suite: int, launch: Launch, limits: Limits) -> None:
         self._labels = run.labels
+        self._cwd = launch.cwd
         self._fault = FaultReader(launch.cwd)
         self._stderr = Excerpt(_COMPLAINT)
         super().__init__(run, suite, launch, limits)
@@ -304,7 +306,14 @@ class SessionListener(Listener):
 
     def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
         session = self._run.result.suites[self._suite].session
-        return exit_status.explained(session, exit_code, self._stderr.text())
+        explained = exit_status.explained(session, exit_code, self._stderr.text())
+        missing = exit_status.missing_target(explained)
+        if explained is None or not missing:
+            return explained
+        from proctor.runners.python_names import suggestion  # only on the way out
+
+        near = suggestion(missing, Path(self._cwd))
+        return msgspec.structs.replace(explained, reason=explained.reason + near)
 
 
 class TextListener(SessionListener):

@@ -14,6 +14,8 @@ from proctor.prepare import Prepared, prepare
 from proctor.running import Keeping
 from proctor.spec import RunSpec, Selection
 
+_PYTHON = ("pytest", "unittest")  # runners whose tests have short names
+
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What a caller asks for. None, or nothing: as the settings say."""
@@ -49,8 +51,6 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
     spec = _spec(asked, settings)
     notices: tuple[str, ...] = ()
     if asked.last_failed:
-        if spec.selection.targets:
-            raise UsageError("--last-failed chooses the tests itself; leave out the targets")
         from proctor.archive.history import only_last_failed  # most runs look at no other
 
         spec, notices = only_last_failed(spec, environ)
@@ -76,14 +76,25 @@ def _spec(asked: Asked, settings: Settings) -> RunSpec:
     )
 
 
-def targets(named: tuple[str, ...], root: Path, settings: Settings) -> tuple[str, ...]:
-    """The targets that a caller's words stand for."""
+def targets(named: tuple[str, ...], root: Path, settings: Settings, runner: str = "") -> tuple[str, ...]:
+    """The targets that a caller's words stand for: paths and ids, or the tests that short names mean."""
     if not named:
         return ()
     from proctor.targets import meant  # most runs are of everything
 
     programs = [test.name for test in config.programs(settings)]
-    return tuple(meant(target, root, programs) for target in named)
+    asked = runner or settings.runner or ""
+    in_python = not asked or any(name in _PYTHON for name in asked.split(","))
+    return tuple(
+        meant(target, root, programs) or (_resolved(target, root) if in_python else target)
+        for target in named
+    )
+
+
+def _resolved(target: str, root: Path) -> str:
+    from proctor.runners.python_names import resolved  # nearly all targets are there as they are
+
+    return resolved(target, root) if target and "\0" not in target else target
 
 
 def budget(given: int | None, settings: Settings) -> int:

@@ -9,8 +9,8 @@ from pathlib import Path
 from proctor.failure_row import unescaped
 
 
-def meant(target: str, root: Path, programs: Collection[str] = ()) -> str:
-    """As it is, unless only another reading of it is there. `programs` are names that the settings list.
+def meant(target: str, root: Path, programs: Collection[str] = ()) -> str | None:
+    """As it is, or another reading of it, if that is there. `programs` are names that the settings list.
 
     Only files are looked at: which tests are in them is known when pytest has collected them, and our plugin
     asks the same question there.
@@ -18,7 +18,7 @@ def meant(target: str, root: Path, programs: Collection[str] = ()) -> str:
     for reading in _readings(target, root):
         if _is_there(reading, root, programs):
             return reading
-    return target
+    return None
 
 
 def _readings(target: str, root: Path) -> Iterator[str]:

@@ -139,7 +139,7 @@ def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era: Talk) -> 
         "cancel_run",
         "describe_project",
     ]
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) <= 6000
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) <= 8000
     for tool in listed.tools:
         assert tool.input_schema["additionalProperties"] is False
         assert tool.annotations.open_world_hint is False
@@ -156,11 +156,10 @@ def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era: Talk) -> 
     "tool, arguments, words",
     [
         ("execute_tests", {"targts": ["a"]}, ["targts: no such argument", "known: targets"]),
-        ("execute_tests", {"targets": "test_a.py"}, ["targets: ", "valid list"]),
+        ("execute_tests", {"targets": {"a": 1}}, ["targets: ", "valid list"]),
         ("execute_tests", {"targets": [1]}, ["targets[0]: "]),
         ("execute_tests", {"failfast": "yes"}, ["failfast: "]),
         ("execute_tests", {"failfast": True, "maxfail": 2}, ["maxfail: "]),
-        ("execute_tests", {"last_failed": True, "targets": ["test_a.py"]}, ["last_failed: "]),
         ("execute_tests", {"detail": "full", "budget": 500}, ["budget: "]),
         ("execute_tests", {"budget": 199}, ["budget: ", "200"]),
         ("execute_tests", {"wait": -1, "timeout": 0}, ["wait: ", "timeout: "]),

@@ -21,10 +21,13 @@ _NEVER_REACHED = (
 
 
 def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec, tuple[str, ...]]:
-    """The spec narrowed to what failed last, and notes about it. Without failures, all tests run."""
+    """The spec narrowed to what failed last, and notes about it. Without failures, all of it runs."""
     failed, skipped_over = last_failed(Path(spec.root), environ)
+    within = spec.selection.targets
+    failed = [test for test in failed if not within or any(_is_within(test, target) for target in within)]
     if not failed:
-        return spec, ("no failures on record: everything was run",)
+        where = " in these targets: all of them were run" if within else ": everything was run"
+        return spec, (f"no failures on record{where}",)
     notices: tuple[str, ...] = ()
     if skipped_over:
         notices = (f"{skipped_over} tests {_NEVER_REACHED}",)
@@ -33,6 +36,14 @@ def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec
         notices = (f"too many failures to name: their {len(failed)} files were run",)
     chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
     return msgspec.structs.replace(spec, selection=chosen), notices
+
+
+def _is_within(test: str, target: str) -> bool:
+    """Whether a test is the target, a test of it, or in its directory."""
+    target = os.path.normpath(target) if "::" not in target else target
+    return (
+        test == target or target == os.curdir or test.startswith((f"{target}::", f"{target}[", f"{target}/"))
+    )
 
 
 def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]:

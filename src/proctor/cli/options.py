@@ -67,7 +67,11 @@ def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **m
         root=root,
         runner=parsed.runner or "",
         python=python(parsed),
-        selection=Selection(targets(tuple(parsed.targets), root, settings), parsed.keywords, parsed.markers),
+        selection=Selection(
+            targets(tuple(parsed.targets), root, settings, parsed.runner or ""),
+            parsed.keywords,
+            parsed.markers,
+        ),
         timeout=parsed.timeout,
         memory=parsed.memory,
         **more,

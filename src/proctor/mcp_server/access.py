@@ -11,6 +11,7 @@ from proctor import config, plan_run
 from proctor.config import Settings
 from proctor.errors import UsageError
 from proctor.process import interpreter as interpreters
+from proctor.runners.python_names import suggestion
 from proctor.spec import TARGET_BYTES
 
 _COMMAND = "command"  # the names of its tests look like paths
@@ -64,7 +65,7 @@ class Access:
         if sum(len(os.fsencode(target)) + 1 for target in named) > TARGET_BYTES:
             raise UsageError(f"targets: more than {TARGET_BYTES} bytes: name their directory instead")
         programs = [test.name for test in config.programs(settings)] if _COMMAND in runners else []
-        targets = plan_run.targets(tuple(named), root, settings)
+        targets = plan_run.targets(tuple(named), root, settings, ",".join(runners))
         for number, target in enumerate(targets):
             fault = _fault(target, root, runners, programs)
             if fault:
@@ -84,7 +85,7 @@ def _fault(target: str, root: Path, runners: Sequence[str], programs: Sequence[s
     if not all(_is_inside(path, root) for path in paths):
         return f"{shown} is outside of the project"
     if not any(os.path.exists(os.path.join(root, path)) for path in paths):
-        return f"no such file or directory in the project: {shown}"
+        return f"no such file or directory in the project: {shown}{suggestion(target, root)}"
     return ""
 
 

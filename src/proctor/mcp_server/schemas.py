@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from proctor.errors import UsageError
 
@@ -50,7 +58,9 @@ class Arguments(BaseModel):
 
 class Selecting(Arguments):
     targets: Annotated[
-        list[Text], Field(max_length=10_000, description="Paths or test ids; none: all tests")
+        list[Text],
+        Field(max_length=10_000, description="Paths, ids, test names or file.py:LINE; none: all tests"),
+        BeforeValidator(lambda given: [given] if isinstance(given, str) else given),
     ] = []
     keywords: Annotated[Text, Field(description="As pytest -k")] = ""
     markers: Annotated[Text, Field(description="As pytest -m")] = ""
@@ -66,7 +76,9 @@ class ExecuteTests(Where, Selecting):
     failfast: Annotated[bool, Field(description="Stop at the first failure")] = False
     maxfail: Annotated[int, Field(ge=1, le=10**6)] = 0
     workers: Annotated[int, Field(ge=1, le=256)] | Literal["", "auto"] = ""
-    last_failed: Annotated[bool, Field(description="Only what failed when it last ran")] = False
+    last_failed: Annotated[bool, Field(description="Only what failed when it last ran, within targets")] = (
+        False
+    )
     timeout: Annotated[float, Field(gt=0, le=86_400, description="Seconds for the run (300)")] = 0.0
     wait: Annotated[Seconds, Field(description="Seconds; a longer run goes on, see get_run")] = USUAL_WAIT
     detail: Annotated[
@@ -78,8 +90,6 @@ class ExecuteTests(Where, Selecting):
     def _agrees_with_itself(self) -> ExecuteTests:
         if self.failfast and self.maxfail:
             raise ValueError("maxfail: failfast is maxfail=1; give only one of them")
-        if self.last_failed and self.targets:
-            raise ValueError("last_failed: selects the tests itself; leave out targets")
         if self.detail == "full" and self.given("budget"):
             raise ValueError("budget: detail=full has no limit; give only one of them")
         return self

@@ -69,7 +69,7 @@ def factored(tests: Sequence[str], known: Known) -> list[str]:
 
 
 def by_file(tests: Sequence[str], known: Known, room: int) -> tuple[list[str], int]:
-    """The files of these tests with how many each has, as far as `room` tokens go; and how many tests that are.
+    """The files of these tests with how many each has, as far as `room` tokens go; and how many those are.
 
     `all of a.py x10 b.py x150`, then a line for each file of which some tests are not among these.
     """

@@ -41,6 +41,13 @@ def _refused(session: Session, code: int, stderr: str) -> StatusExplained | None
     return StatusExplained(outcome, why)
 
 
+def missing_target(explained: StatusExplained | None) -> str:
+    """The test or file that pytest was to run and did not find; nothing if that is not what went wrong."""
+    if explained is None or explained.outcome is not RunOutcome.USAGE_ERROR:
+        return ""
+    return explained.reason.partition("not found: ")[2]
+
+
 def complaint(stderr: str) -> str:
     """The error message of a tool, from its stderr."""
     lines = stderr.splitlines()
