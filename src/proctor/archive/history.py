@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.archive.store import RESULT_FILE, list_runs, read_head
+from proctor.archive.inside import read_inside
+from proctor.archive.store import RESULT_FILE, link_in_the_way, list_runs, read_head
 from proctor.errors import StreamError
 from proctor.outcome import BAD
 from proctor.spec import TARGET_BYTES, RunSpec, Selection
@@ -24,7 +25,9 @@ def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec
     """The spec narrowed to what failed last, and notes about it. Without failures, all tests run."""
     failed, skipped_over = last_failed(Path(spec.root), environ)
     if not failed:
-        return spec, ("no failures on record: everything was run",)
+        link = link_in_the_way(Path(spec.root))
+        why = f" ({link})" if link else ""
+        return spec, (f"no failures on record{why}: everything was run",)
     notices: tuple[str, ...] = ()
     if skipped_over:
         notices = (f"{skipped_over} tests {_NEVER_REACHED}",)
@@ -43,12 +46,12 @@ def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]
     latest: dict[str, bool] = {}
     missed: set[str] = set()
     everything = False
-    for path in list(list_runs(root, environ))[:_LOOK_BACK]:
-        head = read_head(path)
+    for folder in list(list_runs(root, environ))[:_LOOK_BACK]:
+        head = read_head(folder)
         if head is None or head.collect_only:
             continue
         try:
-            document = read((path / RESULT_FILE).read_bytes())
+            document = read(read_inside(folder, RESULT_FILE))
             base = document.report.root
         except (OSError, StreamError):
             continue

@@ -29,7 +29,7 @@ def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> Reply:
     whole = {
         "run_id": run.document.run_id,
         "run_outcome": run.document.outcome,
-        "directory": str(run.path),
+        "directory": str(run.folder),
         "test": test,
         "captured": printed,
         "results_below": below,
@@ -38,7 +38,7 @@ def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> Reply:
         msgspec.convert(test, Test),
         [Captured(when, kind, text) for when, texts in printed.items() for kind, text in texts.items()],
         msgspec.convert(below, list[Test]),
-        str(run.path),
+        str(run.folder),
         run.notes,
     )
     ids = [test.node_id for test in run.document.tests]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
+from proctor.archive.inside import Folder, open_inside
 from proctor.archive.store import RESULT_FILE, RunDirectory
 from proctor.config import Settings
 from proctor.errors import LaunchError
@@ -79,7 +80,7 @@ class ServerRun:
         self.so_far: SoFar | None = None
         self.discovered: tuple[RunResult, Settings] | None = None  # of a run that only lists tests
         self.data: RunData | None = None  # of any other, as long as it is in memory
-        self.directory: Path | None = None  # of its archive, if that is complete
+        self.directory: Folder | None = None  # of its archive, if that is complete
         self._held: RunDirectory | None = None  # locked until an answer about the run was sent
         self._wanted = True
         self.error: Exception | None = None
@@ -158,10 +159,10 @@ class ServerRun:
             self.discovered = result, settings
             return
         self.data = run_data.from_result(result, directory, settings)
-        if (directory / RESULT_FILE).is_file():
+        with suppress(OSError):
+            os.close(open_inside(directory, RESULT_FILE))
             self.directory = directory
-            with suppress(OSError):
-                self._held = RunDirectory(directory)
+            self._held = RunDirectory(directory)
 
     def _call(self, what: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
