@@ -45,6 +45,11 @@ _OTHERS = {
         '[[tests]]\nname = "a"\ncommand = "sh -c true"\nduration = "1h 30m"\n[limits]\npartials = 3\n',
     ],
     "expression": ["db and not (slow or net)", "a or b and c"],
+    "mcp": [
+        '\6{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_run","arguments":{"run_id":"last"}}}\n'
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}\r\n\n[{"id":2,"method":"ping"}]\n{"id":"x","a":NaN}',
+        '\6{"jsonrpc":"2.0","method":"ping","params":{"a":["\\ud83d",1e9]},"id":"7"}\n{"jsonrpc":"2.0","result":{},"id":1}',
+    ],
     "libtest-list": ["\6a::b: test\nc: benchmark\n\n1 test, 1 benchmark\n"],
     "cargo-build": [
         "\6rustc 1.95.0 (5 2026-04-14)\nhost: x86_64\nsysroot: /rust\n"

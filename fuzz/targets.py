@@ -7,6 +7,7 @@ bytes; what it found stays in `found/`, where the tests try it again.
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -22,6 +23,7 @@ from proctor.cli.text_settings import TextSettings
 from proctor.cli.writers import Output, writer
 from proctor.errors import ConfigError, StreamError, UsageError
 from proctor.launch import KnownTest, Lines, Voice
+from proctor.mcp_server import messages
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
 from proctor.result import RunResult
@@ -262,6 +264,25 @@ def expression(data: bytes) -> None:
         assert repr(words) in str(error)
 
 
+def mcp(data: bytes) -> None:
+    """However the bytes are cut: the same messages. What is taken can be passed on; answers have an id."""
+    size, data = _split(data)
+    whole, pieces = (_messages(data, length) for length in (len(data), size))
+    assert whole == pieces
+    for message in whole:
+        if isinstance(message, dict):
+            assert isinstance(message["method"], str)
+            json.dumps(message, ensure_ascii=False, allow_nan=True).encode()
+        else:
+            answers = [json.loads(answer, parse_int=str) for answer in message.answers()]
+            assert all(isinstance(answer["id"], str) for answer in answers)
+
+
+def _messages(data: bytes, size: int) -> list[dict[str, Any] | messages.Refusal]:
+    lines = messages.Lines()
+    return [found for piece in _pieces(data, size) for found in lines.feed(piece)] + [*lines.close()]
+
+
 def _split(data: bytes) -> tuple[int, bytes]:
     """The first byte says how large the pieces are."""
     return (data[0] % 31 + 1, data[1:]) if data else (1, b"")
@@ -281,4 +302,5 @@ TARGETS: dict[str, Target] = {
     "row": row,
     "settings": settings,
     "expression": expression,
+    "mcp": mcp,
 }
