@@ -145,6 +145,14 @@ class Shelf:
     def __enter__(self) -> Shelf:
         return self
 
+    @property
+    def swapped(self) -> str:
+        """A notice that a test has put a link in the archive's place, or nothing."""
+        if self.recording is None or self.recording.directory.folder.base != self._root:
+            return ""
+        link = store.link_in_the_way(self._root)
+        return f"{link}: this run is not kept there" if link else ""
+
     def prune(self) -> None:
         """Remove runs that are older than those which are kept."""
         if self.recording is not None:
@@ -248,4 +256,6 @@ class Running:
         """All processes are gone."""
         if self.shelf.store.fault is not None:
             self.publish(e.Noticed(f"some attached files were not kept: {self.shelf.store.fault}"))
+        if self.shelf.swapped:
+            self.publish(e.Noticed(self.shelf.swapped))
         return self._relay.close(self.now())

@@ -166,6 +166,30 @@ def test_a_run_behind_a_link_is_kept_in_the_cache_and_says_so(
     assert "is a link" in proctor("doctor", cwd=project, environ=environ).out
 
 
+@pytest.mark.parametrize("name", [".proctor", ".proctor/runs"])
+def test_a_link_that_a_test_puts_there_gets_nothing_and_a_notice(
+    tmp_path: Path, other: Path, name: str
+) -> None:
+    body = f"""
+        import os
+
+        def test_swaps():
+            os.rename("{name}", "was")
+            os.symlink("{other / name}", "{name}")
+    """
+    project = write_project(tmp_path / "project", {"test_a.py": body, "proctor.toml": "keep_runs = 1\n"})
+    before = contents(other)
+
+    ran = run(project, tmp_path / "cache")
+
+    assert (ran.code, ran.document["outcome"]) == (0, "passed")
+    assert ran.document["notices"] == [
+        f"{project / name} is a link, which is not followed: this run is not kept there"
+    ]
+    assert contents(other) == before
+    assert [path.name for path in (tmp_path / "cache").glob("proctor/runs/*/*")] == [ran.document["run_id"]]
+
+
 def test_the_server_reads_no_runs_behind_a_link(tmp_path: Path, project: Path, other: Path) -> None:
     linked_archive(project, other)
     below = project / "below"

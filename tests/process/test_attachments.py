@@ -195,8 +195,10 @@ def test_a_link_among_the_files_is_not_followed_when_they_move(tmp_path: Path) -
     assert file is not None
     os.close(file)
     (tmp_path / "files" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "files" / "name").hardlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "files" / "pipe")
 
     move(store, tmp_path / "after")
     store.close()
 
-    assert not (tmp_path / "after" / "files" / "link").exists()
+    assert os.listdir(tmp_path / "after" / "files") == ["000001-first"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 
 from proctor.events import File
 
@@ -57,7 +58,8 @@ class FileStore:
             self._folder = self._make_folder()
             with os.scandir(source) as entries:
                 for entry in entries:
-                    if entry.is_file(follow_symlinks=False):
+                    found = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:  # no other name of another file
                         self._copy(entry.name, source, self._folder)
         except OSError as error:
             self.fault = error
