@@ -192,6 +192,21 @@ def test_a_doubled_token_is_refused_also_if_one_is_right(guarded_port: int) -> N
     assert raw(guarded_port, START, HOST, *USUAL, right, LENGTH, body=ASKED)[0] == 200
 
 
+def test_a_request_behind_one_that_is_refused_early_is_looked_at_as_well(guarded_port: int) -> None:
+    right = f"Authorization: Bearer {TOKEN}"
+    second = "\r\n".join(
+        [START, HOST, *USUAL, right, "Authorization: Bearer x", right, LENGTH, "", ""]
+    ).encode()
+    with socket.create_connection(("127.0.0.1", guarded_port), timeout=GUARD) as connection:
+        connection.sendall("\r\n".join([START, HOST, *USUAL, LENGTH, "", ""]).encode())
+        assert connection.recv(12) == b"HTTP/1.1 401"
+        connection.sendall(ASKED + second + ASKED)
+        answers = _until_closed(connection)
+
+    assert b"HTTP/1.1 400" in answers
+    assert b"HTTP/1.1 200" not in answers
+
+
 @pytest.mark.parametrize(
     "body, number, code",
     [

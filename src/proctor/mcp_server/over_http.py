@@ -8,7 +8,7 @@ import ipaddress
 import re
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -155,13 +155,18 @@ class Connection(H11Protocol):
 
 
 def _doubled(received: bytes) -> str:
-    """The first header that may be given only once and is there twice; equal ones a parser would make one."""
+    """Of headers as they arrived: two equal ones a parser would make one."""
     end = _HEAD_ENDS.search(received)
     if end is None:
         return ""
+    return _twice(line.partition(b":")[0].strip() for line in received[: end.start()].splitlines()[1:])
+
+
+def _twice(names: Iterable[bytes]) -> str:
+    """The first header that may be given only once and is there twice."""
     seen: set[str] = set()
-    for line in received[: end.start()].splitlines()[1:]:
-        name = line.partition(b":")[0].strip().decode("ascii", "replace").lower()
+    for raw in names:
+        name = raw.decode("ascii", "replace").lower()
         if name in seen and (name in _ONCE or name.startswith("mcp-")):
             return name
         seen.add(name)
@@ -199,6 +204,8 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _refusal(self, scope: Message) -> tuple[int, str] | None:
+        if doubled := _twice(name for name, _ in scope["headers"]):  # behind a request that was refused early
+            return 400, f"{doubled}: given twice"
         headers: dict[bytes, bytes] = dict(scope["headers"])
         if not scope["path"].startswith("/"):
             return 400, "the target is not a path"

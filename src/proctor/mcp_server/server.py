@@ -21,7 +21,7 @@ from msgspec.structs import asdict
 
 from proctor import __version__
 from proctor.errors import ProctorError
-from proctor.mcp_server import messages, resources, wire
+from proctor.mcp_server import messages, pipes, resources
 from proctor.mcp_server.access import Access
 from proctor.mcp_server.messages import Lines, Refusal, Values
 from proctor.mcp_server.runs import Progress, ServerRuns
@@ -49,13 +49,13 @@ Serve: TypeAlias = "Callable[[Server[Any]], Awaitable[None]]"
 
 def run(access: Access, at_once: int, serve: Serve) -> NoReturn:
     """Serve until the client goes or a signal comes; nothing that was started outlives this process."""
-    talk = wire.Talk(sys.stderr.fileno())
+    talk = pipes.Talk(sys.stderr.fileno())
     logging.basicConfig(handlers=[talk], level=logging.WARNING, format="%(message)s")
     asyncio.run(_serve(access, at_once, serve, talk))
     raise AssertionError("unreachable: the server ends the process")
 
 
-async def _serve(access: Access, at_once: int, serve: Serve, talk: wire.Talk) -> None:
+async def _serve(access: Access, at_once: int, serve: Serve, talk: pipes.Talk) -> None:
     runs = ServerRuns(at_once)
 
     def leave(code: int) -> NoReturn:
@@ -88,14 +88,14 @@ def over_http(listening: socket.socket, token: str) -> Serve:
 async def over_stdio(server: Server[Any]) -> None:
     """A message is a line. What the SDK would not understand is answered here, and goes no further."""
     nothing = os.open(os.devnull, os.O_RDONLY)
-    stdin, stdout = wire.taken(0, nothing), wire.Writer(wire.taken(1, 2))
+    stdin, stdout = pipes.taken(0, nothing), pipes.Writer(pipes.taken(1, 2))
     incoming, read = create_memory_object_stream[Incoming](0)
     write, outgoing = create_memory_object_stream[SessionMessage](0)
 
     async def receive() -> None:
         lines = Lines()
         async with incoming:
-            async for piece in wire.pieces(stdin):
+            async for piece in pipes.pieces(stdin):
                 for found in lines.feed(piece):
                     await take(found)
             for found in lines.close():
