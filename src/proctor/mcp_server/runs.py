@@ -36,21 +36,23 @@ Report: TypeAlias = Callable[[float, float | None, str], Awaitable[None]]
 
 
 class Progress:
-    """Numbers that only grow: tests done, and a fraction of the next one."""
+    """Numbers that only grow: tests done, and a fraction of the next one. They stay below the total."""
 
     def __init__(self, send: Report) -> None:
         self._send = send
-        self._done = -1
+        self._step = -1
         self._looks = 0
 
     async def report(self, done: int, total: int | None, what: str) -> None:
-        self._looks = self._looks + 1 if done == self._done else 0
-        self._done = done
-        if total is not None and total > done:
+        if total is not None and total < done:
+            total = None  # there are more tests than were announced
+        step = done if not total else min(done, total - 1)  # the last one ends with the run
+        step = max(step, self._step)
+        self._looks = self._looks + 1 if step == self._step else 0
+        self._step = step
+        if total:
             what = f"{done}/{total} {what}"
-        else:
-            total = None
-        await self._send(done + self._looks / (self._looks + 1), total, what)
+        await self._send(step + self._looks / (self._looks + 1), total or None, what)
 
 
 class SoFar(msgspec.Struct, frozen=True):
