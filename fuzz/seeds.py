@@ -44,7 +44,18 @@ _OTHERS = {
         'timeout = "15m"\nmemory = "2G"\nhide_environment = ["AWS_*"]\n',
         '[[tests]]\nname = "a"\ncommand = "sh -c true"\nduration = "1h 30m"\n[limits]\npartials = 3\n',
     ],
-    "expression": ["db and not (slow or net)", "a or b and c"],
+    "expression": [
+        "db and not (slow or net)",
+        "a or b and c",
+        "(" * 900 + "a" + ")" * 900,
+        "not " * 2000 + "a",
+    ],
+    "script": [
+        "cross-env A=1 c8 --100 node --import ./a.js --test 'test/**/*.js' $(ls x) && npm run unit -- -i",
+        "jest -c x a; node test.js",
+        'NODE_OPTIONS="$A --b" npx vitest run --project x >out 2>&1 || true | tee y',
+        "run-s unit test:* && pnpm exec jest && (cd a; make) && npm test -- \\",
+    ],
     "libtest-list": ["\6a::b: test\nc: benchmark\n\n1 test, 1 benchmark\n"],
     "cargo-build": [
         "\6rustc 1.95.0 (5 2026-04-14)\nhost: x86_64\nsysroot: /rust\n"

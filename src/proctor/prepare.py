@@ -48,7 +48,8 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
         chosen = tuple(
             dict.fromkeys((*chosen, *(name for t in spec.selection.targets for name in table.named(t))))
         )
-    notices = [] if asked or spec.selection.targets else _unknown(Path(spec.root), chosen)
+    notices = [] if asked else _unknown(Path(spec.root), chosen)
+    notices = [] if spec.selection.targets else notices
     found: list[Suite] = []
     left_out: dict[str, UsageError] = {}
     for name, targets in _shares(spec, chosen).items():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.javascript import found, node_binary, project, run, run_raw
+from support.javascript import found, node_binary, node_modules, project, run, run_raw
 from support.projects import Ran, outcomes, proctor, write_project
 
 from proctor.errors import UsageError
@@ -359,6 +361,43 @@ def test_a_program_around_node_that_is_not_installed_is_named(tmp_path: Path) ->
 
     assert ran.code == 4
     assert "c8 is not installed" in ran.err
+
+
+def published(root: Path, name: str, version: str, *others: str) -> Path:
+    """A package as it was published, with its tests, and what these need."""
+    modules = node_modules(f"{name}@{version}", *others)
+    shutil.copytree(modules / name, root / "package")
+    (root / "package" / "node_modules").symlink_to(modules)
+    return root / "package"
+
+
+def test_a_published_package_has_the_counts_and_the_exit_status_that_node_gives(tmp_path: Path) -> None:
+    root = published(tmp_path, "@fastify/forwarded", "3.1.2", "c8@12.0.0")
+    path = f"{root}/node_modules/.bin:{os.environ['PATH']}"
+    tool = subprocess.run(
+        ["sh", "-c", "c8 --100 node --test --test-reporter=tap"],
+        cwd=root,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    counts = dict(re.findall(r"^# (tests|pass|fail) (\d+)$", tool.stdout, re.M))
+    ran = proctor("run", "--format", "json", cwd=root)
+
+    summary = ran.document["summary"]
+    assert int(counts["tests"]) == 13
+    assert counts == {"tests": str(summary["total"]), "pass": str(summary["passed"]), "fail": "0"}
+    assert (ran.code, tool.returncode) == (0, 0)
+    assert ran.document["notices"] == ["`npm test` also runs `tstyche`, which proctor leaves out"]
+
+
+def test_a_published_package_with_another_tool_is_told_so(tmp_path: Path) -> None:
+    ran = proctor("run", cwd=published(tmp_path, "reusify", "1.1.0"))
+
+    assert ran.code == 4
+    assert "`tape test.js`, which no runner knows" in ran.err
 
 
 def test_a_script_that_no_runner_knows_is_said_and_how_to_run_it(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def told(call: Call) -> str:
         ("CI=1 c8 npm run unit", "CI=1 c8 [node] | unit/"),
         ("npm run lint && npm run -s unit", "[node] | unit/"),
         ("yarn unit", "[node] | unit/"),
+        ("yarn run jest -i", "[jest] -i |"),
         ("node --run unit", "[node] | unit/"),
         ("run-s lint unit", "[node] | unit/"),
         ("echo start && node --test; exit 0", "[node] |"),
@@ -150,6 +151,20 @@ def test_scripts_that_call_each_other_come_to_an_end(tmp_path: Path) -> None:
     package(tmp_path, test="npm run a", a="npm test && node --test")
 
     assert len(package_scripts.read(tmp_path).calls) == 1
+
+
+def test_scripts_that_multiply_are_read_up_to_a_limit_and_the_rest_is_said(tmp_path: Path) -> None:
+    scripts = {f"s{n}": f"npm run s{n + 1} && npm run s{n + 1} -- {n}" for n in range(60)}
+    package(tmp_path, test="npm run s0", **scripts, s60="node --test")
+
+    assert any(text.startswith("npm run s") for text in package_scripts.read(tmp_path).others)
+
+
+def test_the_same_tests_in_other_surroundings_are_run_again(tmp_path: Path) -> None:
+    package(tmp_path, test="MODE=a npm run unit && MODE=b npm run unit", unit="node --test")
+
+    calls = [told(call) for call in package_scripts.read(tmp_path).calls]
+    assert calls == ["MODE=a [node] |", "MODE=b [node] |"]
 
 
 @pytest.mark.parametrize("test", [None, 'echo "Error: no test specified" && exit 1'])

@@ -111,7 +111,7 @@ class RunReporter {
       const message = isCut ? `${cause} before its tests ran` : cause;
       const [failure, longrepr] = about.threw ?? [{ message }, message];
       if (!failure.place && about.stopped) [failure.place] = shared.places(about.stopped);
-      if (!isCut && !about.found && isScript(file, failure)) this.script(file, details, { failure, longrepr });
+      if (!isCut && !about.found && !this.listing && isScript(file, failure)) this.script(file, details, { failure, longrepr });
       else this.session.fileFailed(file, failure, longrepr);
     } else if (!about.found && !this.chosen) this.script(file, details);
   }
@@ -120,7 +120,7 @@ class RunReporter {
   script(file, details, failed = null) {
     const id = shared.relative(file);
     this.session.select([id]);
-    if (this.listing && !failed) return;
+    if (this.listing) return;
     this.session.begin(id, file, 1);
     const phase = { when: "call", outcome: "passed", duration: (details.duration_ms ?? 0) / 1000 };
     if (failed) Object.assign(phase, failed, { outcome: "failed", longrepr: shared.trace(failed.longrepr) });

@@ -218,8 +218,8 @@ class Session {
     if (missing.length)
       this.report({ interrupted: { type: "UsageError", message: `not found: ${missing.join(", ")}` } });
     const finished = {
-      // Of a program around this one, which the end of the process is that of, nobody knows yet.
-      exit_status: this.wrapped ? null : exitStatus,
+      // A program around this one may still find fault.
+      exit_status: this.wrapped && exitStatus === 0 ? null : exitStatus,
       collected: this.count,
       duration: (now - this.started) / 1000,
       created: now / 1000,

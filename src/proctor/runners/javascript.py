@@ -61,8 +61,7 @@ def detect(root: Path, tool: str, is_set_up: bool) -> bool:
 
 
 def _is_imported(root: Path, tool: str) -> bool:
-    near = islice(sources(root), _MOST_FILES)
-    return any(is_test_name(file) and imported(file) == tool for file in near)
+    return any(is_test_name(file) and imported(file) == tool for file in near(root))
 
 
 def own_tool(root: Path, name: str, environ: Mapping[str, str]) -> str:
@@ -146,8 +145,8 @@ def owns(target: str, root: Path, tool: str) -> bool:
     path = root / target.partition("::")[0]
     script = read(root)
     if path.is_dir() and "::" not in target:
-        near = islice(sources(path), _MOST_FILES)
-        return any(_is_test(file, root, script) and _is_of(file, root, script, tool) for file in near)
+        inside = [file for file in near(path) if _is_test(file, root, script)]
+        return any(_is_of(file, root, script, tool) for file in inside)
     return path.suffix in SUFFIXES and path.is_file() and _is_of(path, root, script, tool)
 
 
@@ -175,6 +174,11 @@ def imported(path: Path) -> str:
     with path.open("rb") as file:
         found = _IMPORT.search(file.read(_HEAD))
     return _TOOLS[found[1]] if found else ""
+
+
+def near(directory: Path) -> Iterator[Path]:
+    """The sources of which at least one is a test, if the directory has any: not all of a large one."""
+    return islice(sources(directory), _MOST_FILES)
 
 
 def sources(directory: Path) -> Iterator[Path]:
@@ -217,7 +221,10 @@ def names_file(call: Call, path: Path, root: Path) -> bool:
 def glob(pattern: str) -> re.Pattern[str]:
     """As shells and node match paths; `**` is any number of directories."""
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", ",": "|"}
-    return re.compile(_WILD.sub(lambda found: parts.get(found[0]) or re.escape(found[0]), pattern))
+    try:
+        return re.compile(_WILD.sub(lambda found: parts.get(found[0]) or re.escape(found[0]), pattern))
+    except re.error:  # a bracket without its other half
+        return re.compile(re.escape(pattern))
 
 
 def _path(target: str, root: Path) -> Path:

@@ -9,7 +9,6 @@ from typing import TypeAlias
 import msgspec
 
 from proctor.errors import UsageError
-from proctor.text import first_line
 
 _SHOWN = 200  # characters of an expression in an error
 _DEEPEST = 100  # brackets and negations inside each other
@@ -77,7 +76,8 @@ class _Parser:
 
     def wrong(self, what: str) -> UsageError:
         expected = "expected words joined by and, or, not and brackets"
-        shown = first_line(self._expression, _SHOWN)
+        text = self._expression
+        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
         return UsageError(f"invalid expression {shown!r}: {what}; {expected}")
 
     def alternatives(self) -> Expression:

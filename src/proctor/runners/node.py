@@ -18,7 +18,7 @@ from proctor.spec import RunSpec
 REPORTER = str(javascript.INJECT / "node_reporter.cjs")
 LEFT_VARIABLE = "PROCTOR_NODE_LEFT"
 _NAME = "node"
-_LOOKED_AT = 20  # files that may import node's tests
+_LOOKED_AT = 200  # files that may import node's tests
 # As node itself looks for files in a directory.
 _NAMED = re.compile(r"(?:(?:.*[._-])?test|test-.*)\.[cm]?[jt]s\Z")
 _TEST_DIRECTORY = "test"
@@ -29,9 +29,7 @@ def detect(root: Path) -> bool:
 
 
 def _is_imported(root: Path) -> bool:
-    near = [root / _TEST_DIRECTORY, root]
-    files = (path for place in near if place.is_dir() for path in sorted(place.iterdir()))
-    tests = (path for path in files if _is_test(path, root) and path.is_file())
+    tests = (path for path in javascript.near(root) if _is_test(path, root) and path.is_file())
     return any(javascript.imported(path) == _NAME for path in islice(tests, _LOOKED_AT))
 
 

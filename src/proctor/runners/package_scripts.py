@@ -5,6 +5,7 @@ Nothing is run to find out. Where several commands are run, each call is one sui
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -51,6 +52,7 @@ _NODES = ("node", "nodejs", "tsx")
 _TOOLS = {"jest": "jest", "jest.js": "jest", "vitest": "vitest", "vitest.mjs": "vitest"}
 _VITEST_RUNS = ("run", "watch", "dev")
 _VITEST_OTHERS = ("bench", "list", "init", "typecheck", "related", "complete")
+_MOST_SCRIPTS = 100  # that are read: each may run several, and each of those
 _PLAIN = "node, with a file"
 _MAIN_ENDINGS = (".js", "/index.js")
 _TEST_PATH = re.compile(r"(?:^|[/._-])(?:tests?|specs?|__tests__)(?:[/._-]|$)")
@@ -98,7 +100,7 @@ def read(root: Path) -> Script:
     reader.run(TEST_SCRIPT)
     if not reader.calls and len(reader.plain) == len(reader.others) == 1:  # what else would be the test?
         return Script(tuple(reader.plain), (), text)
-    return Script(_each_once(reader.calls), tuple(dict.fromkeys(reader.others)), text)
+    return Script(tuple(dict.fromkeys(reader.calls)), tuple(dict.fromkeys(reader.others)), text)
 
 
 def calls(root: Path, tool: str) -> list[Call]:
@@ -109,11 +111,13 @@ def calls(root: Path, tool: str) -> list[Call]:
 
 def _every_call(root: Path) -> tuple[Call, ...]:
     scripts = _scripts(root)
-    reader = _Reader(root, scripts)
+    found: list[Call] = []
     for name in scripts:
         if not _ONCE_MORE.search(name):
+            reader = _Reader(root, scripts)
             reader.run(name)
-    return _each_once(reader.calls)
+            found += reader.calls
+    return _each_once(found)
 
 
 def left_out(root: Path, runners: Collection[str]) -> list[str]:
@@ -191,6 +195,7 @@ class _Reader:
     def __init__(self, root: Path, scripts: dict[str, str]) -> None:
         self._root, self._scripts = root, scripts
         self._open: list[str] = []  # scripts that are being read: one may call itself
+        self._count = 0
         self.calls: list[Call] = []
         self.plain: list[Call] = []  # of node with a file that does not look like a test
         self.others: list[str] = []
@@ -198,6 +203,10 @@ class _Reader:
     def run(self, name: str, arguments: tuple[Word, ...] = ()) -> None:
         """As npm does: with what comes before and after a script by its name."""
         if name in self._open:
+            return
+        self._count += 1
+        if self._count > _MOST_SCRIPTS:
+            self.others.append(f"npm run {name}")
             return
         self._open.append(name)
         for each in (f"pre{name}", name, f"post{name}"):
@@ -238,7 +247,7 @@ class _Reader:
         for name, arguments in scripts:
             self.run(name, arguments)
         inner = self.calls[before:]
-        if around and len(inner) != 1:  # a limit of coverage, say, is meant for all of them together
+        if around and len(inner) > 1:  # a limit of coverage, say, is meant for all of them together
             self.others.append(" ".join(word.text for word in around))
             around = ()
         self.calls[before:] = [
@@ -310,7 +319,7 @@ class _Reader:
         """As node finds its main file."""
         value = named.value.removesuffix("/")
         for name in (value, *(f"{value}{ending}" for ending in _MAIN_ENDINGS)):
-            if named.plain and (self._root / name).is_file():
+            if named.plain and os.path.isfile(self._root / name):
                 return shell.word(name)
         return None
 
@@ -349,7 +358,7 @@ def _without_finders(words: tuple[Word, ...]) -> tuple[Word, ...]:
     if values and values[0] in _FINDERS:
         at = 1
     elif values and values[0] in _MANAGERS:
-        at = 2 if values[1:2] in (["exec"], ["x"]) else 1
+        at = 2 if values[1:2] in (["exec"], ["x"]) or (values[0] != "npm" and values[1:2] == ["run"]) else 1
     else:
         return words
     while at < len(values) and values[at].startswith("-"):
