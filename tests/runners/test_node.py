@@ -292,6 +292,12 @@ def test_a_file_that_imports_no_tool_is_run_beside_another_tool(
     assert outcomes(again.document) == {"test/plain.test.js": "failed"}
 
 
+def test_files_that_node_does_not_find_are_no_success(tmp_path: Path) -> None:
+    ran = npm(tmp_path, "node --test nowhere.js", {"a.test.js": PASSES})
+
+    assert (ran.code, ran.document["outcome"]) == (1, "failed")
+
+
 @pytest.mark.parametrize(
     ("script", "expected"),
     [

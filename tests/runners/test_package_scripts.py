@@ -45,6 +45,7 @@ def told(call: Call) -> str:
         ("node tests/", "[node] | tests/index.js"),
         ("nyc -- node ./test/index.js", "nyc -- [node] | ./test/index.js"),
         ("node run.js", "[node] | run.js"),
+        ("eslint . && node test.js", "[node] | test.js"),
         ("jest", "[jest] |"),
         ("jest --config x.json jest.test.js", "[jest] --config x.json | jest.test.js"),
         (
@@ -97,6 +98,7 @@ def test_a_script_names_the_tool_its_options_and_its_files(
         "lerna run test",
         "c8 mocha",
         "npx tap",
+        "node run.js && make test",
         "node -e 'require(\"x\")'",
         "node missing.js",
         "node test.js --some --arguments",
@@ -108,7 +110,7 @@ def test_a_script_names_the_tool_its_options_and_its_files(
     ],
 )
 def test_what_no_runner_knows_is_said_with_what_would_do(tmp_path: Path, script: str) -> None:
-    write_project(tmp_path, {"test.js": ""})
+    write_project(tmp_path, {"test.js": "", "run.js": ""})
     package(tmp_path, test=script, unit="node --test unit/")
     assert not package_scripts.read(tmp_path).calls
 
@@ -145,6 +147,14 @@ def test_coverage_of_several_commands_together_is_left_out_and_said(tmp_path: Pa
 
     assert [told(call) for call in script.calls] == ["[node] | a", "[node] | b"]
     assert script.others == ("c8 --100",)
+
+
+def test_any_file_that_node_runs_beside_tests_is_one(tmp_path: Path) -> None:
+    write_project(tmp_path, {"checks/one.js": ""})
+    package(tmp_path, test="node --test a && node checks/one.js && eslint .")
+
+    calls = [told(call) for call in package_scripts.read(tmp_path).calls]
+    assert calls == ["[node] | a", "[node] | checks/one.js"]
 
 
 def test_scripts_that_call_each_other_come_to_an_end(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ class RunReporter {
   }
 
   listen(stream) {
+    this.listening = true;
     for (const type of ["test:pass", "test:fail"])
       stream.on(type, (data) => (this.passedOn += isFile(data) ? 0 : 1));
     stream.on("test:stderr", (data) => this.printed(data));
@@ -66,7 +67,15 @@ class RunReporter {
   /** What is known of a file. */
   about(file) {
     if (!this.files.has(file))
-      this.files.set(file, { heard: false, found: 0, failed: false, threw: null, enough: false, cut: false, stopped: "" });
+      this.files.set(file, {
+        heard: false,
+        found: 0,
+        failed: false,
+        threw: null,
+        enough: false,
+        cut: false,
+        stopped: "",
+      });
     return this.files.get(file);
   }
 
@@ -162,6 +171,8 @@ function reportRun() {
   }
   const chosen = process.execArgv.some((argument) => argument.startsWith("--test-name-pattern"));
   const reporter = new RunReporter(session, chosen);
+  // Node may find no file to run, and say so.
+  process.prependListener("exit", (code) => reporter.listening || reporter.finish(code));
   onTestStream((stream) => reporter.listen(stream));
 }
 

@@ -25,6 +25,8 @@ const MOST_CHANGED = 4; // of them in the message
 const SHORT = 200; // characters of a message in one line
 const SHOWN = { depth: 6, maxArrayLength: 100, maxStringLength: 10000, breakLength: 100, sorted: true };
 
+// A line of a difference, but not the one that explains it.
+const CHANGED = /^[-+] (?!actual - expected|Expected +-|Received +\+)/;
 const USUAL = ["", "Error", "AssertionError"];
 
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
@@ -301,16 +303,17 @@ function withValues(error, message) {
   const [head, ...rest] = message.split("\n").map((line) => line.trim());
   const said = rest.filter(Boolean);
   if (!said.length) return message;
-  if (/\bexpect\(.*\)\.|^expect\.|^thrown: /.test(head)) return joined(head, said.filter(isLabelled), "; ") ?? message;
-  if (error.code !== "ERR_ASSERTION") return message;
-  const isDifference = said.some((line) => /^\+ actual - expected/.test(line));
-  const isWhole = error.generatedMessage || /^Got unwanted /.test(head);
-  if (!isWhole && !isDifference && !said.some((line) => line.includes(" !== "))) return message;
-  if (!isDifference) return joined(isWhole ? head : `${head}:`, said, " ") ?? message;
-  const compared = `${oneLine(error.actual)} !== ${oneLine(error.expected)}`;
-  const changed = said.filter((line) => /^[-+] /.test(line) && !/^\+ actual/.test(line)).slice(0, MOST_CHANGED);
   const start = head.endsWith(":") ? head : `${head}:`;
-  return joined(start, [compared], " ") ?? joined(start, changed, " ") ?? message;
+  const changed = said.filter((line) => CHANGED.test(line)).slice(0, MOST_CHANGED);
+  if (/^expect(?:\(|\.)/.test(head))
+    return joined(start, said.filter(isLabelled), "; ") ?? joined(start, changed, " ") ?? message;
+  if (error.code !== "ERR_ASSERTION") return message;
+  if (said.some((line) => line.startsWith("+ actual - expected"))) {
+    const compared = `${oneLine(error.actual)} !== ${oneLine(error.expected)}`;
+    return joined(start, [compared], " ") ?? joined(start, changed, " ") ?? message;
+  }
+  if (error.generatedMessage || /^Got unwanted /.test(head)) return joined(head, said, " ") ?? message;
+  return said.some((line) => line.includes(" !== ")) ? (joined(start, said, " ") ?? message) : message;
 }
 
 function joined(head, parts, between) {
@@ -319,7 +322,7 @@ function joined(head, parts, between) {
 }
 
 function isLabelled(line) {
-  return /^(?:Expected|Received)\b.*:/.test(line);
+  return /^(?:Expected|Received)\b/.test(line);
 }
 
 function oneLine(value) {

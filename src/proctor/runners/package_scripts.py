@@ -53,7 +53,7 @@ _TOOLS = {"jest": "jest", "jest.js": "jest", "vitest": "vitest", "vitest.mjs": "
 _VITEST_RUNS = ("run", "watch", "dev")
 _VITEST_OTHERS = ("bench", "list", "init", "typecheck", "related", "complete")
 _MOST_SCRIPTS = 100  # that are read: each may run several, and each of those
-_PLAIN = "node, with a file"
+_PLAIN = "node with a file"  # that does not look like a test
 _MAIN_ENDINGS = (".js", "/index.js")
 _TEST_PATH = re.compile(r"(?:^|[/._-])(?:tests?|specs?|__tests__)(?:[/._-]|$)")
 
@@ -98,9 +98,8 @@ def read(root: Path) -> Script:
         return Script(_every_call(root))
     reader = _Reader(root, scripts)
     reader.run(TEST_SCRIPT)
-    if not reader.calls and len(reader.plain) == len(reader.others) == 1:  # what else would be the test?
-        return Script(tuple(reader.plain), (), text)
-    return Script(tuple(dict.fromkeys(reader.calls)), tuple(dict.fromkeys(reader.others)), text)
+    calls, others = reader.found()
+    return Script(tuple(dict.fromkeys(calls)), tuple(dict.fromkeys(others)), text)
 
 
 def calls(root: Path, tool: str) -> list[Call]:
@@ -116,7 +115,7 @@ def _every_call(root: Path) -> tuple[Call, ...]:
         if not _ONCE_MORE.search(name):
             reader = _Reader(root, scripts)
             reader.run(name)
-            found += reader.calls
+            found += [call for call in reader.calls if call.tool != _PLAIN]
     return _each_once(found)
 
 
@@ -197,8 +196,15 @@ class _Reader:
         self._open: list[str] = []  # scripts that are being read: one may call itself
         self._count = 0
         self.calls: list[Call] = []
-        self.plain: list[Call] = []  # of node with a file that does not look like a test
         self.others: list[str] = []
+
+    def found(self) -> tuple[list[Call], list[str]]:
+        """The calls and the rest. Any file that node runs may be a test, but where none looks like one, and
+        there are commands that we do not know, the test is more likely one of those."""
+        plain = [call for call in self.calls if call.tool == _PLAIN]
+        if plain and len(plain) == len(self.calls) and self.others:
+            return [], [*(f"node {call.files[0].text}" for call in plain), *self.others]
+        return [msgspec.structs.replace(c, tool="node") if c in plain else c for c in self.calls], self.others
 
     def run(self, name: str, arguments: tuple[Word, ...] = ()) -> None:
         """As npm does: with what comes before and after a script by its name."""
@@ -262,11 +268,7 @@ class _Reader:
         call = self._call(_without_finders(words))
         if call is None:
             return False
-        call = msgspec.structs.replace(call, assignments=assignments)
-        if call.tool == _PLAIN:
-            self.plain.append(msgspec.structs.replace(call, tool="node"))
-            return False
-        self.calls.append(call)
+        self.calls.append(msgspec.structs.replace(call, assignments=assignments))
         return True
 
     def _named(self, words: tuple[Word, ...]) -> list[tuple[str, tuple[Word, ...]]] | None:
