@@ -149,6 +149,15 @@ def test_an_id_that_is_nowhere_is_an_error_that_names_it(shop: tuple[str, Path],
     assert listed.code == 4
 
 
+def test_files_and_projects_behind_links_have_their_ids(tool: str, tmp_path: Path) -> None:
+    root = project(tmp_path / "real", tool, {"test/a.test.js": "test('x', () => {});\n"})
+    (tmp_path / "link").symlink_to(root)
+    for named in ("test/a.test.js", "./test/../test/a.test.js", str(root / "test/a.test.js")):
+        ran = run_raw(tmp_path / "link", tool, f"{named}::x")
+        assert outcomes(ran.document) == {"test/a.test.js::x": "passed"}
+        assert ran.code == 0
+
+
 def test_a_group_is_a_target(shop: tuple[str, Path]) -> None:
     tool, root = shop
     told = outcomes(run(root, tool, "test/shop.test.js::group"))

@@ -149,6 +149,12 @@ def test_coverage_of_several_commands_together_is_left_out_and_said(tmp_path: Pa
     assert script.others == ("c8 --100",)
 
 
+def test_a_status_that_the_script_itself_gives_is_said(tmp_path: Path) -> None:
+    package(tmp_path, test="echo begin; node --test; exit 1")
+
+    assert package_scripts.read(tmp_path).others == ("exit 1",)
+
+
 def test_any_file_that_node_runs_beside_tests_is_one(tmp_path: Path) -> None:
     write_project(tmp_path, {"checks/one.js": ""})
     package(tmp_path, test="node --test a && node checks/one.js && eslint .")

@@ -206,9 +206,9 @@ class Session {
 
   /** Ids that were asked for and are nowhere. */
   absent() {
-    return this.wanted.filter(({ file, names }) => {
-      if (this.broken.has(file)) return false;
-      const ids = names.map((name) => `${file}::${name}`);
+    return this.wanted.filter(({ files, names }) => {
+      if (files.some((file) => this.broken.has(file))) return false;
+      const ids = files.flatMap((file) => names.map((name) => `${file}::${name}`));
       return ![...this.selected].some((id) => ids.some((each) => id === each || id.startsWith(`${each} > `)));
     });
   }
@@ -216,7 +216,7 @@ class Session {
   finish(exitStatus) {
     const now = Date.now();
     this.report({ collection_ended: now / 1000 });
-    const missing = this.absent().map(({ file, names }) => `${file}::${names.at(-1)}`);
+    const missing = this.absent().map(({ files, names }) => `${files[0]}::${names.at(-1)}`);
     if (missing.length)
       this.report({ interrupted: { type: "UsageError", message: `not found: ${missing.join(", ")}` } });
     const finished = {
@@ -377,15 +377,14 @@ function guarded(Reporter) {
   return Reporter;
 }
 
-/** The tests that must be there, with their files as ids have them. */
+/** The tests that must be there. Some tools name a file by what a link to it leads to. */
 function wanted() {
   const given = process.env[IDS];
   delete process.env[IDS];
-  return given ? JSON.parse(given).map(([file, names]) => ({ file: relative(real(file)), names })) : [];
-}
-
-function real(file) {
-  return attempt(() => fs.realpathSync(file)) ?? file;
+  return (given ? JSON.parse(given) : []).map(([file, names]) => {
+    const real = attempt(() => fs.realpathSync(file)) ?? file;
+    return { files: [path.resolve(file), real].map(relative), names };
+  });
 }
 
 /** What the planner asks for: only a list of tests, and of which names. */

@@ -252,7 +252,7 @@ def _chosen(targets: Iterable[str], root: Path) -> Chosen:
         readings = tuple(dict.fromkeys((name, unescaped(name))))
         names.update(dict.fromkeys(readings))
         groups += [reading for reading in readings if _is_group(path, reading)]
-        ids.append((str(path.absolute()), readings))
+        ids.append((os.path.relpath(path, root), readings))
     return Chosen(tuple(files), () if whole else tuple(names), tuple(groups), tuple(ids))
 
 

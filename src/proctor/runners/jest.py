@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -46,7 +47,9 @@ def _launch(call: Call, chosen: javascript.Chosen, spec: RunSpec, environ: Mappi
     own = without(
         call.options if chosen.files else call.words, _NAME, "--reporters", "--watch", "--watchAll", *replaced
     )
-    paths = [f"^{javascript.escaped(str(path))}{'/' if path.is_dir() else '$'}" for path in chosen.files]
+    # Jest knows files by what links to them lead to.
+    real = [(os.path.realpath(path), path.is_dir()) for path in chosen.files]
+    paths = [f"^{javascript.escaped(path)}{'/' if is_directory else '$'}" for path, is_directory in real]
     # Paths first, because jest takes what follows an option with a list for more of the list.
     words = [*map(word, paths), *own, *map(word, (*_OPTIONS, *options, *spec.arguments))]
     return javascript.launch(call, words, spec, environ, environment)

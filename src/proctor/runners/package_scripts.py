@@ -22,7 +22,7 @@ KNOWN = ("node --test", "vitest", "jest")
 TEST_SCRIPT = "test"
 _OURS = ("node", "vitest", "jest")
 _PLACEHOLDER = re.compile(r"no test specified")  # what `npm init` writes
-_HARMLESS = ("echo", "true", ":", "exit")
+_HARMLESS = re.compile(r"echo\b.*|true|:|exit(?: 0)?", re.S)
 _ONCE_MORE = re.compile(
     r"watch|debug|update"
 )  # in the names of scripts that run the same tests in another way
@@ -235,7 +235,7 @@ class _Reader:
 
     def _command(self, command: Command) -> None:
         count = next((at for at, one in enumerate(command.words) if not shell.is_assignment(one)), None)
-        if count is None or command.words[count].value in _HARMLESS:
+        if count is None or _HARMLESS.fullmatch(command.text):
             return
         assignments, words = command.words[:count], command.words[count:]
         if command.conditional or not (
