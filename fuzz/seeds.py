@@ -44,11 +44,22 @@ _OTHERS = {
         'timeout = "15m"\nmemory = "2G"\nhide_environment = ["AWS_*"]\n',
         '[[tests]]\nname = "a"\ncommand = "sh -c true"\nduration = "1h 30m"\n[limits]\npartials = 3\n',
     ],
-    "expression": ["db and not (slow or net)", "a or b and c"],
     "mcp": [
         '\6{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_run","arguments":{"run_id":"last"}}}\n'
         '{"jsonrpc":"2.0","method":"notifications/initialized"}\r\n\n[{"id":2,"method":"ping"}]\n{"id":"x","a":NaN}',
         '\6{"jsonrpc":"2.0","method":"ping","params":{"a":["\\ud83d",1e9]},"id":"7"}\n{"jsonrpc":"2.0","result":{},"id":1}',
+    ],
+    "expression": [
+        "db and not (slow or net)",
+        "a or b and c",
+        "(" * 900 + "a" + ")" * 900,
+        "not " * 2000 + "a",
+    ],
+    "script": [
+        "cross-env A=1 c8 --100 node --import ./a.js --test 'test/**/*.js' $(ls x) && npm run unit -- -i",
+        "jest -c x a; node test.js",
+        'NODE_OPTIONS="$A --b" npx vitest run --project x >out 2>&1 || true | tee y',
+        "run-s unit test:* && pnpm exec jest && (cd a; make) && npm test -- \\",
     ],
     "libtest-list": ["\6a::b: test\nc: benchmark\n\n1 test, 1 benchmark\n"],
     "cargo-build": [

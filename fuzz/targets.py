@@ -27,7 +27,7 @@ from proctor.mcp_server import messages
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
 from proctor.result import RunResult
-from proctor.runners import matching
+from proctor.runners import matching, package_scripts
 from proctor.unique_names import UniqueNames
 from proctor.wire import formats
 from proctor.wire.control.decoder import Broken, ControlDecoder, FileChunk
@@ -257,11 +257,25 @@ def settings(data: bytes) -> None:
 
 
 def expression(data: bytes) -> None:
-    words = data.decode("utf-8", "backslashreplace")[:200]
+    words = data.decode("utf-8", "backslashreplace")
     try:
         matching.parse(words)(lambda word: word in "test_users_add")
     except UsageError as error:
-        assert repr(words) in str(error)
+        assert repr(words) in str(error) or len(words) > 200
+        assert len(str(error)) < 3000
+
+
+def script(data: bytes) -> None:
+    """Whatever `npm test` is: its tools are known by their words, or all of it is said to be left out."""
+    line = data.decode("utf-8", "backslashreplace").strip()
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        scripts = {"test": line, "unit": "node --test unit", "all": f"{line} && npm run unit"}
+        (root / "package.json").write_bytes(msgspec.json.encode({"scripts": scripts}))
+        found = package_scripts.read(root)
+        if found.text and not found.calls and found.others:
+            (said, *_) = package_scripts.left_out(root, ())
+            assert all(f"`{text}`" in said for text in found.others)
 
 
 def mcp(data: bytes) -> None:
@@ -303,4 +317,5 @@ TARGETS: dict[str, Target] = {
     "settings": settings,
     "expression": expression,
     "mcp": mcp,
+    "script": script,
 }

@@ -190,7 +190,7 @@ class _Crew(Generic[P]):
             return suites(suite.runner, plan) if plan.launches or plan.deselected else []
         except UsageError as error:
             number = self._run.enter(e.SuiteEntered(suite.runner, suite.runner, (), self._spec.root))
-            self._run.publish(e.ChannelBroken(str(error)), number)
+            self._run.publish(e.StatusExplained(RunOutcome.USAGE_ERROR, str(error)), number)
             self._run.leave(number)
             return []
 

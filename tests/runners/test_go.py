@@ -481,3 +481,23 @@ def test_a_package_of_the_standard_library_comes_to_what_go_says(
     assert len(expected) > 50
     assert outcomes(found) == expected
     assert found["outcome"] == ("passed" if own.returncode == 0 else "failed")
+
+
+def test_an_id_that_is_nowhere_is_an_error_that_names_it(
+    shop: Path, document: Callable[..., dict[str, Any]], environ: dict[str, str]
+) -> None:
+    ran = proctor("run", "--runner", "go", f"{MODULE}::TestNothing", cwd=shop, environ=environ)
+    assert (ran.code, "no test 'TestNothing' in" in ran.err) == (4, True)
+
+    found = document(shop, f"{MODULE}::TestPrice/nothing")
+    assert found["outcome"] == "usage_error"
+    assert found["reason"] == f"not found: {MODULE}::TestPrice/nothing"
+
+
+def test_a_row_of_the_failure_index_can_be_pasted(
+    shop: Path, document: Callable[..., dict[str, Any]]
+) -> None:
+    found = document(shop, rf"{MODULE}::TestPrice/x.*\|y")
+
+    assert f"{MODULE}::TestPrice/x.*|y" in outcomes(found)
+    assert found["outcome"] == "passed"
