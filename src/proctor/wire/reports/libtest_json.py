@@ -88,9 +88,16 @@ class LibtestJsonReader(LineReport):
         noise = text_of(line[:start]) + ("\n" if found is None else "")
         events: list[e.Event] = [e.OutputReceived("stdout", noise)] if noise.strip() else []
         if not self._open:
-            self._outside(noise.removesuffix("\n"))
-            events += self._cargo.line(noise.removesuffix("\n"))
+            strange = found is not None and not found.event and found.type != "bench"
+            events += self._around(text_of(line[start:]) if strange else noise.removesuffix("\n"))
         return [*events, *(self._object(found) if found is not None else ())]
+
+    def _around(self, text: str) -> list[e.Event]:
+        """A line outside of the suites."""
+        if found := self._cargo.line(text):
+            return found
+        self._outside(text)
+        return []
 
     def _object(self, line: _Line) -> Iterator[e.Event]:
         match line.type, line.event:

@@ -425,8 +425,10 @@ def _seconds(point: Point, values: dict[str, str]) -> float:
 
 
 def _message(point: Point, values: dict[str, str]) -> str:
-    said = values.get("message") or _error(values).get("message") or values.get("error")
-    return (said or point.comments.text()).strip()
+    for value in (values.get("message", ""), values.get("error", "")):
+        if said := diagnostics.mapping(value).get("message") or value:
+            return said.strip()
+    return point.comments.text().strip()
 
 
 def _error(values: dict[str, str]) -> dict[str, str]:
