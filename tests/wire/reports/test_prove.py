@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.mutated_tap import reports
-from support.projects import GUARD
+from support.projects import GUARD, proctor, write_project
 from support.reports import read
 
 from proctor.outcome import RunOutcome
@@ -117,3 +117,17 @@ ALSO_PASSED = {
 def test_prove_and_we_agree_about_each_rule(tmp_path: Path, text: str, status: str) -> None:
     assert prove([text], tmp_path)[0][0] == status
     assert (read(text.encode(), "tap").outcome is RunOutcome.PASSED) == (status == "PASS")
+
+
+@pytest.mark.parametrize(
+    ("texts", "passed"), [(AGREED, False), (ALSO_PASSED, True)], ids=["failed", "passed"]
+)
+def test_a_program_that_prints_it_and_exits_with_0_is_judged_in_the_same_way(
+    tmp_path: Path, texts: dict[str, str], passed: bool
+) -> None:
+    programs = {f"t/{n}.t": f"#!/bin/sh\ncat <<'.'\n{text}.\n" for n, text in enumerate(texts.values())}
+    ran = proctor("run", "--runner", "tap", "--format", "json", cwd=write_project(tmp_path, programs))
+
+    found = {suite["name"]: suite["outcome"] for suite in ran.document["suites"]}
+    assert found.keys() == programs.keys()
+    assert {outcome == "passed" for outcome in found.values()} == {passed}
