@@ -68,8 +68,15 @@ ROWS: dict[str, dict[str, list[tuple[str, bytes, RunOutcome]]]] = {
             ("go-json", b"# q\na.go:3:4: oh\nFAIL\tq [build failed]\n" + GO, NOT_COLLECTED),
             ("go-json", GO + b"--- FAIL: TestA (0.00s)\nFAIL\tq\t0.012s\nFAIL\n", NOT_COLLECTED),
             ("go-json", b"FAIL\tq [setup failed]\n", NOT_COLLECTED),
+            ("go-json", GO + b"FAIL    q [build failed]\r\n", NOT_COLLECTED),
         ],
-        "a plain `FAIL` alone, while nothing failed": [("go-json", GO + b"FAIL\n", INCOMPLETE)],
+        "a plain `FAIL` alone, while nothing failed": [
+            ("go-json", GO + b"FAIL\n", INCOMPLETE),
+            ("go-json", b"--- FAIL: TestA (0.00s)\n" + GO, INCOMPLETE),
+        ],
+        "a package that prints `FAIL` and does not end with it": [
+            ("go-json", but(GO, b'"Output":"ok  \\t', b'"Output":"FAIL\\t'), INCOMPLETE)
+        ],
         "a line with an `Action` that is cut or damaged": [
             ("go-json", GO + GO_LINES[0][: GO_LINES[0].index(b'"Package"')] + b"\n", INCOMPLETE)
         ],
@@ -112,6 +119,7 @@ ROWS: dict[str, dict[str, list[tuple[str, bytes, RunOutcome]]]] = {
         "more `Running` and `Doc-tests` than suites; one of them as the last line": [
             ("libtest", CARGO + b"     Running tests/x.rs (target/debug/deps/x-0123)\n", INCOMPLETE),
             ("libtest", CARGO + b"     Running target/debug/deps/x-0123\n", INCOMPLETE),
+            ("libtest", CARGO + b"\x1b[1m\x1b[92m     Running\x1b[0m tests/x.rs (target/x-01)\n", INCOMPLETE),
             ("libtest", CARGO + b"     Running `/p/target/debug/deps/x-0123`\n", INCOMPLETE),
             ("libtest", CARGO + b"   Doc-tests other\n\n", INCOMPLETE),
             ("libtest", b"     Running tests/x.rs (target/debug/deps/x-0123)\n" + CARGO, INCOMPLETE),
@@ -120,6 +128,11 @@ ROWS: dict[str, dict[str, list[tuple[str, bytes, RunOutcome]]]] = {
         "`error: test failed, to rerun pass` of more targets than suites that failed": [
             ("libtest", CARGO + b"error: test failed, to rerun pass `--test x`\n", INCOMPLETE),
             ("libtest", CARGO + b"error: doctest failed, to rerun pass `--doc`\n", INCOMPLETE),
+            (
+                "libtest",
+                CARGO + b"\x1b[1m\x1b[91merror\x1b[0m: test failed, to rerun pass `--test x`\n",
+                INCOMPLETE,
+            ),
             ("libtest", CARGO + b"error: 1 target failed:\n    `--lib`\n", INCOMPLETE),
             (
                 "libtest",

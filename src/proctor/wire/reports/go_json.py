@@ -33,7 +33,8 @@ _MEASURED = re.compile(r"(?<![0-9.])([0-9]{1,15}(?:\.[0-9]{1,15})?) ns/op")
 _THROUGHPUT = re.compile(r"(?<![0-9.])([0-9]{1,15}(?:\.[0-9]{1,15})?) MB/s")
 _COMPILED = re.compile(r"^(?:vet: )?(?:\./)?(\S+\.go):([0-9]{1,9})(?::[0-9]{1,9})?: (.+)$", re.M)
 _STATUS = re.compile(r"^(exit status [0-9]{1,9}|signal: .+)$", re.M)
-_PLAIN_FAIL = re.compile(r"FAIL(?:\t(\S+)(?:[ \t].*)?)?")  # as go writes it where it writes no JSON
+# As go writes it where it writes no JSON.
+_PLAIN_FAIL = re.compile(r"FAIL(?:[ \t]+(\S+)(?:[ \t].*)?)?|\s*--- FAIL: .*")
 _ENDED_BY_ITSELF = ("PASS\n", "testing: warning: no tests to run\n")  # the testing package says so
 _MOST_PLAIN = 1000  # packages that plain lines may name
 
@@ -64,6 +65,7 @@ class Package:
         self.panicked = ""  # the test that took the others with it
         self.output = Excerpt()
         self.tested = False  # its tests were run, as far as it has any
+        self.says_fail = False  # in what go prints about it
 
 
 class GoJsonReader(JsonLines):
@@ -141,10 +143,13 @@ class GoJsonReader(JsonLines):
         if line.action == "output":
             package.output.add(line.output)
             package.tested = package.tested or line.output in _ENDED_BY_ITSELF
+            package.says_fail = package.says_fail or line.output.startswith(f"FAIL\t{line.package}")
             yield e.OutputReceived("stdout", line.output)
         elif line.action in _OUTCOMES:
             del self._packages[line.package]
             yield from self._benchmarks(package)
+            if line.action != "fail" and package.says_fail:
+                self._gaps.append(f"package {line.package} says FAIL, and ended with {line.action}")
             if line.action == "pass" and not package.tested:
                 yield e.Noticed(f"{line.package or 'the package'} passed without running any test")
             if line.action == "fail":

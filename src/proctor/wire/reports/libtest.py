@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
-from proctor.text import text_of
+from proctor.text import text_of, without_escapes
 from proctor.wire.reports.cargo_text import CargoText
 from proctor.wire.reports.report import LineReport, bounded, count_of, finished, seconds_of
 
@@ -31,6 +31,7 @@ MODE = "mode"  # a property: how far a test in documentation is taken, if it is 
 
 _PANICS = "should panic"
 _NOTE = "note: "
+_CHARACTERS = "\x1b(B"  # selects the usual ones: a part of how libtest ends a colour
 _OUTCOMES = {"ok": Outcome.PASSED, "FAILED": Outcome.FAILED, "ignored": Outcome.SKIPPED}
 _RUNNING = re.compile(r"running ([0-9]+) tests?")
 _WORD = r"(ok|FAILED|ignored)(?:, (.*?))?(?: <([0-9.]+)s>)?"
@@ -90,18 +91,19 @@ class LibtestReader(LineReport):
 
     def _line(self, line: bytes) -> Iterable[e.Event]:
         text = text_of(line)
-        if running := _RUNNING.fullmatch(text):
+        plain = without_escapes(text.replace(_CHARACTERS, ""))
+        if running := _RUNNING.fullmatch(plain):
             return self._suite_started(bounded(running[1]))
         if not self._open:
-            return self._between(text)
-        if tally := _TALLY.fullmatch(text):
+            return self._between(plain)
+        if tally := _TALLY.fullmatch(plain):
             return self._suite_ended(tally)
         if text in ("failures:", "successes:"):
             self._section = Excerpt()
         elif self._section is not None:
             self._explanation(text, self._section)
         else:
-            return self._progress(text)
+            return self._progress(plain)
         return ()
 
     # While the tests run

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.text import text_of
+from proctor.text import text_of, without_escapes
 from proctor.wire.reports.cargo_text import CargoText
 from proctor.wire.reports.libtest import SHOULD_PANIC, UNLIKE_EXPECTED, failed
 from proctor.wire.reports.report import MOST_TESTS, LineReport, decode, finished
@@ -94,6 +94,7 @@ class LibtestJsonReader(LineReport):
 
     def _around(self, text: str) -> list[e.Event]:
         """A line outside of the suites."""
+        text = without_escapes(text)
         if found := self._cargo.line(text):
             return found
         self._outside(text)

@@ -18,10 +18,10 @@ _TEXT_BEGINS = (
         re.compile(rb"(?i:TAP\s+version\s+[0-9]+)\s*|1\.\.[0-9]+\s*(?:#.*|todo .*)?|(?:not )?ok 1(?:\s.*)?"),
     ),
     ("libtest", re.compile(rb"running [0-9]+ tests?|error: could not compile `.*")),
-    ("go-json", re.compile(rb"FAIL\t\S+ \[(?:setup|build) failed\]")),
+    ("go-json", re.compile(rb"FAIL[ \t]+\S+ \[(?:setup|build) failed\]")),
 )
 _TEXT_GOES_ON = (
-    ("libtest", re.compile(rb" +(?:Running .+ \(.+\)|Doc-tests \S+)")),
+    ("libtest", re.compile(rb" +(?:Running .+ \(.+\)|Doc-tests \S+|Compiling .+|Finished .+)")),
     ("tap", re.compile(rb"(?:not )?ok(?: .*)?")),
 )
 
