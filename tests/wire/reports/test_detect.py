@@ -134,6 +134,15 @@ def test_two_reports_in_one_file_are_never_judged_by_one_of_them(first: str, sec
     )  # which takes no other JSON
 
 
+def test_a_report_of_its_own_kind_that_a_failed_test_prints_changes_nothing() -> None:
+    data = REPORTS["cargo/text.txt"]
+    printing = data.replace(b"before the failure\n", LINES["libtest"])
+    assert printing != data
+
+    assert outcomes(read(printing, "libtest")) == outcomes(read(data, "libtest"))
+    assert read(printing, "libtest").outcome is RunOutcome.FAILED
+
+
 @pytest.mark.parametrize("size", [1, 7, 100, 0])
 @pytest.mark.parametrize("name", [*LINES, *DOCUMENTS])
 def test_the_decision_does_not_depend_on_how_the_bytes_arrive(name: str, size: int) -> None:

@@ -92,11 +92,15 @@ class LibtestReader(LineReport):
     def _line(self, line: bytes) -> Iterable[e.Event]:
         text = text_of(line)
         plain = without_escapes(text.replace(_CHARACTERS, ""))
-        if running := _RUNNING.fullmatch(plain):
+        running, tally = _RUNNING.fullmatch(plain), _TALLY.fullmatch(plain)
+        if self._open and self._section is not None and (running or tally) and not self._agrees(tally):
+            self._explanation(text, self._section)  # what a test that failed has printed
+            return ()
+        if running:
             return self._suite_started(bounded(running[1]))
         if not self._open:
             return self._between(plain)
-        if tally := _TALLY.fullmatch(plain):
+        if tally:
             return self._suite_ended(tally)
         if text in ("failures:", "successes:"):
             self._section = Excerpt()
@@ -167,15 +171,12 @@ class LibtestReader(LineReport):
     # At the end of a suite
 
     def _suite_ended(self, tally: re.Match[str]) -> Iterator[e.Event]:
-        passed, bad, ignored, measured = map(bounded, tally.group(2, 3, 4, 5))
-        counted = passed + bad + ignored + measured
-        for name, word in self._hidden():
-            if len(self._results) < counted and name not in self._results:
-                self._results[name] = _Ended(word)
+        counted, bad = sum(map(bounded, tally.group(2, 3, 4, 5))), bounded(tally[3])
+        self._results = self._results_of(counted)
         for name in self._results:
             yield from self._finished(name)
         read = Counter(ended.word for ended in self._results.values())
-        if [read["ok"], read["FAILED"], read["ignored"]] != [passed + measured, bad, ignored]:
+        if not self._agrees(tally):
             read_as = f"{read.total()} were read, {read['FAILED']} failed"
             self._gaps.append(f"a suite counted {counted} tests, {bad} failed; {read_as}")
         elif counted != self._promised:
@@ -185,6 +186,26 @@ class LibtestReader(LineReport):
         self._open = False
         self._failed_suites += bool(bad)
         self._seconds += seconds_of(tally[6])
+
+    def _results_of(self, counted: int) -> dict[str, _Ended]:
+        """Those that were read, and of those that are hidden as many as are missing."""
+        found = dict(self._results)
+        for name, word in self._hidden():
+            if len(found) < counted:
+                found.setdefault(name, _Ended(word))
+        return found
+
+    def _agrees(self, tally: re.Match[str] | None) -> bool:
+        """Whether the tally counts the results that were read."""
+        if tally is None:
+            return False
+        passed, bad, ignored, measured = map(bounded, tally.group(2, 3, 4, 5))
+        counted, known = passed + bad + ignored + measured, len(self._results)
+        if not known <= counted <= known + len(self._under_way) + len(self._behind):
+            return False  # which is cheap to know
+        results = self._results_of(counted)
+        read = Counter(ended.word for ended in results.values())
+        return [read["ok"], read["FAILED"], read["ignored"]] == [passed + measured, bad, ignored]
 
     def _hidden(self) -> Iterator[tuple[str, str]]:
         """Results on a line with text that a test printed."""
