@@ -18,6 +18,8 @@ def seeds(name: str) -> Iterator[bytes]:
         yield from (SIZE + path.read_bytes() for path in sorted(DATA.glob(_LIVE[name])))
     elif name == "control":
         yield from (SIZE + data for data in _vectors())
+    elif name == "detect":
+        yield from (SIZE + path.read_bytes()[:4096] for path in sorted(DATA.glob("foreign/*/reports/*")))
     elif name == "pytest-text":
         yield SIZE + _TERMINAL.encode()
     elif name in ("events", "stream"):

@@ -35,6 +35,7 @@ from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial
 from proctor.wire.control.session import SessionReader
 from proctor.wire.document import writer as document
 from proctor.wire.fault import FaultReader
+from proctor.wire.reports.detect import Detector, detect
 from proctor.wire.reports.lines import LineReader
 from proctor.wire.reports.pytest_text import TextReader
 from proctor.wire.stream import log as jsonl
@@ -84,6 +85,7 @@ def report(form: str, data: bytes) -> None:
     size, data = _split(data)
     whole, pieces = _entries(form, data, len(data)), _entries(form, data, size)
     assert _comparable(whole) == _comparable(pieces), (whole, pieces)
+    _spoiled(form, data)
     written = Written(data)
     relay: Relay | None = None
     for entry in whole:
@@ -93,6 +95,42 @@ def report(form: str, data: bytes) -> None:
             _publish(relay, [entry.event], entry.suite)
             if isinstance(entry.event, e.RunFinished):
                 _check(relay, written)
+
+
+#: What says that something failed, in the words of each format.
+_FAILURES = {
+    "tap": b"not ok\n",
+    "libtest": b"error: test failed, to rerun pass `--test x`\n",
+    "libtest-json": b'{ "type": "suite", "event": "failed", "failed": 1 }\n',
+    "go-json": b"FAIL\tq [build failed]\n",
+    "tap-j": b'{"type":"test","label":"z","status":"fail"}\n',
+}
+
+
+def _spoiled(form: str, data: bytes) -> None:
+    """Whatever stands before a failure, it is no pass; nor if another report follows."""
+    others = [words for name, words in _BEGINNINGS.items() if name != form]
+    for more in [_FAILURES[form], *others] if form in _FAILURES else []:
+        ends = [entry.event for entry in _entries(form, data + b"\n" + more, len(data) + 1)]
+        assert not any(isinstance(end, e.RunFinished) and end.outcome is RunOutcome.PASSED for end in ends), (
+            more
+        )
+
+
+_BEGINNINGS = {
+    "libtest": b"running 1 test\ntest a ... FAILED\n",
+    "go-json": b'{"Action":"run","Package":"p","Test":"TestA"}\n{"Action":"fail","Package":"p"}\n',
+}
+
+
+def detected(data: bytes) -> None:
+    """However the bytes are cut, they are the same report, and it is one that can be read."""
+    size, data = _split(data)
+    detector = Detector()
+    early = next((form for piece in _pieces(data, size) if (form := detector.feed(piece))), None)
+    found = detect(data)
+    assert (early or detector.close()) == found, (early, found)
+    assert found is None or found in formats.offered("from")
 
 
 def live(form: str, data: bytes) -> None:
@@ -310,6 +348,7 @@ TARGETS: dict[str, Target] = {
     "control": control,
     **{form: partial(report, form) for form in formats.offered("from")},
     **{form: partial(live, form) for form in formats.READERS if not formats.FORMATS[form].offered},
+    "detect": detected,
     "session": session,
     "pytest-text": text,
     "fault": fault,
