@@ -18,6 +18,8 @@ def seeds(name: str) -> Iterator[bytes]:
         yield from (SIZE + path.read_bytes() for path in sorted(DATA.glob(_LIVE[name])))
     elif name == "control":
         yield from (SIZE + data for data in _vectors())
+    elif name == "detect":
+        yield from (SIZE + path.read_bytes()[:4096] for path in sorted(DATA.glob("foreign/*/reports/*")))
     elif name == "pytest-text":
         yield SIZE + _TERMINAL.encode()
     elif name in ("events", "stream"):
@@ -44,7 +46,23 @@ _OTHERS = {
         'timeout = "15m"\nmemory = "2G"\nhide_environment = ["AWS_*"]\n',
         '[[tests]]\nname = "a"\ncommand = "sh -c true"\nduration = "1h 30m"\n[limits]\npartials = 3\n',
     ],
-    "expression": ["db and not (slow or net)", "a or b and c"],
+    "mcp": [
+        '\6{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_run","arguments":{"run_id":"last"}}}\n'
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}\r\n\n[{"id":2,"method":"ping"}]\n{"id":"x","a":NaN}',
+        '\6{"jsonrpc":"2.0","method":"ping","params":{"a":["\\ud83d",1e9]},"id":"7"}\n{"jsonrpc":"2.0","result":{},"id":1}',
+    ],
+    "expression": [
+        "db and not (slow or net)",
+        "a or b and c",
+        "(" * 900 + "a" + ")" * 900,
+        "not " * 2000 + "a",
+    ],
+    "script": [
+        "cross-env A=1 c8 --100 node --import ./a.js --test 'test/**/*.js' $(ls x) && npm run unit -- -i",
+        "jest -c x a; node test.js",
+        'NODE_OPTIONS="$A --b" npx vitest run --project x >out 2>&1 || true | tee y',
+        "run-s unit test:* && pnpm exec jest && (cd a; make) && npm test -- \\",
+    ],
     "libtest-list": ["\6a::b: test\nc: benchmark\n\n1 test, 1 benchmark\n"],
     "cargo-build": [
         "\6rustc 1.95.0 (5 2026-04-14)\nhost: x86_64\nsysroot: /rust\n"

@@ -7,6 +7,7 @@ bytes; what it found stays in `found/`, where the tests try it again.
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -22,10 +23,11 @@ from proctor.cli.text_settings import TextSettings
 from proctor.cli.writers import Output, writer
 from proctor.errors import ConfigError, StreamError, UsageError
 from proctor.launch import KnownTest, Lines, Voice
+from proctor.mcp_server import messages
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
 from proctor.result import RunResult
-from proctor.runners import matching
+from proctor.runners import matching, package_scripts
 from proctor.unique_names import UniqueNames
 from proctor.wire import formats
 from proctor.wire.control.decoder import Broken, ControlDecoder, FileChunk
@@ -33,6 +35,7 @@ from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial
 from proctor.wire.control.session import SessionReader
 from proctor.wire.document import writer as document
 from proctor.wire.fault import FaultReader
+from proctor.wire.reports.detect import Detector, detect
 from proctor.wire.reports.lines import LineReader
 from proctor.wire.reports.pytest_text import TextReader
 from proctor.wire.stream import log as jsonl
@@ -82,6 +85,7 @@ def report(form: str, data: bytes) -> None:
     size, data = _split(data)
     whole, pieces = _entries(form, data, len(data)), _entries(form, data, size)
     assert _comparable(whole) == _comparable(pieces), (whole, pieces)
+    _spoiled(form, data)
     written = Written(data)
     relay: Relay | None = None
     for entry in whole:
@@ -91,6 +95,42 @@ def report(form: str, data: bytes) -> None:
             _publish(relay, [entry.event], entry.suite)
             if isinstance(entry.event, e.RunFinished):
                 _check(relay, written)
+
+
+#: What says that something failed, in the words of each format.
+_FAILURES = {
+    "tap": b"not ok\n",
+    "libtest": b"error: test failed, to rerun pass `--test x`\n",
+    "libtest-json": b'{ "type": "suite", "event": "failed", "failed": 1 }\n',
+    "go-json": b"FAIL\tq [build failed]\n",
+    "tap-j": b'{"type":"test","label":"z","status":"fail"}\n',
+}
+
+
+def _spoiled(form: str, data: bytes) -> None:
+    """Whatever stands before a failure, it is no pass; nor if another report follows."""
+    others = [words for name, words in _BEGINNINGS.items() if name != form]
+    for more in [_FAILURES[form], *others] if form in _FAILURES else []:
+        ends = [entry.event for entry in _entries(form, data + b"\n" + more, len(data) + 1)]
+        assert not any(isinstance(end, e.RunFinished) and end.outcome is RunOutcome.PASSED for end in ends), (
+            more
+        )
+
+
+_BEGINNINGS = {
+    "libtest": b"running 1 test\ntest a ... FAILED\n",
+    "go-json": b'{"Action":"run","Package":"p","Test":"TestA"}\n{"Action":"fail","Package":"p"}\n',
+}
+
+
+def detected(data: bytes) -> None:
+    """However the bytes are cut, they are the same report, and it is one that can be read."""
+    size, data = _split(data)
+    detector = Detector()
+    early = next((form for piece in _pieces(data, size) if (form := detector.feed(piece))), None)
+    found = detect(data)
+    assert (early or detector.close()) == found, (early, found)
+    assert found is None or found in formats.offered("from")
 
 
 def live(form: str, data: bytes) -> None:
@@ -255,11 +295,44 @@ def settings(data: bytes) -> None:
 
 
 def expression(data: bytes) -> None:
-    words = data.decode("utf-8", "backslashreplace")[:200]
+    words = data.decode("utf-8", "backslashreplace")
     try:
         matching.parse(words)(lambda word: word in "test_users_add")
     except UsageError as error:
-        assert repr(words) in str(error)
+        assert repr(words) in str(error) or len(words) > 200
+        assert len(str(error)) < 3000
+
+
+def script(data: bytes) -> None:
+    """Whatever `npm test` is: its tools are known by their words, or all of it is said to be left out."""
+    line = data.decode("utf-8", "backslashreplace").strip()
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        scripts = {"test": line, "unit": "node --test unit", "all": f"{line} && npm run unit"}
+        (root / "package.json").write_bytes(msgspec.json.encode({"scripts": scripts}))
+        found = package_scripts.read(root)
+        if found.text and not found.calls and found.others:
+            (said, *_) = package_scripts.left_out(root, ())
+            assert all(f"`{text}`" in said for text in found.others)
+
+
+def mcp(data: bytes) -> None:
+    """However the bytes are cut: the same messages. What is taken can be passed on; answers have an id."""
+    size, data = _split(data)
+    whole, pieces = (_messages(data, length) for length in (len(data), size))
+    assert whole == pieces
+    for message in whole:
+        if isinstance(message, dict):
+            assert isinstance(message["method"], str)
+            json.dumps(message, ensure_ascii=False, allow_nan=True).encode()
+        else:
+            answers = [json.loads(answer, parse_int=str) for answer in message.answers()]
+            assert all(isinstance(answer["id"], str) for answer in answers)
+
+
+def _messages(data: bytes, size: int) -> list[dict[str, Any] | messages.Refusal]:
+    lines = messages.Lines()
+    return [found for piece in _pieces(data, size) for found in lines.feed(piece)] + [*lines.close()]
 
 
 def _split(data: bytes) -> tuple[int, bytes]:
@@ -275,10 +348,13 @@ TARGETS: dict[str, Target] = {
     "control": control,
     **{form: partial(report, form) for form in formats.offered("from")},
     **{form: partial(live, form) for form in formats.READERS if not formats.FORMATS[form].offered},
+    "detect": detected,
     "session": session,
     "pytest-text": text,
     "fault": fault,
     "row": row,
     "settings": settings,
     "expression": expression,
+    "mcp": mcp,
+    "script": script,
 }

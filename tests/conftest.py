@@ -17,6 +17,9 @@ collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 # What `make quick` leaves out: mostly real processes, other interpreters and other tools, or installs.
 SLOW = (
     "archive/test_killed_anywhere.py",
+    "archive/test_links.py::test_a_link_that_a_test_puts_there_gets_nothing_and_a_notice",
+    "archive/test_links.py::test_a_run_behind_a_link_is_kept_in_the_cache_and_says_so",
+    "archive/test_links.py::test_the_server_reads_no_runs_behind_a_link",
     "cli/test_lost_outputs.py",
     "clients/",
     "inject/test_failure_index.py",
@@ -25,7 +28,11 @@ SLOW = (
     "mcp_server/test_archive_faults.py",
     "mcp_server/test_http.py",
     "mcp_server/test_life.py",
+    "mcp_server/test_malformed.py::test_a_line_of_a_hundred_megabytes_is_refused_and_not_kept",
+    "mcp_server/test_malformed.py::test_nobody_has_to_read_what_the_server_says",
+    "mcp_server/test_malformed.py::test_what_is_asked_before_the_input_ends_is_answered",
     "mcp_server/test_masking.py",
+    "mcp_server/test_omitted.py::test_a_client_can_make_every_call_that_an_answer_names",
     "mcp_server/test_protocol.py",
     "mcp_server/test_scenarios.py",
     "process/test_interpreter.py",

@@ -235,6 +235,6 @@ def test_a_run_that_is_kept_has_its_document_when_the_caller_gets_it(runs: Runs,
     runs.script.add("one", PASSES)
     executed = runs.run(tap("one"), keep=True)
 
-    assert executed.directory.parent == tmp_path / ".proctor" / "runs"
-    assert (executed.directory / "result.json").is_file()
+    assert executed.directory.path.parent == tmp_path / ".proctor" / "runs"
+    assert (executed.directory.path / "result.json").is_file()
     assert executed.faults == []

@@ -73,10 +73,10 @@ def test_a_run_that_is_kept_has_its_files_in_the_project_and_others_leave_nothin
         run.stop(RunOutcome.CANCELLED)
         assert run.stopped
         run.close()
-    assert (place.files / "result.json").is_file()
+    assert (place.files.path / "result.json").is_file()
 
     with shelf(tmp_path, archive=False) as scratch:
-        files = scratch.files
+        files = scratch.files.path
         assert files.is_dir()
     assert not files.exists()
 
@@ -85,7 +85,7 @@ def test_a_run_that_never_started_is_not_kept(tmp_path: Path) -> None:
     with pytest.raises(LaunchError), shelf(tmp_path) as place:
         raise LaunchError("no such program")
 
-    assert not place.files.exists()
+    assert not place.files.path.exists()
 
 
 def test_a_run_that_cannot_be_kept_anywhere_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from typing import Generic
 import msgspec
 
 from proctor import events as e
+from proctor.archive.inside import Folder
 from proctor.archive.store import new_run_id
 from proctor.errors import LaunchError, UsageError
 from proctor.launch import Artifact, Launch, Lines, Program, Voice
@@ -49,7 +50,7 @@ class Executed(msgspec.Struct, frozen=True):
     """A run that is over."""
 
     result: RunResult
-    directory: Path  # of the run's files; gone after the run if it is not kept
+    directory: Folder  # of the run's files; gone after the run if it is not kept
     faults: Sequence[Fault] = ()  # readers that could not go on
 
 
@@ -189,7 +190,7 @@ class _Crew(Generic[P]):
             return suites(suite.runner, plan) if plan.launches or plan.deselected else []
         except UsageError as error:
             number = self._run.enter(e.SuiteEntered(suite.runner, suite.runner, (), self._spec.root))
-            self._run.publish(e.ChannelBroken(str(error)), number)
+            self._run.publish(e.StatusExplained(RunOutcome.USAGE_ERROR, str(error)), number)
             self._run.leave(number)
             return []
 

@@ -66,6 +66,7 @@ class Lines(msgspec.Struct, frozen=True):
     reader: str  # the format, by its name in `wire.formats`
     prefix: str = ""  # put before the names of tests, so that they can be run by what is shown
     known: tuple[KnownTest, ...] = ()  # tests in it, by their full names
+    wanted: tuple[str, ...] = ()  # names that must be among its tests, or begin those of its groups
     listed: bool = False  # these are all that will run: the process itself has said so before
     deselected: tuple[str, ...] = ()  # tests that it would run if it were not asked for others
     root: str = ""  # of the project, where the process runs in another directory

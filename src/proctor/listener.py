@@ -13,6 +13,7 @@ from typing import Protocol, assert_never
 import msgspec
 
 from proctor import events as e
+from proctor.failure_row import unescaped
 from proctor.launch import Artifact, Build, Launch, Lines, Program, Session, Text
 from proctor.outcome import Outcome, RunOutcome
 from proctor.process.allowance import Allowance
@@ -343,6 +344,7 @@ class LinesListener(SessionListener):
     def __init__(self, run: Running, suite: int, launch: Launch, lines: Lines, limits: Limits) -> None:
         from proctor.wire.reports.lines import LineReader  # likewise
 
+        self._wanted = lines.wanted
         self._lines = LineReader(launch.name, launch.cwd, lines)
         super().__init__(run, suite, launch, limits)
 
@@ -368,7 +370,15 @@ class LinesListener(SessionListener):
         super()._end(exit_code, signal)
 
     def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
-        return None  # no code has a meaning of its own
+        """No code has a meaning of its own, but what was asked for may be nowhere."""
+        suite = self._run.result.suites[self._suite]
+        if exit_code or self.stopped is not None or suite.errors or suite.session.channel_error is not None:
+            return None
+        known = suite.tests.keys() | set(suite.selected)
+        absent = [name for name in self._wanted if known.isdisjoint((name, unescaped(name)))]
+        return (
+            e.StatusExplained(RunOutcome.USAGE_ERROR, f"not found: {', '.join(absent)}") if absent else None
+        )
 
 
 class BuildListener(LinesListener):

@@ -48,6 +48,8 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
         chosen = tuple(
             dict.fromkeys((*chosen, *(name for t in spec.selection.targets for name in table.named(t))))
         )
+    notices = [] if asked else _unknown(Path(spec.root), chosen)
+    notices = [] if spec.selection.targets else notices
     found: list[Suite] = []
     left_out: dict[str, UsageError] = {}
     for name, targets in _shares(spec, chosen).items():
@@ -68,8 +70,16 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
         found += suites(name, plan)
     if left_out and not found:
         raise next(iter(left_out.values()))
-    notices = tuple(f"{name} tests were not run: {error}" for name, error in left_out.items())
-    return Prepared(tuple(found), settings.limits, notices)
+    notices += [f"{name} tests were not run: {error}" for name, error in left_out.items()]
+    return Prepared(tuple(found), settings.limits, tuple(notices))
+
+
+def _unknown(root: Path, chosen: tuple[str, ...]) -> list[str]:
+    """Tests that nobody will run. If there are no others, the usual runner has nothing to say about them."""
+    found = table.left_out(root, chosen)
+    if found and chosen == (table.USUAL,) and not table.load(table.USUAL).detect(root):
+        raise UsageError(found[0])
+    return found
 
 
 def runners(asked: str, root: Path, settings: Settings) -> tuple[str, ...]:

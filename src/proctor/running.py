@@ -12,7 +12,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.archive import store
-from proctor.archive.inside import remove
+from proctor.archive.inside import Folder, remove
 from proctor.archive.recording import OUTPUT_LIMIT, Recording
 from proctor.errors import LaunchError
 from proctor.outcome import RunOutcome
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 #: Takes each finished result of the control channel, as one line of its normal form.
 ResultLine: TypeAlias = Callable[[bytes], None]
+
+
+_NOWHERE = "neither the project nor the cache can be written"
 
 
 class Keeping(msgspec.Struct, frozen=True):
@@ -92,33 +95,44 @@ class Shelf:
         if directory is not None:
             self._record(directory)
         elif keeping.archive:
-            self.notices.append("this run is not kept: neither the project nor the cache can be written")
-        self.store = FileStore(self.recording.directory.path if self.recording else self._make_scratch())
+            link = store.link_in_the_way(root)
+            why = f"{link}, and the cache cannot be written" if link else _NOWHERE
+            self.notices.append(f"this run is not kept: {why}")
+        self.store = self._make_store()
 
     def _record(self, directory: store.RunDirectory) -> None:
         try:
             self.recording = Recording(directory, self._rescue)
         except OSError as error:
-            directory.close()
-            remove(directory.path)
+            directory.discard()
             self.notices.append(f"this run is not kept: {error}")
+            return
+        link = store.link_in_the_way(self._root)
+        if link:
+            self.notices.append(f"{link}: this run is kept in {directory.path}")
 
-    def _make_scratch(self) -> Path:
+    def _make_store(self) -> FileStore:
+        if self.recording is not None:
+            return FileStore(self.recording.directory.descriptor)
         import tempfile
 
         self._scratch = tempfile.mkdtemp(prefix="proctor-")
-        return Path(self._scratch)
+        descriptor = Folder(Path(self._scratch)).open()
+        try:
+            return FileStore(descriptor)
+        finally:
+            os.close(descriptor)
 
     def _rescue(self) -> store.RunDirectory | None:
         """Another place for the run, which later files go to as well."""
         directory = store.open_run(self._root, self._run_id, self._environ, outside=True)
         if directory is not None:
-            self.store.move_to(directory.path)
+            self.store.move_to(directory.descriptor)
         return directory
 
     @property
-    def files(self) -> Path:
-        return self.recording.directory.path if self.recording else Path(self._scratch or "")
+    def files(self) -> Folder:
+        return self.recording.directory.folder if self.recording else Folder(Path(self._scratch or ""))
 
     @property
     def sinks(self) -> list[Sink]:
@@ -131,6 +145,14 @@ class Shelf:
     def __enter__(self) -> Shelf:
         return self
 
+    @property
+    def swapped(self) -> str:
+        """A notice that a test has put a link in the archive's place, or nothing."""
+        if self.recording is None or self.recording.directory.folder.base != self._root:
+            return ""
+        link = store.link_in_the_way(self._root)
+        return f"{link}: this run is not kept there" if link else ""
+
     def prune(self) -> None:
         """Remove runs that are older than those which are kept."""
         if self.recording is not None:
@@ -142,11 +164,10 @@ class Shelf:
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self.store.close()
         if self.recording is not None:
-            self.recording.close()
-        nothing_started = error is LaunchError
-        for leftover in (self._scratch, self.files if nothing_started else None):
-            if leftover is not None:
-                remove(leftover)
+            nothing_started = error is LaunchError
+            self.recording.close(discard=nothing_started)
+        if self._scratch is not None:
+            remove(self._scratch)
 
 
 class Running:
@@ -235,4 +256,6 @@ class Running:
         """All processes are gone."""
         if self.shelf.store.fault is not None:
             self.publish(e.Noticed(f"some attached files were not kept: {self.shelf.store.fault}"))
+        if self.shelf.swapped:
+            self.publish(e.Noticed(self.shelf.swapped))
         return self._relay.close(self.now())

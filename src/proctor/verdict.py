@@ -63,6 +63,8 @@ def _unseen(suite: SuiteResult) -> Verdict:
     """No process has ended here."""
     if suite.session.channel_error is not None:
         return RunOutcome.INCOMPLETE, suite.session.channel_error
+    if suite.session.explained is not None:
+        return suite.session.explained.outcome, suite.session.explained.reason
     if suite.run.collect_only and suite.source == Voice.LINES and suite.count is not None:
         return (RunOutcome.PASSED if suite.count else RunOutcome.NO_TESTS), ""
     return RunOutcome.INCOMPLETE, "the end of the process was not seen"

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from proctor import events as e
 from proctor.archive import read_log, store
 from proctor.archive.history import last_failed
+from proctor.archive.inside import Folder
 from proctor.archive.recording import Recording, loader
 from proctor.outcome import Outcome
 from proctor.relay import Relay
@@ -62,7 +63,7 @@ def test_runs_that_begin_at_once_have_names_of_their_own(tmp_path: Path) -> None
     assert len({store.new_run_id(now) for _ in range(20)}) > 1
     directory = store.open_run(tmp_path, store.new_run_id(now), {})
     assert directory is not None
-    assert list(store.list_runs(tmp_path, {})) == [directory.path]
+    assert list(store.list_runs(tmp_path, {})) == [directory.folder]
 
 
 def test_a_run_is_kept_in_the_project_and_git_does_not_see_it(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_where_the_project_cannot_be_written_the_cache_serves(tmp_path: Path) ->
 
     assert directory is not None
     assert directory.path.is_relative_to(tmp_path / "cache")
-    assert list(store.list_runs(project, environ)) == [directory.path]
+    assert list(store.list_runs(project, environ)) == [directory.folder]
     directory.close()
 
 
@@ -98,13 +99,13 @@ def test_two_projects_never_share_a_place_in_the_cache(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path)}
     roots = [Path("/a/b"), Path("/a%2Fb"), Path("/a/b/"), Path("/" + "x" * 300), Path("/" + "x" * 299)]
 
-    assert len({store.homes(root, environ)[1] for root in roots}) == 4
+    assert len({store.homes(root, environ)[1].path for root in roots}) == 4
 
 
 def test_a_relative_cache_is_ignored(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "XDG_CACHE_HOME": "caches"}
 
-    assert store.homes(Path("/a"), environ)[1] == tmp_path / ".cache" / "proctor" / "runs" / "%2Fa"
+    assert store.homes(Path("/a"), environ)[1].path == tmp_path / ".cache" / "proctor" / "runs" / "%2Fa"
 
 
 def test_runs_are_listed_newest_first_and_strangers_are_not_runs(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_only_the_oldest_are_removed_a_few_at_a_time_and_never_one_under_way(tmp
     stranger = tmp_path / ".proctor" / "runs" / "20250101-my-notes"
     stranger.mkdir()
     oldest = tmp_path / ".proctor" / "runs" / started(0).run_id
-    lock = store.RunDirectory(oldest)
+    lock = store.RunDirectory(Folder(oldest))
 
     store.prune(tmp_path, {}, keep=2)
     left = {path.name[14] for path in store.list_runs(tmp_path, {})}
@@ -137,7 +138,7 @@ def test_a_run_that_is_just_being_made_is_not_removed(
     lock = fcntl.flock
 
     def lock_after_another_run_has_ended(descriptor: int, how: int) -> None:
-        if how == fcntl.LOCK_SH:
+        if how & fcntl.LOCK_SH:
             store.prune(tmp_path, {}, keep=0)
         lock(descriptor, how)
 
@@ -146,7 +147,7 @@ def test_a_run_that_is_just_being_made_is_not_removed(
 
     assert directory is not None
     assert not directory.vanished
-    assert list(store.list_runs(tmp_path, {})) == [directory.path]
+    assert list(store.list_runs(tmp_path, {})) == [directory.folder]
     directory.close()
 
 
@@ -168,9 +169,9 @@ def test_a_run_whose_writer_died_is_incomplete(tmp_path: Path) -> None:
     head = msgspec.json.decode((path / "run.json").read_bytes())
     (path / "run.json").write_bytes(msgspec.json.encode(head | {"outcome": "running"}))
 
-    found = store.read_head(path)
-    lock = store.RunDirectory(path)
-    meanwhile = store.read_head(path)
+    found = store.read_head(Folder(path))
+    lock = store.RunDirectory(Folder(path))
+    meanwhile = store.read_head(Folder(path))
     lock.close()
 
     assert found is not None
@@ -204,7 +205,7 @@ def test_a_run_that_ends_while_it_is_read_has_not_died(
 
     monkeypatch.setattr(room, read, read_and_end)
 
-    assert look(directory.path).outcome == "running"
+    assert look(directory.folder).outcome == "running"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"run_id": 1}', b"\xff"])
@@ -213,7 +214,7 @@ def test_a_damaged_run_is_passed_over(tmp_path: Path, content: bytes) -> None:
     (path / "run.json").write_bytes(content)
     (path / "result.json").write_bytes(content)
 
-    assert store.read_head(path) is None
+    assert store.read_head(Folder(path)) is None
     assert last_failed(tmp_path, {}) == ([], 0)
 
 
@@ -239,7 +240,7 @@ def test_a_run_that_broke_off_hides_no_earlier_failure(tmp_path: Path) -> None:
 
 def test_a_long_text_is_loaded_with_its_middle_left_out(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_bytes(b"a" * 700_000 + b"b" * 700_000)
-    load = loader(tmp_path)
+    load = loader(Folder(tmp_path))
 
     text = load("long.txt")
 

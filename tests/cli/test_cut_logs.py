@@ -13,6 +13,7 @@ from support.full_runs import CASES
 from support.streams import STARTED, Log, publish_suites
 
 from proctor import events as e
+from proctor.archive.inside import Folder
 from proctor.archive.lookup import read_run
 from proctor.archive.read_log import read_log
 from proctor.archive.store import RunDirectory
@@ -93,7 +94,7 @@ def test_every_way_to_show_a_cut_log_agrees_on_outcome_and_reason(
     lines = lines_of(kind)
     for count in range(1, len(lines) + 1):
         path = kept(here, lines[:count])
-        result = read_log(path).result
+        result = read_log(Folder(path)).result
         expected = (str(result.outcome), result.reason)
         assert (count == len(lines)) == ("without its final line" not in result.reason), count
 
@@ -103,8 +104,8 @@ def test_every_way_to_show_a_cut_log_agrees_on_outcome_and_reason(
             texts = {shown(capfdbinary, way, "--format", form) for way in ways}
             assert len(texts) == 1
         assert shown(capfdbinary, "last") == shown(capfdbinary, "last", "--format", "agent")
-        assert read_run(path).document.outcome == result.outcome
-        document = run_data.from_archive(path).document
+        assert read_run(Folder(path)).document.outcome == result.outcome
+        document = run_data.from_archive(Folder(path)).document
         assert (document.outcome, document.reason) == expected
         with on_stdin(path / "events.jsonl"):
             assert verdict(shown(capfdbinary, "-", "--format", "json")) == expected
@@ -128,13 +129,13 @@ def test_a_run_under_way_is_running_in_every_format(
     here: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     path = kept(here, lines_of("leaks")[:4])
-    lock = RunDirectory(path)
+    lock = RunDirectory(Folder(path))
     try:
         assert shown(capfdbinary, "last").startswith("running 1 failed\n")
         assert shown(capfdbinary, "last", "--format", "agent").startswith("running 1 failed\n")
         assert "running 1 failed" in shown(capfdbinary, "last", "--format", "summary")
         assert verdict(shown(capfdbinary, "last", "--format", "json")) == ("running", "")
-        assert read_log(path).result.outcome is RunOutcome.RUNNING
+        assert read_log(Folder(path)).result.outcome is RunOutcome.RUNNING
         for form in ("stream", "events"):  # whoever reads them sees that there is no end
             assert '"type":"final"' not in shown(capfdbinary, "last", "--format", form)
     finally:

@@ -21,6 +21,7 @@ from support.projects import (
     write_project,
 )
 
+from proctor.archive.inside import Folder
 from proctor.cli.output import Outputs
 from proctor.cli.text_settings import TextSettings
 from proctor.execute import Executed
@@ -141,7 +142,7 @@ def test_a_writer_that_fails_costs_no_other(tmp_path: Path, monkeypatch: pytest.
         outputs.add_file("junit", str(tmp_path / "half"))
     outputs.add_file("tap", str(tmp_path / "whole"))
 
-    outputs.finish(Executed(run_of(*passed("a"), outcome=RunOutcome.PASSED), tmp_path))
+    outputs.finish(Executed(run_of(*passed("a"), outcome=RunOutcome.PASSED), Folder(tmp_path)))
     outputs.close()
 
     assert "ok 1 - a" in (tmp_path / "whole").read_text()

@@ -317,6 +317,22 @@ def test_a_target_that_is_none_or_leads_out_is_refused(server: Talk, home: Path,
     assert runs_of(home / "kinds") == before
 
 
+def test_tests_behind_a_link_run_and_are_listed_but_cannot_be_named(tmp_path: Path) -> None:
+    write_project(tmp_path, {"elsewhere/test_far.py": "def test_far(): assert 0"})
+    root = write_project(tmp_path / "root", {"test_near.py": "def test_near(): pass"})
+    (root / "test_link.py").symlink_to("../elsewhere/test_far.py")
+    (root / "inside.py").symlink_to("test_near.py")
+    link = "test_link.py::test_far"
+    with talk(root) as server:
+        assert server.document("execute_tests")["summary"]["total"] == 2
+        assert link in {test["node_id"] for test in server.document("discover_tests")["tests"]}
+        assert server.document("execute_tests", last_failed=True)["summary"]["total"] == 1
+        for tool in ("execute_tests", "discover_tests"):
+            for target in (link, "test_link.py"):
+                assert "outside of the project, behind a link" in server.refusal(tool, targets=[target])
+        assert server.document("execute_tests", targets=["inside.py"])["summary"]["passed"] == 1
+
+
 def runs_of(project: Path) -> list[str]:
     return sorted(path.name for path in project.glob(".proctor/runs/*"))
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,25 @@ NAMES = [
 ]
 
 
+@contextmanager
+def opened(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def files_in(directory: Path) -> FileStore:
+    with opened(directory) as descriptor:
+        return FileStore(descriptor)
+
+
+def move(store: FileStore, directory: Path) -> None:
+    with opened(directory) as descriptor:
+        store.move_to(descriptor)
+
+
 def sent(attachments: Attachments, name: str, *pieces: bytes, result: str | None = "t") -> None:
     attachments.open(result, name, sum(map(len, pieces)))
     for piece in pieces:
@@ -39,7 +60,7 @@ def sent(attachments: Attachments, name: str, *pieces: bytes, result: str | None
 def test_a_name_never_decides_where_bytes_go(tmp_path: Path, name: str) -> None:
     directory = tmp_path / "run"
     directory.mkdir()
-    attachments = Attachments(FileStore(directory))
+    attachments = Attachments(files_in(directory))
 
     sent(attachments, name, b"a", b"b")
     (file,) = attachments.take("t")
@@ -53,7 +74,7 @@ def test_a_name_never_decides_where_bytes_go(tmp_path: Path, name: str) -> None:
 
 
 def test_the_end_of_a_name_stays_readable(tmp_path: Path) -> None:
-    attachments = Attachments(FileStore(tmp_path))
+    attachments = Attachments(files_in(tmp_path))
     sent(attachments, "shots/" + "x" * 300 + "-after login.png", b"")
     (file,) = attachments.take("t")
     attachments.close()
@@ -62,7 +83,7 @@ def test_the_end_of_a_name_stays_readable(tmp_path: Path) -> None:
 
 
 def test_files_of_the_same_name_do_not_meet(tmp_path: Path) -> None:
-    attachments = Attachments(FileStore(tmp_path))
+    attachments = Attachments(files_in(tmp_path))
     for number in range(3):
         sent(attachments, "log.txt", b"%d" % number)
     files = attachments.take("t")
@@ -73,7 +94,7 @@ def test_files_of_the_same_name_do_not_meet(tmp_path: Path) -> None:
 
 
 def test_files_belong_to_the_result_that_sent_them(tmp_path: Path) -> None:
-    attachments = Attachments(FileStore(tmp_path))
+    attachments = Attachments(files_in(tmp_path))
     sent(attachments, "a", b"1", result="one")
     sent(attachments, "b", b"2", result=None)
     sent(attachments, "c", b"3", result="one")
@@ -89,7 +110,7 @@ def test_a_link_in_place_of_the_folder_takes_no_bytes(tmp_path: Path) -> None:
     run.mkdir()
     elsewhere.mkdir()
     (run / "files").symlink_to(elsewhere)
-    store = FileStore(run)
+    store = files_in(run)
     attachments = Attachments(store)
     sent(attachments, "x", b"secret")
     attachments.close()
@@ -102,7 +123,7 @@ def test_a_folder_that_is_swapped_for_a_link_takes_no_bytes(tmp_path: Path) -> N
     run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
     run.mkdir()
     elsewhere.mkdir()
-    attachments = Attachments(FileStore(run))
+    attachments = Attachments(files_in(run))
     sent(attachments, "before", b"1")
     (run / "files").rename(run / "moved")
     (run / "files").symlink_to(elsewhere)
@@ -113,7 +134,9 @@ def test_a_folder_that_is_swapped_for_a_link_takes_no_bytes(tmp_path: Path) -> N
 
 
 def test_a_directory_that_vanishes_is_a_fault_and_no_exception(tmp_path: Path) -> None:
-    store = FileStore(tmp_path / "never made")
+    (tmp_path / "run").mkdir()
+    store = files_in(tmp_path / "run")
+    (tmp_path / "run").rmdir()
     attachments = Attachments(store)
     sent(attachments, "x", b"abc")
     (file,) = attachments.take("t")
@@ -126,7 +149,7 @@ def test_a_directory_that_vanishes_is_a_fault_and_no_exception(tmp_path: Path) -
 def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     before = set(os.listdir("/proc/self/fd"))
     for number in range(20):
-        store = FileStore(tmp_path)
+        store = files_in(tmp_path)
         attachments = Attachments(store)
         sent(attachments, f"{number}", b"x")
         attachments.open("t", "half", 2)
@@ -147,13 +170,13 @@ def test_files_move_with_their_run_and_later_ones_follow(tmp_path: Path) -> None
     before, after = tmp_path / "before", tmp_path / "after"
     before.mkdir()
     after.mkdir()
-    store = FileStore(before)
+    store = files_in(before)
     path, file = store.create("first")
     assert file is not None
     store.write(file, b"one")
     os.close(file)
 
-    store.move_to(after)
+    move(store, after)
     later, file = store.create("second")
     assert file is not None
     os.close(file)
@@ -167,13 +190,15 @@ def test_files_move_with_their_run_and_later_ones_follow(tmp_path: Path) -> None
 def test_a_link_among_the_files_is_not_followed_when_they_move(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("not theirs")
     (tmp_path / "after").mkdir()
-    store = FileStore(tmp_path)
+    store = files_in(tmp_path)
     _, file = store.create("first")
     assert file is not None
     os.close(file)
     (tmp_path / "files" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "files" / "name").hardlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "files" / "pipe")
 
-    store.move_to(tmp_path / "after")
+    move(store, tmp_path / "after")
     store.close()
 
-    assert not (tmp_path / "after" / "files" / "link").exists()
+    assert os.listdir(tmp_path / "after" / "files") == ["000001-first"]

@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.made_reports import libtest, objects, rust
 from support.projects import GUARD
+from support.reports import REPORTS
 from support.streams import case, final, rendered, suite, written
 
+from proctor.events import RunStarted
+from proctor.relay import Relay
 from proctor.render.libtest import Libtest
+from proctor.wire.formats import run_reader
 
 DATA = Path(__file__).parent.parent / "data"
 CRATE = DATA / "crate"
@@ -147,3 +152,62 @@ def test_what_a_test_printed_cannot_move_the_cursor() -> None:
 
     assert "\x1b" not in text
     assert "---- a stdout ----\nred\\x07\n" in text
+
+
+def shown(data: bytes, form: str) -> str:
+    """A report as cargo's text."""
+    written: list[str] = []
+    sink = Libtest(lambda text, tone="": written.append(text))
+    relay: Relay | None = None
+    for entry in [*(reader := run_reader(form)).feed(data), *reader.close()]:
+        if isinstance(entry.event, RunStarted):
+            relay = Relay(entry.event, [sink])
+        elif relay is not None:
+            relay.publish(entry.event, entry.at, entry.suite)
+    return "".join(written)
+
+
+def test_cargos_text_is_shown_as_it_was() -> None:
+    text = (DATA / "libtest" / "cargo.txt").read_text()
+
+    assert shown(text.encode(), "libtest") == text.replace("; finished in 0.00s", "")  # it took no time
+
+
+@pytest.mark.parametrize("name", ["cargo/sums.jsonl", "cargo/text.txt"])
+def test_libtests_own_message_is_a_note_from_json_and_from_text(name: str) -> None:
+    text = shown(REPORTS[name], "libtest-json" if name.endswith("jsonl") else "libtest")
+
+    assert "\ntest tests::does_not_panic - should panic ... FAILED\n" in text
+    note = "---- tests::does_not_panic stdout ----\nnote: test did not panic as expected at src/lib.rs:51:8\n"
+    assert note in text
+    assert text.count("note: test did not panic") == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "printed", "subtype"),
+    [
+        (
+            "panic did not contain expected string\n panic: x",
+            "thread 'a' panicked at a.rs:1:2:\nx\n",
+            " - should panic",
+        ),
+        ("got unexpected return code 7", "out\n", ""),
+    ],
+)
+def test_every_message_of_libtest_is_a_note(message: str, printed: str, subtype: str) -> None:
+    data = objects(
+        rust("suite", "started", test_count=1),
+        rust("test", "failed", name="a", stdout=printed, message=message),
+        rust("suite", "failed", passed=0, failed=1, ignored=0, measured=0),
+    )
+    text = shown(data, "libtest-json")
+
+    assert f"test a{subtype} ... FAILED\n" in text
+    assert f"---- a stdout ----\n{printed}note: {message}\n" in text
+
+
+def test_a_failure_without_a_note_gets_none() -> None:
+    lines = ("failures:", "", "---- a stdout ----", "this message", "", "", "failures:", "    a")
+    data = libtest("test a - should panic ... FAILED", "", *lines, tally=(0, 1, 0, 0))
+
+    assert "note:" not in shown(data, "libtest")

@@ -635,7 +635,7 @@ def test_without_cargo_the_run_says_what_would_do(shop: Path) -> None:
 def test_an_id_that_is_no_test_is_told_with_those_that_are_like_it(shop: Path) -> None:
     document = run(shop, "shop_core::adds")
 
-    assert document["outcome"] == "incomplete"
+    assert document["outcome"] == "usage_error"
     assert document["reason"] == "cargo: no test 'shop_core::adds'; did you mean shop_core::tests::adds?"
 
 

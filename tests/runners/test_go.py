@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from support.projects import (
+    GUARD,
     Ran,
     clean_environment,
     environment,
@@ -20,6 +21,8 @@ from support.projects import (
     with_enough_time,
     write_project,
 )
+from support.reports import outcomes as reported
+from support.reports import read
 
 from proctor.errors import UsageError
 from proctor.places import program
@@ -330,6 +333,71 @@ def test_what_does_not_compile_is_told_with_its_line_and_the_rest_runs(tmp_path:
     assert len(outcomes(found)) == 2
 
 
+ONE = 'import "testing"\n\nfunc TestA(t *testing.T) {}\n'
+BROKEN = {
+    "syntax": ({"a.go": "package p\n\nfunc {\n"}, "syntax error", "a.go:3"),
+    "import": ({"a.go": 'package p\n\nimport _ "example.com/nowhere/x"\n'}, "no required module", "a.go:3"),
+    "cycle": ({"a.go": f'package p\n\nimport _ "{MODULE}/p"\n'}, "import cycle not allowed", ""),
+    "test": ({"b_test.go": 'package p\n\nvar x int = "a"\n'}, "cannot use", "b_test.go:3"),
+    "vet": (
+        {"b_test.go": 'package p\n\nimport "fmt"\n\nvar _ = fmt.Sprintf("%d", "x")\n'},
+        "wrong type",
+        "b_test.go:5",
+    ),
+    "init": (
+        {"b_test.go": 'package p\n\nfunc init() { panic("in init") }\n'},
+        "failed, though none of its tests did: panic: in init",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_package_that_cannot_run_is_told_live_and_from_the_report(
+    tmp_path: Path, document: Any, environ: dict[str, str], name: str
+) -> None:
+    files, words, place = BROKEN[name]
+    write_project(tmp_path, {"go.mod": SHOP["go.mod"], "fine/a_test.go": f"package fine\n\n{ONE}"})
+    write_project(tmp_path / "p", {"a_test.go": f"package p\n\n{ONE}", **files})
+    own = subprocess.run(
+        [program("go", environ), "test", "-json", "./..."],
+        cwd=tmp_path, env=environ, capture_output=True, check=False, timeout=GUARD,
+    )  # fmt: skip
+    report = read(own.stdout + own.stderr, "go-json")
+    found = document(tmp_path)
+
+    assert own.returncode == 1
+    assert found["outcome"] == str(report.outcome) == "collection_error"
+    assert outcomes(found) == {f"{MODULE}/fine::TestA": "passed"} == reported(report)
+    [error] = found["collection_errors"]
+    assert error["file"] == f"{MODULE}/p" == report.collection_errors[0].file
+    assert words in error["failure"]["message"]
+    if place:
+        at = error["failure"]["place"]
+        assert f"{at['file']}:{at['line']}" == f"p/{place}"
+
+
+def test_a_package_whose_main_function_runs_no_test_is_noticed(tmp_path: Path, document: Any) -> None:
+    main = 'package p\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestA(t *testing.T) {}\n'
+    main += "func TestMain(m *testing.M) { os.Exit(0) }\n"
+    write_project(tmp_path, {"go.mod": SHOP["go.mod"], "fine/a_test.go": f"package fine\n\n{ONE}"})
+    write_project(tmp_path, {"p/a_test.go": main, "empty/a.go": "package empty\n"})
+    found = document(tmp_path)
+
+    assert outcomes(found) == {f"{MODULE}/fine::TestA": "passed"}
+    assert found["outcome"] == "passed"  # as go has it
+    assert f"{MODULE}/p passed without running any test" in found["notices"]
+    assert document(tmp_path, "p")["outcome"] == "no_tests"
+
+
+def test_a_time_limit_of_go_itself_is_told(tmp_path: Path, document: Any) -> None:
+    found = document(write_project(tmp_path, alone("select {}")), "--", "-timeout=1s")
+
+    assert outcomes(found)[f"{MODULE}::Test2"] == "crash"
+    assert "test timed out after 1s" in failures(found)[f"{MODULE}::Test2"]["message"]
+    assert found["not_run"] == [f"{MODULE}::Test3"]
+
+
 def test_a_flood_of_output_does_no_harm(tmp_path: Path, document: Any) -> None:
     flood = 'for i := 0; i < 200; i++ { fmt.Println(strings.Repeat("x", 100000)) }; t.Fatal("flooded")'
     found = document(write_project(tmp_path, alone(flood)))
@@ -456,9 +524,9 @@ def test_sources_tell_of_tests_and_of_nothing_else(tmp_path: Path) -> None:
 # The real thing
 
 
-@pytest.mark.parametrize("package", ["strings", "sort"])
+@pytest.mark.parametrize("package", ["strings", "sort", "container/list", "container/ring", "unicode/utf8"])
 def test_a_package_of_the_standard_library_comes_to_what_go_says(
-    environ: dict[str, str], document: Callable[..., dict[str, Any]], package: str
+    environ: dict[str, str], package: str
 ) -> None:
     go_program = program("go", environ)
     root = subprocess.run(
@@ -476,8 +544,32 @@ def test_a_package_of_the_standard_library_comes_to_what_go_says(
         for line in lines
         if line["Action"] in ended and "Test" in line
     }
-    found = document(source, package, "--no-archive", "--", "-short")
+    arguments = ("--runner", "go", "--format", "json", package, "--no-archive", "--", "-short")
+    ran = proctor("run", *arguments, cwd=source, environ=environ)
 
-    assert len(expected) > 50
-    assert outcomes(found) == expected
-    assert found["outcome"] == ("passed" if own.returncode == 0 else "failed")
+    assert len(expected) > 5
+    assert outcomes(ran.document) == expected
+    assert Counter(outcomes(ran.document).values()) == Counter(expected.values())
+    assert ran.document["outcome"] == ("passed" if own.returncode == 0 else "failed")
+    assert ran.code == own.returncode
+    assert reported(read(own.stdout.encode(), "go-json")) == expected
+
+
+def test_an_id_that_is_nowhere_is_an_error_that_names_it(
+    shop: Path, document: Callable[..., dict[str, Any]], environ: dict[str, str]
+) -> None:
+    ran = proctor("run", "--runner", "go", f"{MODULE}::TestNothing", cwd=shop, environ=environ)
+    assert (ran.code, "no test 'TestNothing' in" in ran.err) == (4, True)
+
+    found = document(shop, f"{MODULE}::TestPrice/nothing")
+    assert found["outcome"] == "usage_error"
+    assert found["reason"] == f"not found: {MODULE}::TestPrice/nothing"
+
+
+def test_a_row_of_the_failure_index_can_be_pasted(
+    shop: Path, document: Callable[..., dict[str, Any]]
+) -> None:
+    found = document(shop, rf"{MODULE}::TestPrice/x.*\|y")
+
+    assert f"{MODULE}::TestPrice/x.*|y" in outcomes(found)
+    assert found["outcome"] == "passed"

@@ -10,6 +10,7 @@ import pytest
 from support.javascript import HEADS, found, node_modules, project, run, run_raw
 from support.projects import outcomes, proctor, with_enough_time, write_project
 
+from proctor.failure_row import Row, encode
 from proctor.runners import javascript, jest, node, vitest
 
 TOOLS = tuple(HEADS)
@@ -135,6 +136,43 @@ def test_what_is_no_target_is_refused_with_what_would_do(shop: tuple[str, Path],
     assert "test/a.test.js::group > test" in ran.err
 
 
+@pytest.mark.parametrize("target", ["test/shop.test.js::nothing", "./test/shop.test.js::group > deep > add"])
+def test_an_id_that_is_nowhere_is_an_error_that_names_it(shop: tuple[str, Path], target: str) -> None:
+    tool, root = shop
+    for arguments in ([target], [target, "test/shop.test.js::adds"]):
+        ran = run_raw(root, tool, *arguments)
+
+        assert ran.code == 4
+        assert ran.document["outcome"] == "usage_error"
+        assert ran.document["reason"] == f"not found: {target.removeprefix('./')}"
+    listed = proctor("discover", "--runner", tool, target, cwd=root)
+    assert listed.code == 4
+
+
+def test_files_and_projects_behind_links_have_their_ids(tool: str, tmp_path: Path) -> None:
+    root = project(tmp_path / "real", tool, {"test/a.test.js": "test('x', () => {});\n"})
+    (tmp_path / "link").symlink_to(root)
+    for named in ("test/a.test.js", "./test/../test/a.test.js", str(root / "test/a.test.js")):
+        ran = run_raw(tmp_path / "link", tool, f"{named}::x")
+        assert outcomes(ran.document) == {"test/a.test.js::x": "passed"}
+        assert ran.code == 0
+
+
+def test_a_group_is_a_target(shop: tuple[str, Path]) -> None:
+    tool, root = shop
+    told = outcomes(run(root, tool, "test/shop.test.js::group"))
+
+    assert {test for test in SHOP_OUTCOMES if "::group > " in test} == set(told)
+
+
+def test_too_many_brackets_are_a_usage_error(shop: tuple[str, Path]) -> None:
+    tool, root = shop
+    ran = run_raw(root, tool, "-k", "(" * 900 + "a" + ")" * 900)
+
+    assert ran.code == 4
+    assert "more than 100 brackets" in ran.err
+
+
 def test_keywords_choose_by_name_in_any_case(shop: tuple[str, Path]) -> None:
     tool, root = shop
 
@@ -258,6 +296,21 @@ def test_a_flood_of_output_loses_no_test(tool: str, tmp_path: Path) -> None:
     root = project(tmp_path, tool, {"a.test.js": ENDS % flood})
 
     assert set(outcomes(run(root, tool)).values()) == {"passed"}
+
+
+def test_a_row_of_the_failure_index_can_be_pasted(tool: str, tmp_path: Path) -> None:
+    body = "".join(
+        f"test('{name}', () => {{ throw new Error('no'); }});\n" for name in ("a | b", "c\\\\d", "\\ud800 e")
+    )
+    root = project(tmp_path, tool, {"a.test.js": body})
+    ids = [test["node_id"] for test in run(root, tool)["tests"]]
+    rows = [encode(Row(test, "no")).partition(" | ")[0] for test in ids]
+
+    assert len(rows) == 3
+    assert not set(rows) & set(ids)
+    for row in rows:
+        document = run(root, tool, row)
+        assert [test["outcome"] for test in document["tests"]] == ["failed"]
 
 
 def test_long_and_hostile_names(tool: str, tmp_path: Path) -> None:

@@ -141,3 +141,19 @@ def test_jest_is_found_by_what_the_project_depends_on(
 def test_a_project_without_its_own_jest_is_told_what_would_do(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="npm install --save-dev jest"):
         jest.plan(RunSpec(str(tmp_path), "jest"), {"PATH": "/usr/bin:/bin"})
+
+
+@pytest.mark.parametrize(
+    ("assertion", "message"),
+    [
+        ("toBe(2)", "expect(received).toBe(expected) // Object.is equality: Expected: 2; Received: 1"),
+        ("toBeNull()", "expect(received).toBeNull(): Received: 1"),
+    ],
+)
+def test_a_message_has_the_values(tmp_path: Path, assertion: str, message: str) -> None:
+    text = f"test('x', () => expect(1).{assertion});\ntest('y', () => expect({{a: 1}}).toEqual({{a: 2}}));\n"
+    document = run(project(tmp_path, "jest", {"a.test.js": text}), "jest")
+
+    assert found(document, "a.test.js::x")["message"] == message
+    differs = found(document, "a.test.js::y")["message"].partition("\n")[0]
+    assert "2" in differs and "1" in differs

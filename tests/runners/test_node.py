@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.javascript import found, node_binary, project, run, run_raw
-from support.projects import outcomes, write_project
+from support.javascript import found, node_binary, node_modules, project, run, run_raw
+from support.projects import Ran, outcomes, proctor, write_project
 
 from proctor.errors import UsageError
 from proctor.runners import node
@@ -132,15 +137,14 @@ def test_tests_at_the_same_time_keep_their_names(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("status", "outcome"), [(0, "passed"), (1, "collection_error")])
+@pytest.mark.parametrize(("status", "outcome"), [(0, "passed"), (1, "failed")])
 def test_a_file_without_tests_is_a_test_that_its_exit_status_decides(
     tmp_path: Path, status: int, outcome: str
 ) -> None:
     document = run(project(tmp_path, "node", {"test/plain.js": f"process.exit({status});\n"}), "node")
 
     assert document["outcome"] == outcome
-    if not status:
-        assert outcomes(document) == {"test/plain.js": "passed"}
+    assert outcomes(document) == {"test/plain.js": outcome}
 
 
 def test_an_exit_before_any_test_has_run_is_not_green(tmp_path: Path) -> None:
@@ -225,6 +229,7 @@ def test_keywords_that_node_has_no_way_to_choose_by_are_refused(tmp_path: Path, 
         ({"package.json": '{"scripts": {"test": "c8 node --import x --test test/"}}'}, True),
         ({"package.json": '{"scripts": {"test": "jest --testTimeout=5"}}'}, False),
         ({"package.json": '{"scripts": {"test": "node build.js && mocha --test"}}'}, False),
+        ({"package.json": '{"scripts": {"test": "npm run all", "all": "npx c8 node --test"}}'}, True),
         ({"package.json": "{}", "test/a.js": "import test from 'node:test'\n"}, True),
         ({"package.json": "{}", "test/a.js": "import test from 'ava'\n"}, False),
         ({"package.json": "not json"}, False),
@@ -248,3 +253,223 @@ def test_a_directory_without_tests_is_refused(tmp_path: Path) -> None:
 def test_a_machine_without_node_is_told_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no node on PATH"):
         node.plan(RunSpec(str(tmp_path), "node"), {"PATH": "/nowhere"})
+
+
+# What `npm test` runs
+
+
+PASSES = "require('node:test')('passes', () => {});\n"
+FAILS = "require('node:assert').equal(1, 2);\n"
+MIXED = {
+    "package.json": """
+        {"scripts": {"test": "node --test && jest jest.test.js"}, "devDependencies": {"jest": "*"}}
+    """,
+    "test/a.test.js": PASSES,
+    "test/plain.test.js": FAILS,
+}
+
+
+def npm(root: Path, script: str, files: dict[str, str], *arguments: str, **environ: str) -> Ran:
+    """A run of a project whose test script that is."""
+    if shutil.which("node") is None:
+        pytest.skip("no node on this machine")
+    write_project(root, {"package.json": json.dumps({"name": "shop", "scripts": {"test": script}}), **files})
+    for tool in (root / "node_modules" / ".bin").glob("*"):
+        tool.chmod(0o755)
+    return proctor("run", "--format", "json", *arguments, cwd=root, environ={**os.environ, **environ})
+
+
+@pytest.mark.parametrize("arguments", [(), ("--runner", "node")])
+def test_a_file_that_imports_no_tool_is_run_beside_another_tool(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    ran = proctor("run", "--format", "json", *arguments, cwd=write_project(tmp_path, MIXED))
+
+    assert outcomes(ran.document) == {"test/a.test.js::passes": "passed", "test/plain.test.js": "failed"}
+    assert found(ran.document, "test/plain.test.js")["message"] == "1 == 2"
+    assert ran.code == 1
+    again = proctor("run", "--format", "json", "test/plain.test.js", cwd=tmp_path)
+    assert outcomes(again.document) == {"test/plain.test.js": "failed"}
+
+
+def test_files_that_node_does_not_find_are_no_success(tmp_path: Path) -> None:
+    ran = npm(tmp_path, "node --test nowhere.js", {"a.test.js": PASSES})
+
+    assert (ran.code, ran.document["outcome"]) == (1, "failed")
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("node --test test/ checks/one.js", {"test/a.js::passes": "passed", "checks/one.js": "failed"}),
+        ("node --test checks/*o*.js", {"checks/one.js": "failed", "checks/two.js": "passed"}),
+        ("node --test $(ls checks/tw*.js)", {"checks/two.js": "passed"}),
+        ("node checks/one.js", {"checks/one.js": "failed"}),
+        ("node test", {"test/index.js": "passed"}),
+        ("node --test-name-pattern nothing --test test/a.js", {}),
+        ("node --import ./setup.mjs --test checks/needs.js", {"checks/needs.js": "passed"}),
+        ("node -r ./setup.cjs --test checks/needs.js", {"checks/needs.js": "passed"}),
+        (
+            "SET_UP=$HOME NODE_OPTIONS='--require ./setup.cjs' node checks/test.js",
+            {"checks/test.js": "passed"},
+        ),
+        (
+            "node --test checks/two.js && node --test checks/needs.js",
+            {"checks/two.js": "passed", "checks/needs.js": "failed"},
+        ),
+    ],
+)
+def test_the_script_decides_what_is_run_and_how(
+    tmp_path: Path, script: str, expected: dict[str, str]
+) -> None:
+    files = {
+        "test/a.js": PASSES,
+        "test/index.js": "",
+        "checks/one.js": FAILS,
+        "checks/two.js": "",
+        "checks/needs.js": "if (!globalThis.isSetUp) process.exit(1);\n",
+        "checks/test.js": "process.exit(globalThis.isSetUp && process.env.SET_UP ? 0 : 1);\n",
+        "setup.cjs": "globalThis.isSetUp = true;\n",
+        "setup.mjs": "globalThis.isSetUp = true;\n",
+    }
+    told = outcomes(npm(tmp_path, script, files).document)
+
+    if script.startswith("node --test test/ "):
+        expected["test/index.js"] = "passed"
+    assert told == expected
+
+
+WRAPPER = """#!/usr/bin/env node
+const [, , command, ...rest] = process.argv;
+const {status} = require('node:child_process').spawnSync(command, rest, {stdio: 'inherit'});
+process.exit(status || Number(process.env.LIMIT_MISSED ?? 0));
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "missed", "code", "told"),
+    [(PASSES, "0", 0, "passed"), (PASSES, "1", 1, "failed"), (FAILS, "0", 1, "failed")],
+)
+def test_a_program_around_node_has_its_say(
+    tmp_path: Path, text: str, missed: str, code: int, told: str
+) -> None:
+    files = {"node_modules/.bin/c8": WRAPPER, "a.test.js": text}
+    ran = npm(tmp_path, "c8 node --test", files, LIMIT_MISSED=missed)
+
+    assert len(ran.document["tests"]) == 1
+    assert (ran.code, ran.document["outcome"]) == (code, told)
+
+
+def test_a_program_around_node_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    ran = npm(
+        tmp_path, "c8 node --test", {"a.test.js": PASSES}, PATH=str(Path(shutil.which("node") or "").parent)
+    )
+
+    assert ran.code == 4
+    assert "c8 is not installed" in ran.err
+
+
+def published(root: Path, name: str, version: str, *others: str) -> Path:
+    """A package as it was published, with its tests, and what these need."""
+    modules = node_modules(f"{name}@{version}", *others)
+    shutil.copytree(modules / name, root / "package")
+    (root / "package" / "node_modules").symlink_to(modules)
+    return root / "package"
+
+
+def test_a_published_package_has_the_counts_and_the_exit_status_that_node_gives(tmp_path: Path) -> None:
+    root = published(tmp_path, "@fastify/forwarded", "3.1.2", "c8@12.0.0")
+    path = f"{root}/node_modules/.bin:{os.environ['PATH']}"
+    tool = subprocess.run(
+        ["sh", "-c", "c8 --100 node --test --test-reporter=tap"],
+        cwd=root,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    counts = dict(re.findall(r"^# (tests|pass|fail) (\d+)$", tool.stdout, re.M))
+    ran = proctor("run", "--format", "json", cwd=root)
+
+    summary = ran.document["summary"]
+    assert int(counts["tests"]) == 13
+    assert counts == {"tests": str(summary["total"]), "pass": str(summary["passed"]), "fail": "0"}
+    assert (ran.code, tool.returncode) == (0, 0)
+    assert ran.document["notices"] == ["`npm test` also runs `tstyche`, which proctor leaves out"]
+
+
+def test_a_published_package_with_another_tool_is_told_so(tmp_path: Path) -> None:
+    ran = proctor("run", cwd=published(tmp_path, "reusify", "1.1.0"))
+
+    assert ran.code == 4
+    assert "`tape test.js`, which no runner knows" in ran.err
+
+
+def test_a_script_that_no_runner_knows_is_said_and_how_to_run_it(tmp_path: Path) -> None:
+    ran = npm(tmp_path, "tape test/*.js", {"test/a.js": ""})
+
+    assert ran.code == 4
+    assert "`tape test/*.js`, which no runner knows (known: node --test, vitest, jest)" in ran.err
+    assert "[[tool.proctor.tests]]" in ran.err
+    settings = '[[tests]]\nname = "npm"\ncommand = "node -e 0"\n'
+    write_project(tmp_path, {"proctor.toml": settings})
+    ran = proctor("run", "--format", "json", cwd=tmp_path)
+    assert outcomes(ran.document) == {"/npm": "passed"}
+    assert any("tape" in notice for notice in ran.document["notices"])
+
+
+def test_commands_of_the_script_that_are_no_tests_are_told(tmp_path: Path) -> None:
+    ran = npm(tmp_path, "eslint . && node --test", {"a.test.js": PASSES})
+
+    assert ran.document["notices"] == ["`npm test` also runs `eslint .`, which proctor leaves out"]
+    assert ran.code == 0
+
+
+# What is asked for and shown
+
+
+@pytest.mark.parametrize(
+    ("assertion", "message"),
+    [
+        ("strictEqual(1, 2)", "Expected values to be strictly equal: 1 !== 2"),
+        (
+            "deepStrictEqual({a: [1]}, {a: [2]})",
+            "Expected values to be strictly deep-equal: { a: [ 1 ] } !== { a: [ 2 ] }",
+        ),
+        ("match('abc', /x/)", "The input did not match the regular expression /x/. Input: 'abc'"),
+        ("doesNotThrow(() => { throw new Error('no') })", 'Got unwanted exception. Actual message: "no"'),
+    ],
+)
+def test_a_message_has_the_values(tmp_path: Path, assertion: str, message: str) -> None:
+    document = of(tmp_path, ASSERT + f"test('x', () => {{ assert.{assertion}; }});\n")
+
+    assert found(document, "a.test.js::x")["message"] == message
+
+
+def test_words_of_a_test_come_first(tmp_path: Path) -> None:
+    document = of(tmp_path, ASSERT + "test('x', () => { assert.strictEqual(1, 2, 'the total'); });\n")
+
+    message = found(document, "a.test.js::x")["message"]
+    assert message in ("the total", "the total: 1 !== 2")  # not every node adds the values
+
+
+def test_of_long_values_a_message_has_what_differs(tmp_path: Path) -> None:
+    values = "Array.from({length: 99}, (_, n) => n)"
+    document = of(
+        tmp_path,
+        ASSERT + f"test('x', () => {{ assert.deepStrictEqual({values}, {values}.with(50, 0)); }});\n",
+    )
+
+    message = found(document, "a.test.js::x")["message"]
+    assert message.startswith("Expected values to be strictly deep-equal: +")
+    assert "50," in message.partition("\n")[0]
+
+
+@pytest.mark.parametrize("name", ["bad.test.mjs", "bad.test.js"])
+def test_a_file_that_cannot_be_parsed_has_the_line(tmp_path: Path, name: str) -> None:
+    root = project(tmp_path, "node", {"readme.txt": ""})
+    (root / name).write_text("\n\n\nconst a = = 1;\n")
+    (error,) = run(root, "node")["collection_errors"]
+
+    assert error["failure"]["place"] == {"file": name, "line": 4}

@@ -281,3 +281,13 @@ def test_what_cannot_be_done_is_refused_before_anything_runs(
     ran = proctor("run", "--runner", "tap", *arguments, cwd=shop, environ=environ(bats))
 
     assert (ran.code, said in ran.err) == (4, True), ran.err
+
+
+def test_an_id_that_a_program_does_not_report_is_an_error_that_names_it(tmp_path: Path) -> None:
+    write_project(tmp_path, {"t/a.t": "#!/bin/sh\necho 1..1\necho 'ok 1 - a | b'\n"})
+    absent = proctor("run", "--format", "json", "t/a.t::nothing", cwd=tmp_path)
+
+    assert (absent.code, absent.document["outcome"]) == (4, "usage_error")
+    assert absent.document["reason"] == "not found: t/a.t::nothing"
+    for written in ("t/a.t::a | b", r"t/a.t::a \| b"):
+        assert proctor("run", written, cwd=tmp_path).code == 0

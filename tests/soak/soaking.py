@@ -211,7 +211,7 @@ class Soak:
 
     def _without_end(self) -> list[str]:
         """Runs on disk that say they are not over, though they are."""
-        files = [path / RUN_FILE for name in KEPT for path in list_runs(self._root / name, {})]
+        files = [run.path / RUN_FILE for name in KEPT for run in list_runs(self._root / name, {})]
         return [text for file in files if "outcome" not in json.loads(text := file.read_text())]
 
     def compare(self, found: Levels, usual: Levels, parallel: int) -> None:

@@ -26,7 +26,9 @@ def go(action: str, test: str = "", output: str = "", **more: Any) -> dict[str, 
 def libtest(*lines: str, tally: tuple[int, int, int, int] = (1, 0, 0, 0)) -> bytes:
     passed, failed, ignored, measured = tally
     counted = f"{passed} passed; {failed} failed; {ignored} ignored; {measured} measured; 0 filtered out"
-    return text("running 1 test", *lines, "", f"test result: ok. {counted}; finished in 0.25s")
+    word, total = "FAILED" if failed else "ok", sum(tally)
+    running = f"running {total} {'test' if total == 1 else 'tests'}"
+    return text(running, *lines, "", f"test result: {word}. {counted}; finished in 0.25s")
 
 
 def panic(*lines: str) -> bytes:
@@ -144,7 +146,7 @@ MADE: dict[str, dict[str, bytes]] = {
     "libtest-json": {
         "nothing": b"",
         "everything": objects(
-            rust("suite", "started", test_count=4),
+            rust("suite", "started", test_count=5),
             rust("test", "started", name="a"),
             rust("test", "timeout", name="a"),
             rust("test", "ok", name="a", exec_time=0.5, stdout="out"),

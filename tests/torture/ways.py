@@ -24,6 +24,7 @@ from support.mcp_client import Talk, server_pid, stdio, text_of
 from support.projects import GUARD, clean_environment, command, processes_with, proctor, project_python
 from torture.kind import LEDGER, Kind
 
+from proctor.archive.inside import Folder
 from proctor.archive.read_log import read_log
 
 MARK = "TORTURE_MARK"
@@ -147,7 +148,11 @@ class Place:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in (*ours, *theirs))
 
     def runs(self) -> list[Path]:
-        in_project = [run for run in self.root.glob(".proctor/runs/*") if not run.is_symlink()]
+        in_project = [
+            run
+            for run in self.root.glob(".proctor/runs/*")
+            if not any(part.is_symlink() for part in (run, *run.parents[:2]))
+        ]
         return [*in_project, *self.around.cache.glob(f"proctor/runs/*%2F{self.beside.name}%2F*/*")]
 
     def remove(self) -> None:
@@ -272,7 +277,7 @@ def shown(place: Place, run: Path) -> Document:
 
 def told_again(run: Path) -> tuple[str, dict[str, str], list[str]]:
     """From the log alone: how the run ended, its tests, and what was not run."""
-    result = read_log(run).result
+    result = read_log(Folder(run)).result
     tests = {test: str(finished.outcome) for test, finished in result.tests.items()}
     return str(result.outcome), tests, list(result.not_run)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.archive.store import RESULT_FILE, list_runs, read_head
+from proctor.archive.inside import read_inside
+from proctor.archive.store import RESULT_FILE, link_in_the_way, list_runs, read_head
 from proctor.errors import StreamError
 from proctor.outcome import BAD
 from proctor.spec import TARGET_BYTES, RunSpec, Selection
@@ -26,8 +27,10 @@ def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec
     within = spec.selection.targets
     failed = [test for test in failed if not within or any(_is_within(test, target) for target in within)]
     if not failed:
-        where = " in these targets: all of them were run" if within else ": everything was run"
-        return spec, (f"no failures on record{where}",)
+        link = link_in_the_way(Path(spec.root))
+        why = f" ({link})" if link else ""
+        what = " in these targets: all of them were run" if within else ": everything was run"
+        return spec, (f"no failures on record{why}{what}",)
     notices: tuple[str, ...] = ()
     if skipped_over:
         notices = (f"{skipped_over} tests {_NEVER_REACHED}",)
@@ -54,12 +57,12 @@ def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]
     latest: dict[str, bool] = {}
     missed: set[str] = set()
     everything = False
-    for path in list(list_runs(root, environ))[:_LOOK_BACK]:
-        head = read_head(path)
+    for folder in list(list_runs(root, environ))[:_LOOK_BACK]:
+        head = read_head(folder)
         if head is None or head.collect_only:
             continue
         try:
-            document = read((path / RESULT_FILE).read_bytes())
+            document = read(read_inside(folder, RESULT_FILE))
             base = document.report.root
         except (OSError, StreamError):
             continue

@@ -8,10 +8,18 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.archive.inside import read_inside
+from proctor.archive.inside import Folder, read_inside
 from proctor.archive.read_log import read_log
 from proctor.archive.recording import document_chunks
-from proctor.archive.store import EVENTS_FILE, RESULT_FILE, RUN_FILE, list_runs, read_head
+from proctor.archive.store import (
+    EVENTS_FILE,
+    RESULT_FILE,
+    RUN_FILE,
+    link_in_the_way,
+    list_runs,
+    named_run,
+    read_head,
+)
 from proctor.errors import StreamError, UsageError
 from proctor.failure_row import unescaped
 from proctor.outcome import Outcome, RunOutcome
@@ -27,7 +35,7 @@ _COMPARED = 5000  # ids that an unknown one is compared with: it takes a while
 class KeptRun(msgspec.Struct):
     """What is on record of a run: every test of it by its id."""
 
-    path: Path
+    folder: Folder
     document: Document
     tests: dict[str, Test]  # also those without a result
     notes: list[str] = []  # what the reader should know about the record itself
@@ -45,52 +53,61 @@ class KeptRun(msgspec.Struct):
         return [kept for name, kept in self.tests.items() if name.startswith(f"{test}/")]
 
 
-def find_run(name: str, root: Path, environ: Mapping[str, str]) -> Path:
-    """The directory of a run: by its id, the beginning of it, `last`, or its path."""
+def find_run(name: str, root: Path, environ: Mapping[str, str], within: Path | None = None) -> Folder:
+    """The directory of a run: by its id, the beginning of it, `last`, or its path. `within` as in `homes`."""
     if os.sep in name or name in (os.curdir, os.pardir):
-        path = Path(name)
-        if not any((path / file).is_file() for file in (RUN_FILE, EVENTS_FILE)):
-            raise UsageError(f"{name} is not the directory of a run")
-        return path.absolute()
-    runs = list(list_runs(root, environ))
+        return _named(name)
+    runs = list(list_runs(root, environ, within))
     if not runs:
-        raise UsageError(f"no runs of {root} are kept")
+        link = link_in_the_way(root)
+        raise UsageError(f"no runs of {root} are kept" + (f": {link}" if link else ""))
     if name == LAST:
-        with_tests = (path for path in runs if (head := read_head(path)) and not head.collect_only)
+        with_tests = (run for run in runs if (head := read_head(run)) and not head.collect_only)
         return next(with_tests, runs[0])
-    found = [path for path in runs if path.name.startswith(name)]
-    exact = [path for path in found if path.name == name]
+    found = [run for run in runs if run.name.startswith(name)]
+    exact = [run for run in found if run.name == name]
     if len(found) == 1 or exact:
         return (exact or found)[0]
-    named = ", ".join(path.name for path in (found or runs)[:_NAMED])
+    named = ", ".join(run.name for run in (found or runs)[:_NAMED])
     if found:
         raise UsageError(f"{len(found)} runs begin with {name!r}: {named}")
     raise UsageError(f"no run begins with {name!r}; `{LAST}` is the newest, the newest are {named}")
 
 
-def read_run(path: Path) -> KeptRun:
+def _named(name: str) -> Folder:
+    folder = named_run(Path(name).absolute())
+    try:
+        os.close(folder.open())
+    except OSError as error:
+        raise UsageError(f"{name} is not the directory of a run: {error.filename} {error.strerror}") from None
+    if not any((folder.path / file).is_file() for file in (RUN_FILE, EVENTS_FILE)):
+        raise UsageError(f"{name} is not the directory of a run")
+    return folder
+
+
+def read_run(folder: Folder) -> KeptRun:
     """From the document of a run that finished, else from its log."""
     try:
-        document = read(read_inside(path, RESULT_FILE))
+        document = read(read_inside(folder, RESULT_FILE))
     except FileNotFoundError:
-        return _from_log(path)
+        return _from_log(folder)
     except (StreamError, OSError) as error:
-        run = _from_log(path)
+        run = _from_log(folder)
         run.notes.insert(0, f"{RESULT_FILE} cannot be read, so this is from the log: {error}")
         return run
-    return from_document(path, document)
+    return from_document(folder, document)
 
 
-def from_document(path: Path, document: Document, notes: Sequence[str] = ()) -> KeptRun:
+def from_document(folder: Folder, document: Document, notes: Sequence[str] = ()) -> KeptRun:
     tests = {test.node_id: test for test in document.tests}
     tests |= {test: without_result(test, Outcome.NOT_RUN) for test in document.not_run}
-    return KeptRun(path, document, tests, list(notes))
+    return KeptRun(folder, document, tests, list(notes))
 
 
-def _from_log(path: Path) -> KeptRun:
-    logged = read_log(path)
+def _from_log(folder: Folder) -> KeptRun:
+    logged = read_log(folder)
     result = logged.result
-    run = from_document(path, read(b"".join(document_chunks(result, path))), logged.notes)
+    run = from_document(folder, read(b"".join(document_chunks(result, folder))), logged.notes)
     for test in result.running:
         run.tests[test] = without_result(test, RunOutcome.RUNNING, tuple(result.attached.get(test, ())))
     for test in result.selected:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import msgspec
 
-from proctor.archive.inside import open_inside
+from proctor.archive.inside import Folder, open_inside
 from proctor.archive.store import EVENTS_FILE, in_use
 from proctor.errors import UsageError
 from proctor.events import Entry
@@ -23,36 +22,36 @@ class LoggedRun(msgspec.Struct):
     notes: list[str]  # about the record itself
 
 
-def open_log(path: Path) -> int:
+def open_log(folder: Folder) -> int:
     try:
-        return open_inside(path, EVENTS_FILE)
+        return open_inside(folder, EVENTS_FILE)
     except OSError as error:
-        raise UsageError(f"the log of run {path.name} cannot be read: {error.strerror}") from None
+        raise UsageError(f"the log of run {folder.name} cannot be read: {error.strerror}") from None
 
 
-def under_way(path: Path) -> str:
+def under_way(folder: Folder) -> str:
     """A note that this run goes on, or nothing. Ask before its log is read: the run may end meanwhile."""
-    return f"run {path.name} is under way: this is its record so far" if in_use(path) else ""
+    return f"run {folder.name} is under way: this is its record so far" if in_use(folder) else ""
 
 
-def _entries(path: Path, reader: StreamReader) -> list[Entry]:
+def _entries(folder: Folder, reader: StreamReader) -> list[Entry]:
     found: list[Entry] = []
-    with os.fdopen(open_log(path), "rb") as file:
+    with os.fdopen(open_log(folder), "rb") as file:
         while piece := file.read(_PIECE):
             found += reader.feed(piece)
     return found
 
 
-def read_log(path: Path) -> LoggedRun:
+def read_log(folder: Folder) -> LoggedRun:
     """What has no end because proctor was killed gets one here; in a run under way it is running."""
-    goes_on = under_way(path)
+    goes_on = under_way(folder)
     results: list[RunResult] = []
     reader, replay = StreamReader(), Replay(lambda: [], results.append)
-    replay.take(_entries(path, reader))
+    replay.take(_entries(folder, reader))
     if not goes_on:
         replay.take(reader.close())  # of a run under way the last line may not be whole yet
     replay.close(goes_on)
     if not results:
-        raise UsageError(f"nothing is on record for run {path.name}, or nothing yet")
-    notes = [f"run {path.name} was cut short: {gap}" for gap in replay.gaps]
+        raise UsageError(f"nothing is on record for run {folder.name}, or nothing yet")
+    notes = [f"run {folder.name} was cut short: {gap}" for gap in replay.gaps]
     return LoggedRun(results[0], [*results[0].notices, *notes])

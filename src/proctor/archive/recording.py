@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.archive.inside import open_inside, remove
+from proctor.archive.inside import Folder, new_file, open_inside, remove
 from proctor.archive.store import (
     EVENTS_FILE,
     FILES_FOLDER,
@@ -40,7 +40,7 @@ class Recording:
         self, directory: RunDirectory, rescue: Callable[[], RunDirectory | None] = lambda: None
     ) -> None:
         self.directory, self._rescue = directory, rescue
-        self._files = _opened(directory.path)
+        self._files = _opened(directory)
         self._pending: dict[str, list[bytes]] = {name: [] for name in self._files}
         self._entries: list[Entry] = []
         self._logged_output = 0
@@ -99,7 +99,7 @@ class Recording:
         head = RunHead(run.run_id, run.runner, run.started, run.command, run.everything, run.collect_only)
         if result.outcome != "running":
             head.outcome, head.summary = str(result.outcome), result.summary()
-        _replace(self.directory.path / RUN_FILE, lambda file: _write_all(file, encode(head)))
+        _replace(self.directory, RUN_FILE, lambda file: _write_all(file, encode(head)))
 
     def _finish(self, result: RunResult) -> None:
         """Nothing follows: write the document."""
@@ -113,15 +113,14 @@ class Recording:
             self._write_document(result)
 
     def _write_document(self, result: RunResult) -> None:
-        path = self.directory.path
         if _of_programs(result):
-            (path / OUTPUT_FILE).unlink(missing_ok=True)  # programs have files of their own
+            remove(OUTPUT_FILE, self.directory.descriptor)  # programs have files of their own
 
         def write(file: int) -> None:
-            for chunk in document_chunks(result, path):
+            for chunk in document_chunks(result, self.directory.folder):
                 _write_all(file, chunk)
 
-        _replace(path / RESULT_FILE, write)
+        _replace(self.directory, RESULT_FILE, write)
         self._write_head(result)
 
     def _move(self, trouble: OSError, so_far: RunResult) -> None:
@@ -131,7 +130,7 @@ class Recording:
             raise trouble
         files: dict[str, int] = {}
         try:
-            files = _opened(directory.path)
+            files = _opened(directory)
             for name, source in self._files.items():
                 offset = 0
                 while piece := os.pread(source, 1 << 20, offset):
@@ -139,28 +138,27 @@ class Recording:
                     offset += len(piece)
         except OSError:
             _close(files)
-            directory.close()
-            remove(directory.path)
+            directory.discard()
             raise trouble from None
         _close(self._files)
         self.directory, self._files = directory, files
         self._write_head(so_far)
-        if not before.vanished:
-            remove(before.path)  # one run in two places would be two runs
-        before.close()
+        before.discard()  # one run in two places would be two runs
 
-    def close(self) -> None:
+    def close(self, discard: bool = False) -> None:
         _close(self._files)
-        self.directory.close()
+        if discard:
+            self.directory.discard()
+        else:
+            self.directory.close()
 
 
-def _opened(directory: Path) -> dict[str, int]:
+def _opened(directory: RunDirectory) -> dict[str, int]:
     """All at once: the directory may vanish."""
     files: dict[str, int] = {}
     try:
         for name in (EVENTS_FILE, OUTPUT_FILE, RESULTS_FILE):
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            files[name] = os.open(directory / name, flags, 0o644)
+            files[name] = new_file(name, directory.descriptor, os.O_RDWR | os.O_APPEND)
     except OSError:
         _close(files)
         raise
@@ -172,12 +170,12 @@ def _close(files: dict[str, int]) -> None:
         os.close(file)
 
 
-def document_chunks(result: RunResult, directory: Path | None) -> Iterator[bytes]:
+def document_chunks(result: RunResult, folder: Folder | None) -> Iterator[bytes]:
     """The result document of a run, with the texts that are in files of its directory."""
-    if directory is None:
-        return document.chunks(result, loader(Path(os.devnull)))
-    output = directory / (FILES_FOLDER if _of_programs(result) else OUTPUT_FILE)
-    return document.chunks(result, loader(directory), str(output))
+    if folder is None:
+        return document.chunks(result, loader(Folder(Path(os.devnull))))
+    output = folder.path / (FILES_FOLDER if _of_programs(result) else OUTPUT_FILE)
+    return document.chunks(result, loader(folder), str(output))
 
 
 def _of_programs(result: RunResult) -> bool:
@@ -185,12 +183,12 @@ def _of_programs(result: RunResult) -> bool:
     return all(suite.source == Voice.PROGRAM for suite in result.suites)
 
 
-def loader(directory: Path) -> Callable[[str], str]:
+def loader(folder: Folder) -> Callable[[str], str]:
     """Texts that tests attached, by relative path; a long one is cut in the middle, with a note there."""
 
     def load(relative: str) -> str:
         try:
-            with os.fdopen(open_inside(directory, relative), "rb") as file:
+            with os.fdopen(open_inside(folder, relative), "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if size <= KEPT:
                     return text_of(file.read())
@@ -199,27 +197,29 @@ def loader(directory: Path) -> Callable[[str], str]:
                 tail = file.read()
         except OSError as error:
             return f"[{relative} cannot be read: {error.strerror}]"
-        left_out = f"\n[... {size - KEPT} bytes left out; the whole is in {directory / relative} ...]\n"
+        left_out = f"\n[... {size - KEPT} bytes left out; the whole is in {folder.path / relative} ...]\n"
         return text_of(head) + left_out + text_of(tail)
 
     return load
 
 
-def _replace(path: Path, write: Callable[[int], None]) -> None:
+def _replace(directory: RunDirectory, name: str, write: Callable[[int], None]) -> None:
     """All of the new content or all of the old, never a part; whatever a test has put there."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    remove(temporary)
-    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    within, temporary = directory.descriptor, f".{name}.{os.getpid()}"
+    remove(temporary, within)
+    file = new_file(temporary, within)
     try:
         write(file)
     except OSError:
-        os.unlink(temporary)
+        os.unlink(temporary, dir_fd=within)
         raise
     finally:
         os.close(file)
-    if path.is_dir():
-        remove(path)
-    os.replace(temporary, path)
+    try:
+        os.replace(temporary, name, src_dir_fd=within, dst_dir_fd=within)
+    except IsADirectoryError:
+        remove(name, within)
+        os.replace(temporary, name, src_dir_fd=within, dst_dir_fd=within)
 
 
 def _write_all(file: int, data: bytes) -> None:

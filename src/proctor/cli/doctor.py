@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from proctor import __version__, config
 from proctor.agent_mode import agent_mode
@@ -34,8 +35,15 @@ def main(arguments: list[str]) -> int:
         print(f"problem: {problem} [{problem.slug}]")
     mode = agent_mode(os.environ, sys.stdout.isatty())
     print(f"agent mode: {'on' if mode.on else 'off'} ({mode.why})")
-    print(f"runs: {store.homes(root, os.environ)[0]}")
+    print(f"runs: {_runs(root)}")
     return problem.exit_code if problem else 0
+
+
+def _runs(root: Path) -> str:
+    """Where they are kept."""
+    project, *cache = store.homes(root, os.environ)
+    link = store.link_in_the_way(root)
+    return f"{cache[0] if cache else 'not kept'} ({link})" if link else str(project)
 
 
 def _lines(about: Description) -> Iterator[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import IO, TypeVar
 
 from msgspec.structs import replace
 
 from proctor.agent_mode import agent_mode
+from proctor.archive.inside import Folder
 from proctor.cli import standard_streams
 from proctor.cli.text_settings import TextSettings, on_terminal
 from proctor.cli.writers import AtTheEnd, Output, masking, report, speaker, write_all, writer
@@ -31,7 +31,7 @@ class Outputs:
 
     def __init__(self, environ: Mapping[str, str], settings: TextSettings) -> None:
         self._environ, self._settings = environ, settings
-        self._directory: Path | None = None
+        self._directory: Folder | None = None
         self.sinks: list[Sink] = []
         self.result_lines: list[Callable[[bytes], None]] = []
         self._last: list[Callable[[RunResult], None]] = []

@@ -7,7 +7,7 @@ import sys
 
 import msgspec
 
-from proctor.archive.store import RunHead, list_runs, read_head
+from proctor.archive.store import RunHead, link_in_the_way, list_runs, read_head
 from proctor.cli import options
 from proctor.wire.literal import encode_line
 
@@ -20,13 +20,15 @@ def main(arguments: list[str]) -> int:
     parsed = parser.parse_args(arguments)
     root = options.project(parsed.directory)
     shown = 0
-    for path in list_runs(root, os.environ):
-        head = read_head(path)
+    if link := link_in_the_way(root):
+        print(f"proctor: {link}", file=sys.stderr)
+    for folder in list_runs(root, os.environ):
+        head = read_head(folder)
         if head is None or shown >= parsed.limit:
             continue
         shown += 1
         if parsed.format == "json":
-            record = msgspec.to_builtins(head) | {"outcome": head.outcome, "path": str(path)}
+            record = msgspec.to_builtins(head) | {"outcome": head.outcome, "path": str(folder)}
             sys.stdout.buffer.write(encode_line(record))
         else:
             print(_line(head))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from proctor.archive.inside import open_inside
+from proctor.archive.inside import Folder, open_inside
 from proctor.archive.lookup import LAST, find_run, read_run
 from proctor.archive.store import RESULT_FILE, read_head
 from proctor.cli import options, text_settings
@@ -44,21 +44,21 @@ def main(arguments: list[str]) -> int:
     if is_file:
         path = None if parsed.what == STDIN else Path(parsed.what)
         return _show(path, parsed.what, "auto", chosen(parsed.format, os.environ), parsed, settings)
-    path = find_run(parsed.what, root, os.environ)
+    run = find_run(parsed.what, root, os.environ)
     if parsed.test is not None:
         from proctor.cli.show_test import show_difference, show_test
 
-        run = read_run(path)
+        kept = read_run(run)
         if parsed.difference:
-            show_difference(run, parsed.test, settings.mask)
+            show_difference(kept, parsed.test, settings.mask)
         else:
-            show_test(run, parsed.test, parsed.file, parsed.format, settings.mask)
+            show_test(kept, parsed.test, parsed.file, parsed.format, settings.mask)
         return 0
     form = "agent" if parsed.format == "auto" else parsed.format
-    if form == "json" and not (parsed.strict or parsed.follow) and _copy_document(path):
-        head = read_head(path)
-        return _exit_code(RunOutcome(head.outcome) if head else RunOutcome.INCOMPLETE, path.name)
-    return _show(path, path.name, "events", form, parsed, settings)
+    if form == "json" and not (parsed.strict or parsed.follow) and _copy_document(run):
+        head = read_head(run)
+        return _exit_code(RunOutcome(head.outcome) if head else RunOutcome.INCOMPLETE, run.name)
+    return _show(run, run.name, "events", form, parsed, settings)
 
 
 def _parser() -> options.Parser:
@@ -79,9 +79,14 @@ def _parser() -> options.Parser:
 
 
 def _show(
-    path: Path | None, name: str, source: str, form: str, parsed: argparse.Namespace, settings: TextSettings
+    where: Path | Folder | None,
+    name: str,
+    source: str,
+    form: str,
+    parsed: argparse.Namespace,
+    settings: TextSettings,
 ) -> int:
-    with opened(path) as found:
+    with opened(where) as found:
         if parsed.strict:
             return _check(found.pieces(lambda: False), name)
         indexed = with_failure_index(form, parsed.failure_summary, os.environ)
@@ -158,10 +163,10 @@ def _check(pieces: Iterator[bytes], name: str) -> int:
     return int(bool(broken))
 
 
-def _copy_document(path: Path) -> bool:
+def _copy_document(run: Folder) -> bool:
     """Writes the document of a run to stdout as it is; whether there is one."""
     try:
-        descriptor = open_inside(path, RESULT_FILE)
+        descriptor = open_inside(run, RESULT_FILE)
     except OSError:
         return False
     with os.fdopen(descriptor, "rb") as file:

@@ -47,13 +47,13 @@ def _show_test(run: KeptRun, test: Test, form: str, mask: bool) -> None:
     if form != "json":
         if mask:
             test, captured, below = masked_values((test, captured, below))
-        _write(kept_test_text(test, captured, below, str(run.path), run.notes))
+        _write(kept_test_text(test, captured, below, str(run.folder), run.notes))
         return
     answer = {
         "schema": SCHEMA,
         "run_id": run.document.run_id,
         "run_outcome": run.document.outcome,
-        "directory": str(run.path),
+        "directory": str(run.folder),
         "notes": run.notes,
         "test": msgspec.to_builtins(test) | ({"captured": captured} if captured else {}),
         "results_below": below,
@@ -69,7 +69,7 @@ def _show_file(run: KeptRun, test: Test, name: str) -> None:
         hint = f"it has {', '.join(paths)}" if paths else "it has none"
         raise UsageError(f"{test.node_id} has no file {name!r}; {hint}")
     try:
-        descriptor = open_inside(run.path, paths[name])
+        descriptor = open_inside(run.folder, paths[name])
     except OSError as error:
         raise UsageError(f"file {name!r} cannot be read: {error.strerror}: {paths[name]}") from None
     with os.fdopen(descriptor, "rb") as file:

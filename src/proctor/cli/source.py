@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from proctor.archive.inside import Folder
 from proctor.archive.read_log import open_log, under_way
-from proctor.archive.store import in_use
+from proctor.archive.store import LockState, lock_state
 from proctor.errors import UsageError
 
 _PIECE = 1 << 16
@@ -20,7 +21,7 @@ _SILENCE = 0.2  # seconds after which readers get a look at the clock
 class Source:
     """Where bytes come from, and how one waits for more of them."""
 
-    def __init__(self, file: int, directory: Path | None) -> None:
+    def __init__(self, file: int, directory: Folder | None) -> None:
         self._file = file
         self.directory = directory  # of the files that a log refers to
         self.under_way = under_way(directory) if directory is not None else ""  # before it is read
@@ -43,24 +44,24 @@ class Source:
 
 
 @contextmanager
-def opened(path: Path | None) -> Iterator[Source]:
+def opened(where: Path | Folder | None) -> Iterator[Source]:
     """A file, the log in the directory of a run, or stdin."""
-    if path is None:
+    if where is None:
         yield Source(0, None)
         return
     try:
-        if path.is_dir():
-            file, directory = open_log(path), path
+        if isinstance(where, Folder):
+            file, directory = open_log(where), where
         else:
-            file, directory = os.open(path, os.O_RDONLY | os.O_CLOEXEC), path.parent
+            file, directory = os.open(where, os.O_RDONLY | os.O_CLOEXEC), Folder(where.parent)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{where} cannot be read: {error.strerror}") from None
     try:
         yield Source(file, directory)
     finally:
         os.close(file)
 
 
-def abandoned(directory: Path | None) -> bool:
+def abandoned(directory: Folder | None) -> bool:
     """Whether the writer of a run of ours is gone: nothing more will come."""
-    return directory is not None and (directory / "lock").exists() and not in_use(directory)
+    return directory is not None and lock_state(directory) is LockState.FREE

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from proctor.cli.text_settings import TextSettings
 from proctor.errors import OutputError
@@ -17,6 +16,9 @@ from proctor.result import RunResult
 from proctor.text import utf8
 from proctor.wire import formats
 
+if TYPE_CHECKING:
+    from proctor.archive.inside import Folder
+
 
 class Output(NamedTuple):
     """What a writer needs beside the run."""
@@ -24,7 +26,7 @@ class Output(NamedTuple):
     file: IO[bytes]
     settings: TextSettings
     environ: Mapping[str, str]
-    directory: Callable[[], Path | None] = lambda: None  # of the files that tests attached, at the end
+    directory: Callable[[], Folder | None] = lambda: None  # of the files that tests attached, at the end
 
     @property
     def write(self) -> Writer:

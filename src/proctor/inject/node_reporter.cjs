@@ -5,6 +5,7 @@
    later still; a process that exits or aborts takes the rest of them along. So each file's process notes what
    happens the moment it does, in a file that all of them share, and the parent passes it on to proctor. */
 
+const fs = require("node:fs");
 const path = require("node:path");
 const { EventEmitter } = require("node:events");
 const { Readable } = require("node:stream");
@@ -16,6 +17,7 @@ const NOTES = "PROCTOR_NODE_NOTES"; // where the processes of files write
 const LISTING = "PROCTOR_LISTING"; // look for tests, run none
 const LEFT = "PROCTOR_NODE_LEFT"; // so many tests may fail before it is enough
 const OLDEST = 20;
+const STOPPED = /^((?:file:\/\/)?\/[^\n]*:\d+)$/m; // above the line in which a parser stopped
 
 /** Hand over the stream of test events, the first time that it says something: nothing else leads to it.
     There may be another, for tests that were not asked for, which nobody reads. */
@@ -42,8 +44,10 @@ class RunReporter {
   }
 
   listen(stream) {
+    this.listening = true;
     for (const type of ["test:pass", "test:fail"])
       stream.on(type, (data) => (this.passedOn += isFile(data) ? 0 : 1));
+    stream.on("test:stderr", (data) => this.printed(data));
     stream.on("test:complete", (data) => {
       try {
         if (isFile(data)) this.fileEnded(data.file, data.details);
@@ -54,10 +58,24 @@ class RunReporter {
     process.prependListener("exit", (code) => this.finish(code));
   }
 
+  /** Where a parser stopped, node prints above its words; the error itself need not know. */
+  printed({ file, message }) {
+    const at = STOPPED.exec(message);
+    if (at && file) this.about(file).stopped = at[1];
+  }
+
   /** What is known of a file. */
   about(file) {
     if (!this.files.has(file))
-      this.files.set(file, { heard: false, found: 0, failed: false, threw: null, enough: false, cut: false });
+      this.files.set(file, {
+        heard: false,
+        found: 0,
+        failed: false,
+        threw: null,
+        enough: false,
+        cut: false,
+        stopped: "",
+      });
     return this.files.get(file);
   }
 
@@ -100,17 +118,22 @@ class RunReporter {
     const isCut = about.cut && !about.found;
     if (error ? !about.failed : isCut) {
       const message = isCut ? `${cause} before its tests ran` : cause;
-      this.session.fileFailed(file, ...(about.threw ?? [{ message }, message]));
+      const [failure, longrepr] = about.threw ?? [{ message }, message];
+      if (!failure.place && about.stopped) [failure.place] = shared.places(about.stopped);
+      if (!isCut && !about.found && !this.listing && isScript(file, failure)) this.script(file, details, { failure, longrepr });
+      else this.session.fileFailed(file, failure, longrepr);
     } else if (!about.found && !this.chosen) this.script(file, details);
   }
 
   /** A file without tests is a test itself, which its exit status decides. */
-  script(file, details) {
+  script(file, details, failed = null) {
     const id = shared.relative(file);
     this.session.select([id]);
     if (this.listing) return;
     this.session.begin(id, file, 1);
-    this.session.end(id, [{ when: "call", outcome: "passed", duration: (details.duration_ms ?? 0) / 1000 }]);
+    const phase = { when: "call", outcome: "passed", duration: (details.duration_ms ?? 0) / 1000 };
+    if (failed) Object.assign(phase, failed, { outcome: "failed", longrepr: shared.trace(failed.longrepr) });
+    this.session.end(id, [phase]);
   }
 
   finish(code) {
@@ -121,6 +144,16 @@ class RunReporter {
       });
     }
     this.session.finish(code);
+  }
+}
+
+/** What cannot even be parsed, or has tests that never came to be known, is no such test. */
+function isScript(file, failure) {
+  if (failure.type === "SyntaxError") return false;
+  try {
+    return !/["']node:test["']/.test(fs.readFileSync(file, "utf8"));
+  } catch {
+    return false;
   }
 }
 
@@ -138,6 +171,8 @@ function reportRun() {
   }
   const chosen = process.execArgv.some((argument) => argument.startsWith("--test-name-pattern"));
   const reporter = new RunReporter(session, chosen);
+  // Node may find no file to run, and say so.
+  process.prependListener("exit", (code) => reporter.listening || reporter.finish(code));
   onTestStream((stream) => reporter.listen(stream));
 }
 

@@ -14,13 +14,19 @@ const { fileURLToPath } = require("node:url");
 
 const ROOT = process.cwd(); // tests may go elsewhere
 const VARIABLES = ["PROCTOR_CONTROL_FD", "PROCTOR_CONTROL", "ATEX_TEST_CONTROL"];
+const IDS = "PROCTOR_IDS"; // files, each with the names of which one must be in it
+const WRAPPED = "PROCTOR_WRAPPED"; // another program is around this one
 const LONG_TEXT = 64 * 1024; // a longer text travels as a file
 const TAIL = 2000; // characters of such a text that travel with the facts as well
 const MOST_CALLS = 20; // places on the way to a failure that are reported
 const MOST_CAUSES = 10; // errors behind an error
 const MOST_LINES = 40; // of a difference
+const MOST_CHANGED = 4; // of them in the message
+const SHORT = 200; // characters of a message in one line
 const SHOWN = { depth: 6, maxArrayLength: 100, maxStringLength: 10000, breakLength: 100, sorted: true };
 
+// A line of a difference, but not the one that explains it.
+const CHANGED = /^[-+] (?!actual - expected|Expected +-|Received +\+)/;
 const USUAL = ["", "Error", "AssertionError"];
 
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
@@ -58,13 +64,10 @@ class Channel {
 
   /** The channel of this process, if it has one; from here on no program that a test starts finds it. */
   static take() {
-    const fd = Number.parseInt(process.env[VARIABLES[0]] ?? "", 10);
+    const [number, place] = VARIABLES.map((name) => process.env[name]);
     for (const name of VARIABLES) delete process.env[name];
-    try {
-      return fs.fstatSync(fd).isFIFO() ? new Channel(fd) : null;
-    } catch {
-      return null;
-    }
+    const fd = heldOr(Number.parseInt(number ?? "", 10), place);
+    return fd === null ? null : new Channel(fd);
   }
 
   send(body, files = []) {
@@ -94,6 +97,23 @@ class Channel {
   }
 }
 
+/** The descriptor, if it is still what the place says. Programs in between, such as c8, hand on the standard
+    ones alone, and another pipe may then have the number: so it is opened again. */
+function heldOr(fd, place) {
+  const there = attempt(() => fs.statSync(place));
+  const held = attempt(() => fs.fstatSync(fd));
+  if (held?.isFIFO() && (!there || (there.ino === held.ino && there.dev === held.dev))) return fd;
+  return there?.isFIFO() ? attempt(() => fs.openSync(place, "w")) : null;
+}
+
+function attempt(action) {
+  try {
+    return action();
+  } catch {
+    return null;
+  }
+}
+
 /** The second `x` is `x#2`; `seen` counts how often there was each. */
 function unique(seen, id) {
   const times = (seen.get(id) ?? 0) + 1;
@@ -110,6 +130,11 @@ class Session {
     this.seen = new Map();
     this.open = new Map(); // id -> the file that runs, and the place of the test
     this.count = 0; // of tests that have ended
+    this.selected = new Set();
+    this.broken = new Set(); // files of which not all tests may be known
+    this.wanted = wanted();
+    this.wrapped = Boolean(process.env[WRAPPED]);
+    delete process.env[WRAPPED];
     this.report({ toolchain: { node: process.versions.node, ...toolchain } });
     this.report({ suite: { root: ROOT, cwd: ROOT } });
   }
@@ -125,6 +150,7 @@ class Session {
   /** A test that will run, if all goes well. */
   select(ids, places = {}) {
     if (!ids.length) return;
+    for (const id of ids) this.selected.add(id);
     const children = ids
       .filter((id) => places[id])
       .map((id) => ({ id, type: "test", line: places[id] - 1, tested: true }));
@@ -151,6 +177,7 @@ class Session {
   /** The process of a file is gone: what was running in it has crashed. Returns whether anything was. */
   lost(file, cause) {
     const lost = [...this.open].filter(([, test]) => test.file === file);
+    if (lost.length) this.broken.add(relative(file));
     for (const [id, { place }] of lost) {
       const failure = { message: cause, place };
       this.end(id, [{ when: "???", outcome: "failed", longrepr: cause, failure }]);
@@ -163,6 +190,7 @@ class Session {
     const message = `stopped after ${limit} ${Number(limit) === 1 ? "failure" : "failures"}`;
     this.report({ interrupted: { type: "maxfail", message } });
     this.open.clear();
+    this.wanted = []; // nobody knows what would have come
   }
 
   /** A fault of ours costs the report, never the run; proctor then says that the run is incomplete. */
@@ -172,14 +200,28 @@ class Session {
   }
 
   fileFailed(file, failure, longrepr) {
+    this.broken.add(relative(file));
     this.report({ collection_errors: [{ id: relative(file), failure, longrepr: trace(longrepr) }] });
+  }
+
+  /** Ids that were asked for and are nowhere. */
+  absent() {
+    return this.wanted.filter(({ files, names }) => {
+      if (files.some((file) => this.broken.has(file))) return false;
+      const ids = files.flatMap((file) => names.map((name) => `${file}::${name}`));
+      return ![...this.selected].some((id) => ids.some((each) => id === each || id.startsWith(`${each} > `)));
+    });
   }
 
   finish(exitStatus) {
     const now = Date.now();
     this.report({ collection_ended: now / 1000 });
+    const missing = this.absent().map(({ files, names }) => `${files[0]}::${names.at(-1)}`);
+    if (missing.length)
+      this.report({ interrupted: { type: "UsageError", message: `not found: ${missing.join(", ")}` } });
     const finished = {
-      exit_status: exitStatus,
+      // A program around this one may still find fault.
+      exit_status: this.wrapped && exitStatus === 0 ? null : exitStatus,
       collected: this.count,
       duration: (now - this.started) / 1000,
       created: now / 1000,
@@ -244,7 +286,7 @@ function facts(error, depth) {
   if (error === null || typeof error !== "object") return { type: typeof error, message: shown(error) };
   const way = places(error.stack);
   const type = plain(error.name ?? "Error");
-  const found = { type, message: worded(type, plain(error.message ?? "")) };
+  const found = { type, message: worded(type, withValues(error, plain(error.message ?? ""))) };
   // A test often throws far from the fault.
   const place = way.find((at) => !TEST_FILE.test(at.file)) ?? way[0];
   if (place) found.place = place;
@@ -254,6 +296,37 @@ function facts(error, depth) {
   if (depth < MOST_CAUSES && causes.length)
     found.causes = causes.slice(0, MOST_CAUSES).map((cause) => facts(cause, depth + 1));
   return found;
+}
+
+/** Messages of tools that go on below their first line, where the values are: in one line, if that is short. */
+function withValues(error, message) {
+  const [head, ...rest] = message.split("\n").map((line) => line.trim());
+  const said = rest.filter(Boolean);
+  if (!said.length) return message;
+  const start = head.endsWith(":") ? head : `${head}:`;
+  const changed = said.filter((line) => CHANGED.test(line)).slice(0, MOST_CHANGED);
+  if (/^expect(?:\(|\.)/.test(head))
+    return joined(start, said.filter(isLabelled), "; ") ?? joined(start, changed, " ") ?? message;
+  if (error.code !== "ERR_ASSERTION") return message;
+  if (said.some((line) => line.startsWith("+ actual - expected"))) {
+    const compared = `${oneLine(error.actual)} !== ${oneLine(error.expected)}`;
+    return joined(start, [compared], " ") ?? joined(start, changed, " ") ?? message;
+  }
+  if (error.generatedMessage || /^Got unwanted /.test(head)) return joined(head, said, " ") ?? message;
+  return said.some((line) => line.includes(" !== ")) ? (joined(start, said, " ") ?? message) : message;
+}
+
+function joined(head, parts, between) {
+  const text = `${head} ${parts.join(between)}`;
+  return parts.length && text.length <= SHORT ? text : null;
+}
+
+function isLabelled(line) {
+  return /^(?:Expected|Received)\b/.test(line);
+}
+
+function oneLine(value) {
+  return util.inspect(value, { ...SHOWN, breakLength: Infinity, compact: true });
 }
 
 /** In its own words; of the usual types, a name says nothing. */
@@ -304,6 +377,16 @@ function guarded(Reporter) {
   return Reporter;
 }
 
+/** The tests that must be there. Some tools name a file by what a link to it leads to. */
+function wanted() {
+  const given = process.env[IDS];
+  delete process.env[IDS];
+  return (given ? JSON.parse(given) : []).map(([file, names]) => {
+    const real = attempt(() => fs.realpathSync(file)) ?? file;
+    return { files: [path.resolve(file), real].map(relative), names };
+  });
+}
+
 /** What the planner asks for: only a list of tests, and of which names. */
 function requested() {
   const { PROCTOR_LISTING: listing, PROCTOR_NAMES: names } = process.env;
@@ -312,5 +395,5 @@ function requested() {
   return { listing: Boolean(listing), names: new RegExp(names ?? "") };
 }
 
-const errors = { difference, failure, plain, shown, trace };
+const errors = { difference, failure, places, plain, shown, trace };
 module.exports = { Channel, Session, ...errors, guarded, open, relative, requested, unique };

@@ -15,6 +15,9 @@ from proctor.runners.python_names import suggestion
 from proctor.spec import TARGET_BYTES
 
 _COMMAND = "command"  # the names of its tests look like paths
+_BY_A_LINK = (
+    ", behind a link: it cannot be named, and runs only where the project's own tool follows the link"
+)
 _SHOWN = 200  # characters of a target that an error repeats
 
 
@@ -83,7 +86,7 @@ def _fault(target: str, root: Path, runners: Sequence[str], programs: Sequence[s
         return "" if known or _is_of_program(target, root) else f"no program or test {shown} in the project"
     paths = _paths(target) if tuple(runners) != (_COMMAND,) else [target]
     if not all(_is_inside(path, root) for path in paths):
-        return f"{shown} is outside of the project"
+        return f"{shown} is outside of the project{_BY_A_LINK if _looks_inside(paths, root) else ''}"
     if not any(os.path.exists(os.path.join(root, path)) for path in paths):
         return f"no such file or directory in the project: {shown}{suggestion(target, root)}"
     return ""
@@ -98,6 +101,14 @@ def _paths(target: str) -> list[str]:
 def _is_inside(path: str, root: Path) -> bool:
     """Links are followed, also those in the path of the root."""
     return Path(os.path.realpath(os.path.join(root, path))).is_relative_to(os.path.realpath(root))
+
+
+def _looks_inside(paths: Sequence[str], root: Path) -> bool:
+    """By their names alone."""
+    return all(
+        Path(os.path.normpath(os.path.join(root, path))).is_relative_to(os.path.normpath(root))
+        for path in paths
+    )
 
 
 def _is_of_program(name: str, root: Path) -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from proctor.archive.lookup import KeptRun
 from proctor.mcp_server.reply import Reply
-from proctor.mcp_server.shorten import uri
+from proctor.mcp_server.shorten import characters, cut_short, smaller, uri
 from proctor.mcp_server.size import cut, weight
 from proctor.render.kept_test import kept_test_text
 from proctor.render.masking import plain
@@ -29,7 +27,7 @@ def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> Reply:
     whole = {
         "run_id": run.document.run_id,
         "run_outcome": run.document.outcome,
-        "directory": str(run.path),
+        "directory": str(run.folder),
         "test": test,
         "captured": printed,
         "results_below": below,
@@ -38,17 +36,16 @@ def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> Reply:
         msgspec.convert(test, Test),
         [Captured(when, kind, text) for when, texts in printed.items() for kind, text in texts.items()],
         msgspec.convert(below, list[Test]),
-        str(run.path),
+        str(run.folder),
         run.notes,
     )
     ids = [test.node_id for test in run.document.tests]
     part = f"tests/{ids.index(node_id)}" if node_id in ids else "result.json"
     where = uri(run.document.run_id, part)
     for size in _SIZES:
-        short = _shortened(whole, size)
-        if short != whole:
-            left_out = len(msgspec.json.encode(whole)) - len(msgspec.json.encode(short))
-            short["omitted"] = {"characters": left_out, "whole": where}
+        short = smaller(whole, size)
+        if lost := characters(whole, short):
+            short["omitted"] = cut_short(run.document.run_id, lost, part)
         if weight(short, budget) <= budget:
             break
     else:
@@ -66,16 +63,6 @@ def captured(document: Document, node_id: str) -> dict[str, dict[str, str]]:
     for part in document.captured(node_id):
         phases.setdefault(part.when, {})[part.kind] = part.text
     return phases
-
-
-def _shortened(value: Any, size: int) -> Any:
-    if isinstance(value, str):
-        return cut(value, max(size, 60))
-    if isinstance(value, dict):
-        return {name: _shortened(item, size) if name != "node_id" else item for name, item in value.items()}
-    if isinstance(value, list):
-        return [_shortened(item, size) for item in value[: max(1, size // 20)]]
-    return value
 
 
 def _text(text: str, where: str, budget: int) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -13,16 +14,28 @@ from proctor.archive.store import OUTPUT_FILE
 from proctor.errors import UsageError
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.run_data import RunData
-from proctor.mcp_server.shorten import Values, call, entry, fill, head, uri
+from proctor.mcp_server.shorten import (
+    Values,
+    call,
+    characters,
+    cut_short,
+    entry,
+    fill,
+    head,
+    smaller,
+    uri,
+)
 from proctor.mcp_server.size import weight
 from proctor.outcome import Outcome
 from proctor.render.masking import plain
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.text import text_of
+from proctor.wire.document.schema import Test
 
 _SMALL_HEAD = ("run_id", "outcome", "summary")
-_OMITTED = 50  # tokens kept for `omitted`
+_BEHIND = ("not_run", "collection_errors", "warnings", "notices")  # lists that follow the tests
+_OMITTED = 50  # tokens kept for `omitted` beside an output
 _BYTES_READ = 4  # of the output for each token; about as many as a token of a log has
 _TEXT_SIZES = (4000, 1000, 300, 100, 0)  # characters of a message or a traceback
 
@@ -32,44 +45,52 @@ def page(data: RunData, select: str, offset: int, limit: int, budget: int) -> Re
 
 
 def _tests(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
-    tests = data.document.tests
+    """The tests, and behind them what else the document lists."""
+    whole = data.document
+    tests = whole.tests
     if select == "failures":
         tests = [test for test in tests if test.outcome != Outcome.PASSED]
-    document = _head(data, budget)
-    wanted = tests[offset : offset + limit]
-    left = budget - weight(document) - _OMITTED
-    for size in _TEXT_SIZES:
-        extras = size > min(_TEXT_SIZES)
-        taken = fill((entry(plain(test, data.mask), size, extras) for test in wanted), left)
-        if len(taken) == len(wanted):
-            break
-    _must_advance(wanted, taken, weight(document) + _OMITTED)
-    document["tests"] = taken
-    document["omitted"] = _rest(data, select, "tests", len(tests) - offset - len(taken), offset + len(taken))
-    if not document["omitted"]:
-        ids = data.document.not_run
-        document["not_run"] = fill(ids, left - weight(taken))
-        if missing := len(ids) - len(document["not_run"]):
-            document["omitted"] = {"not_run": missing, "whole": uri(data.run_id)}
-    lines = [_line(test) for test in taken]
-    lines += [f"not_run {test}" for test in document.get("not_run", ())]
+    items = [
+        *(("tests", test) for test in tests),
+        *(("not_run", test) for test in whole.not_run),
+        *(("collection_errors", error) for error in whole.collection_errors),
+        *(("warnings", warning) for warning in whole.warnings),
+        *(("notices", notice) for notice in whole.notices),
+    ]
+    head = {**_head(data, budget), **{name: [] for name in ("tests", *_BEHIND)}}
+    document = _filled(data, _Page(select, items, offset, limit, budget), head, head)
+    lines = [_line(test) for test in document["tests"]]
+    lines += [f"not_run {test}" for test in document["not_run"]]
+    lines += [f"{error['file']} {_words(error['message'])}" for error in document["collection_errors"]]
+    lines += [f"warning {_words(warning['message'])}" for warning in document["warnings"]]
+    lines += [f"notice {_words(notice)}" for notice in document["notices"]]
     return _reply(data, lines, document, budget)
 
 
 def _line(test: Values) -> str:
-    message = " ".join((test["message"] or "").split())
-    return f"{test['outcome']} {test['node_id']} {message[:200]}".rstrip()
+    return f"{test['outcome']} {test['node_id']} {_words(test['message'] or '')}".rstrip()
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())[:200]
 
 
 def _json_report(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
-    report = plain(msgspec.json.decode(data.document.json_report), data.mask)
-    document = _head(data, budget)
-    short = {name: value for name, value in report.items() if not isinstance(value, list)}
-    fits = weight({**document, "json_report": short}) + _OMITTED < budget
-    document["json_report"] = short if fits else {}
-    taken = _fill(data, document, select, "tests", report.get("tests", []), offset, limit, budget)
-    document["json_report"] = {**document["json_report"], "tests": taken}
-    return _reply(data, [msgspec.json.encode(test).decode() for test in taken], document, budget)
+    """Its tests, and behind them its other lists; beside them all that is no list, if there is room."""
+    report: Values = plain(msgspec.json.decode(data.document.json_report), data.mask)
+    lists = {name: value for name, value in report.items() if isinstance(value, list)}
+    names = sorted(lists, key=lambda name: name != "tests")
+    short = {name: value for name, value in report.items() if name not in lists}
+    head = _head(data, budget)
+    missing: Values = {}
+    if weight({**head, "json_report": short}) > budget * 2 // 3:
+        missing = {"json_report": len(short), "whole": uri(data.run_id)}
+        short = {}
+    part = head["json_report"] = {**short, **{name: [] for name in names}}
+    items = [(name, item) for name in names for item in lists[name]]
+    document = _filled(data, _Page(select, items, offset, limit, budget, missing), head, part)
+    lines = [msgspec.json.encode(item).decode() for name in names for item in part[name]]
+    return _reply(data, lines, document, budget)
 
 
 def _files(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
@@ -78,29 +99,69 @@ def _files(data: RunData, select: str, offset: int, limit: int, budget: int) -> 
         for test in data.document.tests
         for file in (*test.files, *([test.testout] if test.testout else []))
     ]
-    document = {**_head(data, budget), "directory": str(data.directory), "files": []}
-    taken = document["files"] = _fill(data, document, select, "files", files, offset, limit, budget)
-    lines = [f"{file['path']} {file.get('size', '')} {file['node_id']}" for file in taken]
+    head = {**_head(data, budget), "directory": str(data.directory), "files": []}
+    items = [("files", file) for file in files]
+    document = _filled(data, _Page(select, items, offset, limit, budget), head, head)
+    lines = [f"{file['path']} {file.get('size', '')} {file['node_id']}" for file in document["files"]]
     return _reply(data, lines, document, budget)
 
 
-def _fill(
-    data: RunData,
-    document: Values,
-    select: str,
-    name: str,
-    items: list[Any],
-    offset: int,
-    limit: int,
-    budget: int,
-) -> list[Any]:
-    """The items of this page that fit beside the document, whose `omitted` names the call for the rest."""
-    wanted = items[offset : offset + limit]
-    size = weight(document) + _OMITTED
-    taken = fill(wanted, budget - size)
-    _must_advance(wanted, taken, size + (weight(wanted[0]) if wanted else 0))
-    document["omitted"] = _rest(data, select, name, len(items) - offset - len(taken), offset + len(taken))
-    return taken
+class _Page(msgspec.Struct, frozen=True):
+    """What a page is taken from: items with the names of their lists, one list behind the other."""
+
+    select: str
+    items: Sequence[tuple[str, Any]]
+    offset: int
+    limit: int
+    budget: int
+    missing: Values = {}  # what is left out beside the items
+
+
+def _filled(data: RunData, page: _Page, document: Values, part: Values) -> Values:
+    """The document with the items of the page that fit, in the lists of `part`; `omitted` names the rest."""
+    wanted = page.items[page.offset : page.offset + page.limit]
+    lists = [name for name, value in part.items() if isinstance(value, list)]
+    for taken in _attempts(wanted, page.budget - weight(document), data.mask):
+        part.update({name: [] for name in lists})
+        for (name, _), item in zip(wanted, taken, strict=False):
+            part[name].append(item)
+        wholes = [_whole(name, item, data.mask) for name, item in wanted[: len(taken)]]
+        rest = _rest(data, page, len(taken))
+        document["omitted"] = {**page.missing, **rest, **cut_short(data.run_id, characters(wholes, taken))}
+        if weight(document) <= page.budget:
+            return document
+    raise UsageError(f"budget: too small for the next item; give at least {weight(document) * 2 + 200}")
+
+
+def _attempts(wanted: Sequence[tuple[str, Any]], room: int, mask: bool) -> Iterator[list[Any]]:
+    """What a page may have, the most first: all its items, fewer, at last only the first with short texts.
+
+    Texts of tests are cut to make room for more tests: for each there is `get_test`.
+    """
+    for size in _TEXT_SIZES:
+        taken = fill((_item(name, item, size, mask) for name, item in wanted), room)
+        if len(taken) == len(wanted):
+            break
+    yield from (taken[:count] for count in range(len(taken), 0, -1))
+    if wanted:
+        name, first = wanted[0]
+        yield from ([smaller(_item(name, first, size, mask), size)] for size in _TEXT_SIZES)
+    else:
+        yield []
+
+
+def _item(name: str, item: Any, size: int, mask: bool) -> Any:
+    values = _whole(name, item, mask)
+    return entry(values, size, extras=size > min(_TEXT_SIZES)) if isinstance(item, Test) else values
+
+
+def _whole(name: str, item: Any, mask: bool) -> Any:
+    return plain(item, mask) if name != "not_run" else item  # ids stay as they are
+
+
+def _rest(data: RunData, page: _Page, taken: int) -> Values:
+    left = Counter(name for name, _ in page.items[page.offset + taken :])
+    return {**left, "call": call(data.run_id, page.select, page.offset + taken)} if left else {}
 
 
 def _output(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
@@ -115,10 +176,12 @@ def _output(data: RunData, select: str, offset: int, limit: int, budget: int) ->
         if weight(text) <= room or not raw:
             break
         raw = _ending_well(raw[: len(raw) * room // (weight(text) + 1)], False)
-    _must_advance(list(whole[:1]), list(raw[:1]), weight(document) + 70)
+    if whole and not raw:
+        raise UsageError(f"budget: too small for the output; give at least {weight(document) * 2 + 340}")
     document["text_output"] = text
     shown = offset + len(raw)
-    document["omitted"] = _rest(data, select, "text_output", total - shown, shown)
+    left = total - shown
+    document["omitted"] = {"text_output": left, "call": call(data.run_id, select, shown)} if left > 0 else {}
     return _reply(data, [text], document, budget)
 
 
@@ -158,20 +221,11 @@ _PARTS: dict[str, Callable[[RunData, str, int, int, int], Reply]] = {
 
 
 def _head(data: RunData, budget: int) -> Values:
-    """All fields of the document if they take less than half of the budget."""
-    whole = head(data.document, data.mask)
+    """All fields of the document if they take less than half of the budget; its lists are empty."""
+    whole = {**head(data.document, data.mask), "notices": []}
     if weight(whole) <= budget // 2:
         return whole
     return {name: whole[name] for name in _SMALL_HEAD}
-
-
-def _must_advance(wanted: list[Any], taken: list[Any], needed: int) -> None:
-    if wanted and not taken:
-        raise UsageError(f"budget: too small for the next item; give at least {needed * 2 + 200}")
-
-
-def _rest(data: RunData, select: str, name: str, left: int, shown: int) -> Values:
-    return {name: left, "call": call(data.run_id, select, shown)} if left > 0 else {}
 
 
 def _reply(data: RunData, lines: list[str], document: Values, budget: int) -> Reply:

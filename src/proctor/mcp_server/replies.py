@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from proctor.describe import Description
-from proctor.errors import ProctorError
+from proctor.errors import ProctorError, UsageError
 from proctor.mcp_server import shorten
 from proctor.mcp_server.pages import page
 from proctor.mcp_server.reply import Reply
@@ -23,6 +23,8 @@ from proctor.wire.document.discovery import discovery
 
 _REFUSAL = 2000  # characters
 _FULL_TEXT = 6000  # tokens of the text beside a whole document
+_ERROR_FIELDS = ("file", "message", "traceback")
+_ERROR_SIZES = (300, 100, 0)  # characters of a text of a file that could not be collected
 _LISTED = 100  # markers or programs
 
 
@@ -34,6 +36,11 @@ def refusal(error: ProctorError) -> Reply:
 def finished(data: RunData, detail: str, budget: int) -> Reply:
     if data.result.outcome is RunOutcome.USAGE_ERROR:
         return _unusable(data.result, data.mask)
+    return _about(data, detail, budget)
+
+
+def _about(data: RunData, detail: str, budget: int) -> Reply:
+    """The answer about a run, whoever asks for it and whenever."""
     match detail:
         case "full":
             return Reply(_text(data, _FULL_TEXT), data.whole())
@@ -50,9 +57,9 @@ def _unusable(result: RunResult, mask: bool) -> Reply:
 
 def part(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
     if select == "failures" and not offset and limit >= len(data.document.tests):
-        short = shorten.failures(data.document, budget, data.mask)
-        if "tests" in short:  # otherwise they come page by page
-            return Reply(_text(data, budget), short)
+        reply = _about(data, "failures", budget)
+        if reply.document and "tests" in reply.document:  # otherwise they come page by page
+            return reply
     return page(data, select, offset, limit, budget)
 
 
@@ -75,29 +82,42 @@ def still_running(run: ServerRun) -> Reply:
 
 
 def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: int) -> Reply:
+    """Behind the tests, `offset` counts files that could not be collected; the first are on every page."""
     if result.outcome is RunOutcome.USAGE_ERROR:
         return _unusable(result, mask)
     found = discovery(result, offset, min(limit, len(result.selected)))
     whole = plain(found, mask)
-    errors = [
-        {name: cut(error[name], 300) for name in ("file", "message", "traceback")}
-        for error in whole["collection_errors"]
-    ]
-    shown_errors = shorten.fill(errors, budget // 2)
+    first = max(0, offset - found.total)  # of the errors
+    errors = whole["collection_errors"]
+    for size in _ERROR_SIZES:
+        shown_errors = shorten.fill((_error(error, size) for error in errors[first:]), budget // 2)
+        if shown_errors:
+            break
     document: dict[str, Any] = {**whole, "tests": [], "collection_errors": shown_errors, "omitted": {}}
-    document["tests"] = shorten.fill(whole["tests"], budget - weight(document) - 50)
+    document["tests"] = shorten.fill(whole["tests"], budget - weight(document) - 60)
+    if whole["tests"] and not document["tests"]:  # first the tests, then, with the next calls, the errors
+        document["collection_errors"] = shown_errors = []
+        document["tests"] = shorten.fill(whole["tests"], budget - weight(document) - 60)
     shown = offset + len(document["tests"])
-    left = max(0, found.total - shown)
+    left = {
+        "tests": max(0, found.total - shown),
+        "collection_errors": len(errors) - first - len(shown_errors),
+    }
+    next_offset = shown if left["tests"] else found.total + first + len(shown_errors)
+    if any(left.values()) and next_offset == offset:
+        raise UsageError(f"budget: too small for the next item; give at least {budget * 2}")
+    rest = f"the same call with offset={next_offset}"
     note = ""
-    if left:
-        document["omitted"] = {"tests": left, "call": f"the same call with offset={shown}"}
-        note = f"{left} more: the same call with offset={shown}\n"
-    if len(errors) > len(shown_errors):
-        document["omitted"]["collection_errors"] = len(errors) - len(shown_errors)
+    if omitted := {name: count for name, count in left.items() if count > 0}:
+        document["omitted"] = {**omitted, "call": rest}
+        note = f"{sum(omitted.values())} more: {rest}\n"
     tree = discovery_tree(found.tests[: len(document["tests"])])
     faults = agent_text(result, _detail(mask)) if result.collection_errors else ""
-    text = f"{found.total} tests\n{note}{faults}{tree}"
-    return Reply(lines_within(text, budget, f"the same call with offset={shown}"), document)
+    return Reply(lines_within(f"{found.total} tests\n{note}{faults}{tree}", budget, rest), document)
+
+
+def _error(error: dict[str, Any], size: int) -> dict[str, Any]:
+    return {name: cut(error[name], size) if name != "file" else error[name] for name in _ERROR_FIELDS}
 
 
 def described(about: Description) -> Reply:

@@ -56,5 +56,6 @@ def read(tools: Tools, uri: str) -> Resource:
     if int(number) >= len(tests):
         raise UsageError(f"run {data.run_id} has {len(tests)} tests and none with the number {number}")
     test = tests[int(number)]
-    whole = {"test": test, "captured": captured(data.document, test.node_id)}
+    below = [other for other in tests if other.node_id.startswith(f"{test.node_id}/")]
+    whole = {"test": test, "captured": captured(data.document, test.node_id), "results_below": below}
     return Resource(JSON, encode({"run_id": data.run_id, **plain(whole, data.mask)}).decode())

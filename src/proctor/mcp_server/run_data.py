@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from proctor import config
-from proctor.archive.inside import read_inside
+from proctor.archive.inside import Folder, read_inside
 from proctor.archive.read_log import read_log
 from proctor.archive.recording import document_chunks
-from proctor.archive.store import RESULT_FILE
+from proctor.archive.store import RESULT_FILE, project_of
 from proctor.config import Settings
 from proctor.errors import ConfigError, StreamError
 from proctor.render.masking import plain
@@ -24,7 +23,7 @@ class RunData(msgspec.Struct):
     result: RunResult
     document: Document
     raw: bytes  # the document as it is written
-    directory: Path  # of its files, as long as they are kept
+    directory: Folder  # of its files, as long as they are kept
     settings: Settings  # of its project
 
     @property
@@ -41,23 +40,26 @@ class RunData(msgspec.Struct):
         return values
 
 
-def from_result(result: RunResult, directory: Path, settings: Settings, raw: bytes | None = None) -> RunData:
+def from_result(
+    result: RunResult, directory: Folder, settings: Settings, raw: bytes | None = None
+) -> RunData:
     """`raw` is the document, if that is written already; otherwise the files of the run are still needed."""
     raw = b"".join(document_chunks(result, directory)) if raw is None else raw
     return RunData(result, schema.read(raw), raw, directory, settings)
 
 
-def from_archive(path: Path) -> RunData:
+def from_archive(folder: Folder) -> RunData:
     """Also of a run that another process has under way."""
-    result = read_log(path).result
+    result = read_log(folder).result
+    project = project_of(folder)
     try:
-        settings = config.load(Path(result.run.cwd))
+        settings = config.load(project) if project is not None else Settings()
     except ConfigError:
         settings = Settings()
     try:
-        data = from_result(result, path, settings, read_inside(path, RESULT_FILE))
+        data = from_result(result, folder, settings, read_inside(folder, RESULT_FILE))
         if data.document.schema == SCHEMA:
             return data
     except (OSError, StreamError):
         pass  # there is no document yet, or a test has written something else there
-    return from_result(result, path, settings)
+    return from_result(result, folder, settings)

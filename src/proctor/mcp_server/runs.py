@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
+from proctor.archive.inside import Folder, open_inside
 from proctor.archive.store import RESULT_FILE, RunDirectory
 from proctor.config import Settings
 from proctor.errors import LaunchError
@@ -35,21 +36,23 @@ Report: TypeAlias = Callable[[float, float | None, str], Awaitable[None]]
 
 
 class Progress:
-    """Numbers that only grow: tests done, and a fraction of the next one."""
+    """Numbers that only grow: tests done, and a fraction of the next one. They stay below the total."""
 
     def __init__(self, send: Report) -> None:
         self._send = send
-        self._done = -1
+        self._step = -1
         self._looks = 0
 
     async def report(self, done: int, total: int | None, what: str) -> None:
-        self._looks = self._looks + 1 if done == self._done else 0
-        self._done = done
-        if total is not None and total > done:
+        if total is not None and total < done:
+            total = None  # there are more tests than were announced
+        step = done if not total else min(done, total - 1)  # the last one ends with the run
+        step = max(step, self._step)
+        self._looks = self._looks + 1 if step == self._step else 0
+        self._step = step
+        if total:
             what = f"{done}/{total} {what}"
-        else:
-            total = None
-        await self._send(done + self._looks / (self._looks + 1), total, what)
+        await self._send(step + self._looks / (self._looks + 1), total or None, what)
 
 
 class SoFar(msgspec.Struct, frozen=True):
@@ -79,7 +82,7 @@ class ServerRun:
         self.so_far: SoFar | None = None
         self.discovered: tuple[RunResult, Settings] | None = None  # of a run that only lists tests
         self.data: RunData | None = None  # of any other, as long as it is in memory
-        self.directory: Path | None = None  # of its archive, if that is complete
+        self.directory: Folder | None = None  # of its archive, if that is complete
         self._held: RunDirectory | None = None  # locked until an answer about the run was sent
         self._wanted = True
         self.error: Exception | None = None
@@ -158,10 +161,10 @@ class ServerRun:
             self.discovered = result, settings
             return
         self.data = run_data.from_result(result, directory, settings)
-        if (directory / RESULT_FILE).is_file():
+        with suppress(OSError):
+            os.close(open_inside(directory, RESULT_FILE))
             self.directory = directory
-            with suppress(OSError):
-                self._held = RunDirectory(directory)
+            self._held = RunDirectory(directory)
 
     def _call(self, what: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more

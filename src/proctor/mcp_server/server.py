@@ -12,16 +12,18 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn, TypeAlias
 
 import mcp_types as types
+from anyio import create_memory_object_stream, create_task_group
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from msgspec.structs import asdict
 
 from proctor import __version__
 from proctor.errors import ProctorError
-from proctor.mcp_server import resources
+from proctor.mcp_server import messages, pipes, resources
 from proctor.mcp_server.access import Access
+from proctor.mcp_server.messages import Lines, Refusal, Values
 from proctor.mcp_server.runs import Progress, ServerRuns
 from proctor.mcp_server.schemas import TOOLS, input_schema
 from proctor.mcp_server.shorten import uri
@@ -30,6 +32,8 @@ from proctor.text import literal
 from proctor.wire.literal import carried
 
 END_SECONDS = 0.8  # for runs to end and be written when the server ends
+FLUSH_SECONDS = 0.5  # for answers to be read when no more requests come
+_TALK_SECONDS = 0.1  # for what stderr has yet to take when the server ends
 INSTRUCTIONS = """\
 proctor runs this project's tests and says exactly what happened.
 Call execute_tests after each change; name targets to go faster, or last_failed=true to repeat what failed.
@@ -39,21 +43,24 @@ A refused call says which argument is at fault; describe_project lists the possi
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Paging: TypeAlias = types.PaginatedRequestParams | None
+Incoming: TypeAlias = SessionMessage | Exception  # as the SDK has it
 Serve: TypeAlias = "Callable[[Server[Any]], Awaitable[None]]"
 
 
 def run(access: Access, at_once: int, serve: Serve) -> NoReturn:
     """Serve until the client goes or a signal comes; nothing that was started outlives this process."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    asyncio.run(_serve(access, at_once, serve))
+    talk = pipes.Talk(sys.stderr.fileno())
+    logging.basicConfig(handlers=[talk], level=logging.WARNING, format="%(message)s")
+    asyncio.run(_serve(access, at_once, serve, talk))
     raise AssertionError("unreachable: the server ends the process")
 
 
-async def _serve(access: Access, at_once: int, serve: Serve) -> None:
+async def _serve(access: Access, at_once: int, serve: Serve, talk: pipes.Talk) -> None:
     runs = ServerRuns(at_once)
 
     def leave(code: int) -> NoReturn:
         runs.end(END_SECONDS)
+        talk.writer.flush(_TALK_SECONDS)
         os._exit(code)  # the thread that reads stdin cannot be asked to stop
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -79,8 +86,48 @@ def over_http(listening: socket.socket, token: str) -> Serve:
 
 
 async def over_stdio(server: Server[Any]) -> None:
-    async with stdio_server() as (read, write):
+    """A message is a line. What the SDK would not understand is answered here, and goes no further."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    stdin, stdout = pipes.taken(0, nothing), pipes.Writer(pipes.taken(1, 2))
+    incoming, read = create_memory_object_stream[Incoming](0)
+    write, outgoing = create_memory_object_stream[SessionMessage](0)
+
+    async def receive() -> None:
+        lines = Lines()
+        async with incoming:
+            async for piece in pipes.pieces(stdin):
+                for found in lines.feed(piece):
+                    await take(found)
+            for found in lines.close():
+                await take(found)
+
+    async def take(found: Values | Refusal) -> None:
+        message = _message(found) if not isinstance(found, Refusal) else found
+        if isinstance(message, SessionMessage):
+            await incoming.send(message)
+            return
+        if not message.ids:
+            logging.warning("proctor: a message cannot be answered (%d): %s", message.code, message.why)
+        for answer in message.answers():
+            await stdout.send(answer)
+
+    async def send() -> None:
+        async with outgoing:
+            async for message in outgoing:
+                await stdout.send(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+
+    async with create_task_group() as tasks:
+        tasks.start_soon(receive)
+        tasks.start_soon(send)
         await server.run(read, write, server.create_initialization_options())
+    await asyncio.to_thread(stdout.flush, FLUSH_SECONDS)
+
+
+def _message(values: Values) -> SessionMessage | Refusal:
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_python(values, by_name=False))
+    except ValueError as error:  # a rule of the SDK that we do not know
+        return messages.refused(values, str(error).splitlines()[0])
 
 
 def build(tools: Tools) -> Server[Any]:

@@ -15,6 +15,8 @@ from proctor.wire.document.schema import Document
 
 Values: TypeAlias = dict[str, Any]
 
+_OUTPUTS = ("text_output", "stderr")
+_IDS = ("node_id", "nodeid")
 _ESSENTIAL = ("node_id", "outcome", "duration", "message", "traceback")
 
 
@@ -186,12 +188,60 @@ def _shortened(document: Document, parts: _Parts, room: Room) -> Values:
         "text_output": cut(parts.text_output, room.output),
         "stderr": cut(parts.stderr, room.output // 2),
     }
-    lengths = {name: len(getattr(document, name)) for name in ("tests", "warnings", "not_run", "notices")}
-    counted = {name: length - len(short[name]) for name, length in lengths.items()}
-    counted["text_output"] = len(document.text_output) - len(short["text_output"])
-    omitted = {name: count for name, count in counted.items() if count > 0}
-    short["omitted"] = {**omitted, "call": call(document.run_id, "tests")}
+    lists = {"tests": listed, "collection_errors": parts.collection_errors}
+    lists |= {name: getattr(parts, name)[: room.items] for name in ("warnings", "notices")}
+    short["omitted"] = _omitted(document, short, characters(lists, short))
     return short
+
+
+def _omitted(document: Document, short: Values, lost: int) -> Values:
+    """What is missing of each part, and the calls that return it: one for the lists, one for the output."""
+    lists = ("tests", "warnings", "not_run", "notices")
+    counted = {name: len(getattr(document, name)) - len(short[name]) for name in (*lists, *_OUTPUTS)}
+    omitted: Values = {name: count for name, count in counted.items() if count > 0}
+    calls = []
+    if any(name in omitted for name in lists):  # they are behind the tests
+        offset = 0 if "tests" in omitted else len(document.tests)
+        calls.append(call(document.run_id, "tests", offset))
+    if any(name in omitted for name in _OUTPUTS):
+        calls.append(call(document.run_id, "output"))
+    if calls:
+        omitted["call"] = "; ".join(calls)
+    return {**omitted, **cut_short(document.run_id, lost)}
+
+
+def characters(whole: Any, short: Any) -> int:
+    """How many characters of values as JSON a shorter form of the same items lacks."""
+    if isinstance(whole, dict):
+        return sum(
+            characters(value, short[name]) if name in short else _length({name: value})
+            for name, value in whole.items()
+            if value not in (None, "", [], {})
+        )
+    if isinstance(whole, list) and isinstance(short, list):
+        pairs = zip(whole, short, strict=False)
+        return sum(characters(*pair) for pair in pairs) + sum(map(_length, whole[len(short) :]))
+    return max(0, _length(whole) - _length(short)) if whole != short else 0
+
+
+def _length(value: Any) -> int:
+    return len(msgspec.json.encode(value))
+
+
+def cut_short(run_id: str, lost: int, part: str = "result.json") -> Values:
+    """What `omitted` says of texts that were cut: how much, and where the whole is."""
+    return {"characters": lost, "whole": uri(run_id, part)} if lost > 0 else {}
+
+
+def smaller(value: Any, size: int) -> Any:
+    """The value with texts of at most `size` characters, and fewer items; ids stay whole."""
+    if isinstance(value, str):
+        return cut(value, max(size, 60))
+    if isinstance(value, dict):
+        return {name: smaller(item, size) if name not in _IDS else item for name, item in value.items()}
+    if isinstance(value, list):
+        return [smaller(item, size) for item in value[: max(1, size // 20)]]
+    return value
 
 
 def _collection_error(error: dict[str, Any], room: Room) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from proctor import config, plan_run, prepare
+from proctor.archive.inside import Folder
 from proctor.archive.lookup import LAST, find_run, from_document, read_run
 from proctor.archive.store import list_runs, projects_below
 from proctor.config import Settings
@@ -29,10 +30,17 @@ _SECOND = len("20260101-000000")  # the part of a run's id that is its time, to 
 _CANCEL_SECONDS = 10.0  # for a cancelled run to be gone
 
 
+class _Project(msgspec.Struct, frozen=True):
+    """A project that may have runs, and the root of the server in which it was found."""
+
+    root: Path
+    within: Path
+
+
 class Tools:
     def __init__(self, access: Access, runs: ServerRuns) -> None:
         self.access, self._runs = access, runs
-        self._projects: list[Path] | None = None
+        self._projects: list[_Project] | None = None
 
     async def call(self, name: str, arguments: Mapping[str, Any], progress: Progress) -> Reply:
         """An error is an answer too."""
@@ -104,8 +112,8 @@ class Tools:
             if data is not None:
                 run = from_document(data.directory, data.document)
             else:
-                path = self.directory(asked.run_id)
-                data, run = run_data.from_archive(path), read_run(path)
+                folder = self.directory(asked.run_id)
+                data, run = run_data.from_archive(folder), read_run(folder)
             return one_test(run, data.mask, asked.node_id, _budget(asked, data.settings))
 
         return await asyncio.to_thread(answer)
@@ -177,45 +185,53 @@ class Tools:
         found = [run for run_id, run in self._runs.by_id.items() if run_id.startswith(name)]
         return found[0] if len(found) == 1 else None
 
-    def directory(self, name: str) -> Path:
+    def directory(self, name: str) -> Folder:
         """The directory of a kept run: of this server, of one of its roots, or of a project below one."""
         run = self._known(name)
         if run is not None and run.directory is not None:
             return run.directory
         faults: list[str] = []
         newest = self._own()[-1:] if name == LAST else []
-        newest += self._found(name, self.access.roots, faults)
+        newest += self._found(name, self._roots(), faults)
         if name == LAST or not newest:
             newest += self._found(name, self._below(again=name != LAST), [])
         if newest:
-            return max(newest, key=lambda path: path.name[:_SECOND])  # of equals the first: our own
+            return max(newest, key=lambda folder: folder.name[:_SECOND])  # of equals the first: our own
         raise UsageError(f"run_id: {'; '.join(faults)}")
 
-    def _found(self, name: str, projects: Iterable[Path], faults: list[str]) -> list[Path]:
+    def _found(self, name: str, projects: Iterable[_Project], faults: list[str]) -> list[Folder]:
         found = []
         for project in projects:
             try:
-                found.append(find_run(name, project, self.access.environ))
+                found.append(find_run(name, project.root, self.access.environ, project.within))
             except UsageError as error:
                 faults.append(str(error))
         return found
 
-    def _below(self, again: bool) -> list[Path]:
+    def _roots(self) -> list[_Project]:
+        return [_Project(root, root) for root in self.access.roots]
+
+    def _below(self, again: bool) -> list[_Project]:
         """Projects below the roots that have runs. The search takes a while, so its result is kept."""
         if self._projects is None or again:
             environ = self.access.environ
-            self._projects = [path for root in self.access.roots for path in projects_below(root, environ)]
+            self._projects = [
+                _Project(path, root) for root in self.access.roots for path in projects_below(root, environ)
+            ]
         return self._projects
 
-    def _own(self) -> list[Path]:
+    def _own(self) -> list[Folder]:
         """Directories of this server's own runs, also of projects below its roots."""
         return [run.directory for run in self._runs.by_id.values() if run.directory is not None]
 
     def kept(self, count: int) -> list[str]:
         """Ids of the newest runs."""
-        projects = (*self.access.roots, *self._below(again=False))
-        of_projects = (path for project in projects for path in list_runs(project, self.access.environ))
-        return sorted({path.name for path in (*of_projects, *self._own())}, reverse=True)[:count]
+        of_projects = [
+            folder
+            for project in (*self._roots(), *self._below(again=False))
+            for folder in list_runs(project.root, self.access.environ, project.within)
+        ]
+        return sorted({folder.name for folder in (*of_projects, *self._own())}, reverse=True)[:count]
 
 
 def _budget(asked: schemas.Budgeted, settings: Settings) -> int:

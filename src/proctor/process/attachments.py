@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
+import stat
 
 from proctor.events import File
 
@@ -16,8 +16,9 @@ _SHOWN = 60  # characters of the original name that stay readable on disk
 class FileStore:
     """The directory of a run's files. They are numbered, so two names can never meet on disk."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: int) -> None:
+        """`directory` is a descriptor of the run's directory, of which it keeps a copy."""
+        self._directory: int | None = os.dup(directory)
         self._folder: int | None = None
         self._count = 0
         self.fault: OSError | None = None
@@ -38,20 +39,27 @@ class FileStore:
 
     def _make_folder(self) -> int:
         """Held open: a test that puts a link in its place cannot send our bytes elsewhere."""
-        path = self._directory / FOLDER
-        path.mkdir(exist_ok=True)
-        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.mkdir(FOLDER, dir_fd=self._directory)
+        except FileExistsError:
+            pass
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(FOLDER, flags, dir_fd=self._directory)
 
-    def move_to(self, directory: Path) -> None:
+    def move_to(self, directory: int) -> None:
         """With the files that are there already, as far as they are."""
-        source, self._folder, self._directory = self._folder, None, directory
+        source, self._folder = self._folder, None
+        if self._directory is not None:
+            os.close(self._directory)
+        self._directory = os.dup(directory)
         if source is None:
             return
         try:
             self._folder = self._make_folder()
             with os.scandir(source) as entries:
                 for entry in entries:
-                    if entry.is_file(follow_symlinks=False):
+                    found = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:  # no other name of another file
                         self._copy(entry.name, source, self._folder)
         except OSError as error:
             self.fault = error
@@ -80,9 +88,10 @@ class FileStore:
         return True
 
     def close(self) -> None:
-        if self._folder is not None:
-            os.close(self._folder)
-            self._folder = None
+        for descriptor in (self._folder, self._directory):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._folder = self._directory = None
 
 
 class Attachments:

@@ -123,8 +123,7 @@ def _stdout(test: TestFinished) -> str:
     why = test.traceback or ("" if panics else message)
     if why and why not in text:
         text = f"{text}\n{why}" if text and not text.endswith("\n") else text + why
-    note = f"note: {message}" if panics and message else ""
-    return text if note in text else text + note
+    return f"{text}note: {message}" if panics and message and message not in text else text
 
 
 def _result(suite: SuiteResult) -> str:

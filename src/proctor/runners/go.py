@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from proctor.errors import UsageError
+from proctor.failure_row import unescaped
 from proctor.launch import Launch, Lines
 from proctor.places import program
 from proctor.runners import matching
@@ -78,12 +79,12 @@ def _named(target: str, root: Path, known: list[Package]) -> tuple[str, list[str
         raise _no_target(target)
     if path.is_dir() and path.is_relative_to(root):
         directory = path.relative_to(root).as_posix()
-        return (_at(directory), [_once(test)]) if test else (_below(directory), [])
+        return (_at(directory), _readings(test)) if test else (_below(directory), [])
     if path.suffix == ".go" and path.is_file() and path.is_relative_to(root):
         return _in_file(path.relative_to(root).as_posix(), known)
     if not test and not _is_package(name, root):
         raise _no_target(target)
-    return name, [_once(test)] if test else []
+    return name, _readings(test) if test else []
 
 
 def _in_file(file: str, known: list[Package]) -> tuple[str, list[str]]:
@@ -100,6 +101,11 @@ def _no_target(target: str) -> UsageError:
 
 def _is_package(name: str, root: Path) -> bool:
     return any(f"{name}/".startswith(f"{module}/") for module in modules(root).values())
+
+
+def _readings(test: str) -> list[str]:
+    """As it is, and as a row of the failure index may have had it."""
+    return list(dict.fromkeys(map(_once, (test, unescaped(test)))))
 
 
 def _once(test: str) -> str:
@@ -181,9 +187,30 @@ def _launch(
         (go, "test", "-json", *options, *patterns, *rest),
         spec.root,
         spec.runner if only else f"{spec.runner} {' '.join(patterns)}",
-        Lines("go-list" if spec.collect_only else "go-json", known=tuple(places)),
+        Lines(
+            "go-list" if spec.collect_only else "go-json",
+            known=tuple(places),
+            wanted=_expected(tests, covered, spec.collect_only),
+        ),
         memory=spec.memory,
     )
+
+
+def _expected(tests: list[str], covered: list[Package], listing: bool) -> tuple[str, ...]:
+    """The ids that must turn up. A function that is in no source is refused right away."""
+    doubled = {unescaped(test) for test in tests if unescaped(test) != test}
+    found = []
+    for test in tests:
+        owners = [package for package in covered if _top(test) in package.names]
+        if test.startswith(_BENCHMARK):
+            continue  # sources are read for tests alone
+        if covered and not owners:
+            names = ", ".join(sorted(name for package in covered for name in package.names))
+            where = ", ".join(package.path for package in covered)
+            raise UsageError(f"no test {_top(test)!r} in {where}; it has {names or 'none'}")
+        if len(owners) == 1 and test not in doubled and not listing:
+            found.append(f"{owners[0].path}::{test}")
+    return tuple(found)
 
 
 def _options(tests: list[str], spec: RunSpec) -> list[str]:

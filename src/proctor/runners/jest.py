@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch
 from proctor.runners import javascript
+from proctor.runners.node_options import without
+from proctor.runners.package_scripts import Call, calls, package
 from proctor.runners.plan import Plan
+from proctor.runners.shell import word
 from proctor.spec import RunSpec
 
 REPORTER = str(javascript.INJECT / "jest_reporter.cjs")
+_NAME = "jest"
 _OPTIONS = ("--testLocationInResults", "--passWithNoTests", "--reporters=default", f"--reporters={REPORTER}")
 
 
 def detect(root: Path) -> bool:
-    configured = any(root.glob("jest.config.*")) or "jest" in javascript.package(root)
-    return configured or javascript.depends_on(root, "jest")
+    is_set_up = any(root.glob("jest.config.*")) or _NAME in package(root)
+    return javascript.detect(root, _NAME, is_set_up)
 
 
 def owns(target: str, root: Path) -> bool:
-    return javascript.owns(target, root, ("jest", ""))
+    return javascript.owns(target, root, _NAME)
 
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
-    wanted = javascript.chosen(spec)
-    pattern, environment = javascript.names(spec, wanted.names)
-    options = [f"--testNamePattern={pattern}"] if pattern else []
     if spec.maxfail > 1:
         raise UsageError(f"jest cannot stop after {spec.maxfail} failures; -x stops it after the first")
+    shares = javascript.shares(spec, calls(Path(spec.root), _NAME))
+    return javascript.plan([_launch(call, chosen, spec, environ) for call, chosen in shares])
+
+
+def _launch(call: Call, chosen: javascript.Chosen, spec: RunSpec, environ: Mapping[str, str]) -> Launch:
+    pattern, environment = javascript.names(spec, chosen)
+    options = [f"--testNamePattern={pattern}"] if pattern else []
     if spec.maxfail:
         options.append("--bail")
     if spec.workers not in ("", "auto"):
         options.append(f"--maxWorkers={spec.workers}")
-    paths = [f"^{javascript.escaped(str(path))}{'/' if path.is_dir() else '$'}" for path in wanted.files]
-    tool = javascript.own_tool(Path(spec.root), "jest", environ)
+    replaced = ("-t", "--testNamePattern") if pattern else ()
+    own = without(
+        call.options if chosen.files else call.words, _NAME, "--reporters", "--watch", "--watchAll", *replaced
+    )
+    # Jest knows files by what links to them lead to.
+    real = [(os.path.realpath(path), path.is_dir()) for path in chosen.files]
+    paths = [f"^{javascript.escaped(path)}{'/' if is_directory else '$'}" for path, is_directory in real]
     # Paths first, because jest takes what follows an option with a list for more of the list.
-    argv = (tool, *paths, *_OPTIONS, *options, *spec.arguments)
-    return Plan((Launch(argv, spec.root, spec.runner, environment=environment, memory=spec.memory),))
+    words = [*map(word, paths), *own, *map(word, (*_OPTIONS, *options, *spec.arguments))]
+    return javascript.launch(call, words, spec, environ, environment)

@@ -10,6 +10,8 @@ import msgspec
 
 from proctor.errors import UsageError
 
+_SHOWN = 200  # characters of an expression in an error
+_DEEPEST = 100  # brackets and negations inside each other
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 Test = Callable[[str], bool]
@@ -47,10 +49,10 @@ def in_name(expression: str) -> Callable[[str], bool]:
 
 
 def read(expression: str) -> Expression:
-    parser = _Parser(expression, _TOKEN.findall(expression))
+    parser = _Parser(expression)
     found = parser.alternatives()
-    if parser.tokens:
-        raise parser.wrong(f"{parser.tokens[0]!r} is one too many")
+    if parser.next:
+        raise parser.wrong(f"{parser.next!r} is one too many")
     return found
 
 
@@ -67,12 +69,16 @@ def _holds(tree: Expression, test: Test) -> bool:
 
 
 class _Parser:
-    def __init__(self, expression: str, tokens: list[str]) -> None:
-        self.expression, self.tokens = expression, tokens
+    def __init__(self, expression: str) -> None:
+        self._expression, self._depth = expression, 0
+        self._tokens = iter(_TOKEN.findall(expression))
+        self.next = next(self._tokens, "")
 
     def wrong(self, what: str) -> UsageError:
         expected = "expected words joined by and, or, not and brackets"
-        return UsageError(f"invalid expression {self.expression!r}: {what}; {expected}")
+        text = self._expression
+        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+        return UsageError(f"invalid expression {shown!r}: {what}; {expected}")
 
     def alternatives(self) -> Expression:
         return self._joined("or", self._conjunction, Some)
@@ -82,23 +88,35 @@ class _Parser:
 
     def _joined(self, word: str, part: Callable[[], Expression], kind: type[All | Some]) -> Expression:
         parts = [part()]
-        while self.tokens[:1] == [word]:
-            del self.tokens[0]
+        while self.next == word:
+            self._take()
             parts.append(part())
         return parts[0] if len(parts) == 1 else kind(tuple(parts))
 
     def _negation(self) -> Expression:
-        if not self.tokens:
+        if not self.next:
             raise self.wrong("it ends where a word should be")
-        token = self.tokens.pop(0)
+        token = self._take()
         if token == "not":
-            return Not(self._negation())
+            return Not(self._deeper(self._negation))
         if token == "(":
-            inner = self.alternatives()
-            if self.tokens[:1] != [")"]:
+            inner = self._deeper(self.alternatives)
+            if self.next != ")":
                 raise self.wrong("a bracket is not closed")
-            del self.tokens[0]
+            self._take()
             return inner
         if token in ("and", "or", ")"):
             raise self.wrong(f"{token!r} stands where a word should be")
         return Word(token)
+
+    def _deeper(self, part: Callable[[], Expression]) -> Expression:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self.wrong(f"more than {_DEEPEST} brackets or `not` inside each other")
+        found = part()
+        self._depth -= 1
+        return found
+
+    def _take(self) -> str:
+        token, self.next = self.next, next(self._tokens, "")
+        return token

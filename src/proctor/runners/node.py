@@ -10,66 +10,89 @@ from pathlib import Path
 from proctor.errors import UsageError
 from proctor.launch import Launch
 from proctor.runners import javascript, jest, matching, vitest
+from proctor.runners.package_scripts import Call, calls, read
 from proctor.runners.plan import Plan
+from proctor.runners.shell import Word, word
 from proctor.spec import RunSpec
 
 REPORTER = str(javascript.INJECT / "node_reporter.cjs")
 LEFT_VARIABLE = "PROCTOR_NODE_LEFT"
 _NAME = "node"
-_SCRIPT = re.compile(r"\bnode\b[^&|;]*\s--test\b")
-_LOOKED_AT = 20  # files that may import node's tests
+_LOOKED_AT = 200  # files that may import node's tests
 # As node itself looks for files in a directory.
 _NAMED = re.compile(r"(?:(?:.*[._-])?test|test-.*)\.[cm]?[jt]s\Z")
 _TEST_DIRECTORY = "test"
 
 
 def detect(root: Path) -> bool:
-    if any(_SCRIPT.search(script) for script in javascript.scripts(root)):
-        return True
-    near = [root / _TEST_DIRECTORY, root]
-    files = (path for place in near if place.is_dir() for path in sorted(place.iterdir()))
-    tests = (path for path in files if _is_test(path, root) and path.is_file())
+    return bool(read(root).of(_NAME)) or _is_imported(root)
+
+
+def _is_imported(root: Path) -> bool:
+    tests = (path for path in javascript.near(root) if _is_test(path, root) and path.is_file())
     return any(javascript.imported(path) == _NAME for path in islice(tests, _LOOKED_AT))
 
 
 def owns(target: str, root: Path) -> bool:
-    return javascript.owns(target, root, (_NAME,))
+    return javascript.owns(target, root, _NAME)
 
 
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
-    node = javascript.node(environ)
-    wanted = javascript.chosen(spec)
     root = Path(spec.root)
-    files = [str(file) for path in wanted.files for file in _files(path, root)] or _own_files(root)
-    options = [f"--test-name-pattern={pattern}" for pattern in _patterns(spec, wanted.names)]
-    environment = {javascript.LISTING_VARIABLE: "1"} if spec.collect_only else {}
+    shares = javascript.shares(spec, calls(root, _NAME))
+    return javascript.plan([_launch(call, chosen, spec, environ) for call, chosen in shares])
+
+
+def _launch(call: Call, chosen: javascript.Chosen, spec: RunSpec, environ: Mapping[str, str]) -> Launch:
+    patterns = _patterns(spec, chosen)
+    options = [f"--test-name-pattern={pattern}" for pattern in patterns]
+    environment = javascript.expected(chosen)
+    if spec.collect_only:
+        environment[javascript.LISTING_VARIABLE] = "1"
     if spec.maxfail:
         environment[LEFT_VARIABLE] = str(spec.maxfail)
         options.append("--test-concurrency=1")  # or other files would run on
     elif spec.workers not in ("", "auto"):
         options.append(f"--test-concurrency={spec.workers}")
-    argv = (node, "--require", REPORTER, "--test", *options, *spec.arguments, *dict.fromkeys(files))
-    return Plan((Launch(argv, spec.root, spec.runner, environment=environment, memory=spec.memory),))
+    own = [one for one in call.options if not (patterns and one.value.startswith("--test-name-pattern"))]
+    ours = map(word, ("--test", *options, *spec.arguments))
+    words = [word("--require"), word(REPORTER), *own, *ours, *_named(call, chosen, Path(spec.root))]
+    return javascript.launch(call, words, spec, environ, environment)
 
 
-def _files(path: Path, root: Path) -> list[Path]:
+def _named(call: Call, chosen: javascript.Chosen, root: Path) -> list[Word]:
+    """The files for the command line; none: those that node finds."""
+    if chosen.files:
+        found = [str(file) for path in chosen.files for file in _files(path, root, call)]
+        return [word(file) for file in dict.fromkeys(found)]
+    return [*call.files] or [word(file) for file in _own_files(root)]
+
+
+def _files(path: Path, root: Path, call: Call) -> list[Path]:
     if path.is_file():
         return [path]
-    found = [file for file in javascript.sources(path) if _is_test(file, root)]
+    below = list(javascript.sources(path))
+    found = [file for file in below if _is_test(file, root) or javascript.names_file(call, file, root)]
     if not found:
         raise UsageError(f"no test file in {path}; node looks for a.test.js, test-a.js or test/a.js")
     return found
 
 
 def _own_files(root: Path) -> list[str]:
-    """Beside another tool, node gets the files that ask for it; alone, it finds them itself."""
-    if not (vitest.detect(root) or jest.detect(root)):
+    """Where no script says what node runs, and another tool is there, too: files that are no other tool's."""
+    if read(root).of(_NAME) or not (vitest.detect(root) or jest.detect(root)):
         return []
     tests = [path for path in javascript.sources(root) if _is_test(path, root)]
-    found = [str(path) for path in tests if javascript.imported(path) == _NAME]
+    found = [str(path) for path in tests if _is_nodes(path)]
     if not found:
         raise UsageError("no test file imports node:test; name the files, or leave node out with --runner")
     return found
+
+
+def _is_nodes(path: Path) -> bool:
+    """One that imports no tool is node's, unless other tools look for such names as well."""
+    tool = javascript.imported(path)
+    return tool == _NAME or (not tool and not javascript.is_test_name(path))
 
 
 def _is_test(path: Path, root: Path) -> bool:
@@ -78,13 +101,13 @@ def _is_test(path: Path, root: Path) -> bool:
     return named or (path.suffix in (".js", ".mjs", ".cjs") and _TEST_DIRECTORY in below.parts[:-1])
 
 
-def _patterns(spec: RunSpec, names: tuple[str, ...]) -> list[str]:
+def _patterns(spec: RunSpec, chosen: javascript.Chosen) -> list[str]:
     """Each alone chooses a test. Node 20 compares its own name with them, newer ones its full name, too."""
     words = _words(spec.selection.keywords)
-    if words and names:
+    if words and chosen.names:
         raise UsageError("node cannot choose by -k among single tests; leave out -k, or name whole files")
-    full = [javascript.exactly([name]) for name in names]
-    own = [javascript.exactly([name.rpartition(javascript.BETWEEN)[2]]) for name in names]
+    full = [javascript.exactly([name], chosen.groups) for name in chosen.names]
+    own = [javascript.exactly([name.rpartition(javascript.BETWEEN)[2]]) for name in chosen.names]
     return list(dict.fromkeys([*full, *own, *map(javascript.any_case, words)]))
 
 

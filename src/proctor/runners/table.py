@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -58,6 +59,15 @@ def named(target: str) -> list[str]:
     ending = f"*{Path(target.partition('::')[0]).suffix}"
     rows = RUNNERS.items() if ending != "*" else ()
     return [name for name, row in rows if any(sign.endswith(ending) for sign in row.signs)]
+
+
+def left_out(root: Path, chosen: Collection[str]) -> list[str]:
+    """What the project's files say about tests that none of the chosen runners runs."""
+    if not (root / "package.json").exists():
+        return []
+    from proctor.runners import package_scripts
+
+    return package_scripts.left_out(root, chosen)
 
 
 def _is_there(root: Path, sign: str) -> bool:

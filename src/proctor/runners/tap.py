@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
+from proctor.failure_row import unescaped
 from proctor.launch import KnownTest, Launch, Lines
 from proctor.places import is_program, program, relative
 from proctor.runners import matching
@@ -51,7 +52,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
         chosen = [test for test in known if _is_chosen(test, names, spec.selection.keywords)]
         deselected += [test.name for test in known if test not in chosen]
         if chosen or not known:
-            launches.append(_launch(file, tuple(chosen), len(chosen) < len(known), spec, environ))
+            launches.append(_launch(file, wanted, tuple(chosen), len(chosen) < len(known), spec, environ))
     return Plan(tuple(launches), tuple(deselected))
 
 
@@ -112,7 +113,8 @@ def _meant(file: str, wanted: list[str], known: list[KnownTest]) -> list[str]:
     if not file.endswith(_BATS):
         return wanted  # its tests are not known before it runs, and it runs as a whole
     names = {test.name.partition("::")[2] for test in known}
-    found = [without_number(name, names) for name in wanted]
+    plain = [name if name in names else unescaped(name) for name in wanted]  # a row of the failure index
+    found = [without_number(name, names) for name in plain]
     for description, name in zip(wanted, found, strict=True):
         if name not in names:
             raise UsageError(
@@ -129,9 +131,15 @@ def _is_chosen(test: KnownTest, wanted: list[str], keywords: str) -> bool:
 
 
 def _launch(
-    file: str, tests: tuple[KnownTest, ...], narrowed: bool, spec: RunSpec, environ: Mapping[str, str]
+    file: str,
+    wanted: list[str],
+    tests: tuple[KnownTest, ...],
+    narrowed: bool,
+    spec: RunSpec,
+    environ: Mapping[str, str],
 ) -> Launch:
     path = Path(spec.root) / file
+    expected = () if file.endswith(_BATS) or spec.collect_only else wanted
     if file.endswith(_BATS):
         argv, reader = _bats(path, tests if narrowed else (), spec, environ), "bats"
     else:
@@ -142,7 +150,7 @@ def _launch(
         () if spec.collect_only else argv,
         spec.root,
         literal(file),
-        Lines(reader, f"{literal(file)}::", tests),
+        Lines(reader, f"{literal(file)}::", tests, tuple(f"{literal(file)}::{name}" for name in expected)),
         _perl_library(Path(spec.root), environ) if file.endswith(_PERL) else {},
         spec.memory,
     )

@@ -23,6 +23,8 @@ def explained(session: Session, code: int, stderr: str) -> StatusExplained | Non
     if stop.type == "Exit":  # with any status
         outcome = RunOutcome.INTERRUPTED if code == STOPPED else RunOutcome.INCOMPLETE
         return StatusExplained(outcome, stop.message)
+    if stop.type == "UsageError":  # of a reporter that knows only at the end what is not there
+        return StatusExplained(RunOutcome.USAGE_ERROR, stop.message)
     if session.finished.exit_status not in (None, code):
         return None  # a test can end the process with any status
     if code == INTERNAL:

@@ -1,6 +1,6 @@
 """Every kind there is, by theme."""
 
-from torture.kinds import files, output, plugins, processes, programs, python
+from torture.kinds import files, javascript, output, plugins, processes, programs, python
 
 KINDS = [
     *processes.KINDS,
@@ -9,4 +9,5 @@ KINDS = [
     *python.KINDS,
     *files.KINDS,
     *programs.KINDS,
+    *javascript.KINDS,
 ]

@@ -56,6 +56,15 @@ def with_a_small_disk(root: Path) -> Iterator[None]:
 
 
 @contextmanager
+def behind_a_link(root: Path) -> Iterator[None]:
+    """Its archive is a link to another project's, as a repository may contain it."""
+    other = root.parent / "other" / ".proctor"
+    (other / "runs" / "20260101-000001-abcdef").mkdir(parents=True)
+    (root / ".proctor").symlink_to(other)
+    yield
+
+
+@contextmanager
 def read_only(root: Path) -> Iterator[None]:
     with mounted("--bind", root, root):
         subprocess.run(["mount", "-o", "remount,ro,bind", str(root)], check=True)
@@ -255,6 +264,36 @@ WITHIN = [
         head=RUN,
         kept="cache",
         writes=("elsewhere", "elsewhere/lock", "was*", "project/.proctor/runs/*"),
+    ),
+    culprit("a link is in the archive's place", "pass", setting=behind_a_link, kept="cache"),
+    culprit(
+        "it puts a link in the archive's place",
+        """
+        shutil.copytree(".proctor", "../elsewhere")
+        os.rename(".proctor", "../was")
+        os.symlink(os.path.abspath("../elsewhere"), ".proctor")
+        """,
+        kept="cache",
+        writes=("elsewhere*", "was*", "project/.proctor*"),
+    ),
+    culprit(
+        "it puts a link in the place of the archive's runs",
+        """
+        os.makedirs("../elsewhere")
+        os.rename(".proctor/runs", "../was")
+        os.symlink(os.path.abspath("../elsewhere"), ".proctor/runs")
+        """,
+        kept="cache",
+        writes=("elsewhere", "was*", "project/.proctor*"),
+    ),
+    culprit(
+        "it puts pipes and hard links in its record's way",
+        """
+        os.mkfifo(f"{run()}/result.json")
+        os.mkfifo(f"{run()}/.run.json.{proctor()}")
+        os.link("test_a.py", f"{run()}/.result.json.{proctor()}")
+        """,
+        head=RUN,
     ),
 ]
 KINDS = [*NAMES, *FULL, *GONE, *WITHIN]

@@ -360,6 +360,16 @@ def test_a_report_that_contradicts_itself_is_no_pass(name: str, old: bytes, new:
     assert cause in result.reason
 
 
+def test_the_colours_of_cargo_and_libtest_change_nothing() -> None:
+    data = REPORTS["cargo/text.txt"]
+    coloured = re.sub(rb"(?m)^( +Running|error)", b"\x1b[1m\x1b[92m\\1\x1b[0m", data)
+    coloured = re.sub(rb"(?m)( \.\.\. |result: )(ok|FAILED|ignored)", b"\\1\x1b[32m\\2\x1b(B\x1b[m", coloured)
+    assert coloured.count(b"\x1b[") > 20
+
+    assert outcomes(read(coloured, "libtest")) == outcomes(read(data, "libtest"))
+    assert read(coloured, "libtest").outcome is read(data, "libtest").outcome is RunOutcome.FAILED
+
+
 def test_a_package_that_failed_while_no_test_of_it_did_is_a_collection_error() -> None:
     end = b'{"Action":"fail","Package":"p"}\n'
     result = read(b'{"Action":"output","Package":"p","Output":"panic: in init\\n"}\n' + end, "go-json")
@@ -574,7 +584,8 @@ def test_the_first_line_speaks_before_what_a_document_would_have() -> None:
     lines = b'{"$report_type": "SessionStart"}\n{"exitcode": 0, "summary": {}}\n'
 
     assert detect(lines) == "reportlog"
-    assert detect(b"".join(lines.splitlines(keepends=True)[::-1])) == "json-report"
+    assert detect(lines.splitlines()[1]) == "json-report"
+    assert detect(b"".join(lines.splitlines(keepends=True)[::-1])) == "reportlog"  # a document stands alone
 
 
 def test_noise_before_a_report_does_not_hide_it() -> None:

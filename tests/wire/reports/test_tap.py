@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.reports import outcomes, read
+from support.reports import REPORTS, outcomes, read
 
 from proctor import events as e
 from proctor.outcome import RunOutcome
@@ -199,3 +199,69 @@ def test_what_is_written_as_yaml_is_read_back(text: str) -> None:
 )
 def test_lines_are_a_block_where_every_reader_would_give_them_back(text: str, lines: list[str]) -> None:
     assert list(diagnostics.write({"a": text})) == lines
+
+
+VITEST = """\
+TAP version 13
+1..1
+not ok 1 - a.test.js # time=12.10ms {
+    1..1
+    not ok 1 - adds # time=3.20ms
+        ---
+        error:
+            name: "AssertionError"
+            message: "expected 2 to be 3 // Object.is equality"
+        at: "/project/a.test.js:4:20"
+        actual: "2"
+        expected: "3"
+        ...
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("error:", "  name: E", "  message: no"),
+        ("error:", "  message: no", "  name: E", "  stack: |", "    long"),
+        ('error: {"name": "E", "message": "no"}',),
+        ("name: E", "message: no", "error:", "  name: F", "  message: yes"),
+        ("message:", "  name: E", "  message: no"),
+    ],
+)
+def test_the_message_of_a_mapping_is_its_message(lines: tuple[str, ...]) -> None:
+    result = tap("1..1", "not ok 1 - a", "  ---", *(f"  {line}" for line in lines), "  ...")
+
+    failure = result.tests["a"].failure
+    assert failure is not None
+    assert (failure.type, failure.message) == ("E", "no")
+
+
+@pytest.mark.parametrize("text", ["name: E", "E: name: x\n    message: no"])
+def test_a_text_that_looks_like_a_mapping_is_a_text(text: str) -> None:
+    result = tap("1..1", "not ok 1 - a", "  ---", "  error: |", f"    {text}", "  ...")
+
+    failure = result.tests["a"].failure
+    assert failure is not None
+    assert failure.message.startswith(text.partition("\n")[0])
+
+
+@pytest.mark.parametrize("at", ['"/p/a.js:4:20"', "Test.<anonymous> (/p/a.js:4:20)", "f (/p/a.js:4:20)"])
+def test_the_place_of_a_failure_may_be_text(at: str) -> None:
+    result = tap("1..1", "not ok 1 - a", "  ---", "  message: no", f"  at: {at}", "  ...")
+
+    assert result.tests["a"].failure == e.Failure("", "no", e.Place("/p/a.js", 4))
+
+
+def test_the_failures_of_vitest_have_their_messages() -> None:
+    result = read(VITEST.encode(), "tap")
+
+    assert "adds: expected 2 to be 3 // Object.is equality" in (result.tests["a.test.js"].message or "")
+
+
+def test_a_group_of_node_whose_hook_failed_is_a_failure() -> None:
+    data = REPORTS["node/fine.tap"].replace(b"ok 2 - a group", b"not ok 2 - a group")
+    result = read(data, "tap")
+
+    assert outcomes(result)["a group"] == "failed"
+    assert outcomes(result)["a group > passes"] == "passed"

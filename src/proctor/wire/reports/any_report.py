@@ -1,11 +1,11 @@
-"""Reads a report of any format: its first bytes select the reader."""
+"""Reads a report of any format: how it begins selects the reader."""
 
 from __future__ import annotations
 
 from proctor import events as e
 from proctor.errors import UsageError
 from proctor.wire import formats
-from proctor.wire.reports.detect import HEAD, detect
+from proctor.wire.reports.detect import HEAD, Detector
 from proctor.wire.reports.report_run import ReportRun, RunReader
 
 
@@ -14,25 +14,22 @@ class AnyReport:
 
     def __init__(self, name: str, form: str = "auto") -> None:
         self._name = name
-        self._head = b""
+        self._detector = Detector()
         self.form = form
         self._reader: RunReader | None = None if form == "auto" else formats.run_reader(form)
 
     def feed(self, data: bytes) -> list[e.Entry]:
         if self._reader is None:
-            self._head += data
-            if b"\n" not in self._head and len(self._head) < HEAD:
-                return []
-            self._find(certain=len(self._head) >= HEAD)
-            data = self._head
+            self._take(self._detector.feed(data), certain=len(self._detector.head) >= HEAD)
+            data = self._detector.head
         return self._reader.feed(data) if self._reader is not None else []
 
     def close(self) -> list[e.Entry]:
         found: list[e.Entry] = []
         if self._reader is None:
-            self._find(certain=True)
+            self._take(self._detector.close(self._name), certain=True)
             assert self._reader is not None
-            found = self._reader.feed(self._head)
+            found = self._reader.feed(self._detector.head)
         return found + self._reader.close()
 
     @property
@@ -40,10 +37,9 @@ class AnyReport:
         """What is missing or wrong in another tool's report, once all of it was read."""
         return self._reader.gap if isinstance(self._reader, ReportRun) else ""
 
-    def _find(self, certain: bool) -> None:
-        form = detect(self._head, self._name)
+    def _take(self, form: str | None, certain: bool) -> None:
         if form is None and certain:
-            if not self._head.strip():
+            if not self._detector.head.strip():
                 raise UsageError(f"{self._name} is empty: what should have written it ended before it did")
             known = ", ".join(formats.offered("from"))
             raise UsageError(f"cannot tell the format of {self._name}: expected one of {known}")

@@ -16,6 +16,59 @@ _KEY = re.compile(r"""(["']?)([^\s"'#:][^"':]*)\1:(?:[ \t]+(.*))?""")
 _BLOCK = re.compile(r"[|>][0-9+-]{0,2}")
 
 
+_BROKEN_QUOTE = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*')\s*[^\s#']""")
+_TOP = re.compile(r"\s.*|[#}\]].*|-(?:\s.*)?|", re.S)  # what may stand beside the keys
+
+
+class _Nested(str):
+    """What is nested below a key, as it is written."""
+
+    __slots__ = ()
+
+
+def mapping(value: str) -> dict[str, str]:
+    """The values of a nested mapping; none if the value is anything else."""
+    if isinstance(value, _Nested):
+        return read(value)
+    try:
+        found = json.loads(value) if value.startswith("{") else {}
+    except (ValueError, RecursionError):
+        return {}
+    return {key: text for key, text in found.items() if isinstance(text, str)}
+
+
+class Check:
+    """Looks for lines that can be no part of a mapping, as a garbled report has them."""
+
+    def __init__(self, opening: str) -> None:
+        self._inline = opening.removeprefix("---").strip()
+        self._depth: int | None = None  # of the first line
+        self._found = False
+        self._nested = False  # what follows may be the lines of a text, empty ones too
+
+    def line(self, row: str) -> str:
+        """What is wrong with the line; only the first fault is told."""
+        if self._found or self._may_stand(row):
+            return ""
+        self._found = True
+        return "the diagnostics are not YAML"
+
+    def _may_stand(self, row: str) -> bool:
+        if not row.strip():
+            return self._nested
+        self._depth = _depth(row) if self._depth is None else self._depth
+        if self._inline or _depth(row) < self._depth:
+            return False
+        if (key := _KEY.fullmatch(row.rstrip())) is None:
+            return bool(_TOP.fullmatch(row))
+        self._nested = not key[3] or bool(_BLOCK.fullmatch(key[3]))
+        return not _BROKEN_QUOTE.match(key[3] or "")
+
+    def close(self) -> str:
+        empty = self._depth is None and not self._inline
+        return "the diagnostics are empty" if empty else ""
+
+
 def read(text: str) -> dict[str, str]:
     """The values by key. Lines that make no sense are left out."""
     found: dict[str, str] = {}
@@ -28,7 +81,10 @@ def read(text: str) -> dict[str, str]:
         while lines and (not lines[0].strip() or lines[0].startswith(" ")):
             nested.append(lines.popleft())
         value = (key[3] or "").strip()
-        found[key[2]] = _dedented(nested, value) if not value or _BLOCK.fullmatch(value) else _scalar(value)
+        if not value:
+            found[key[2]] = _Nested(_dedented(nested, ""))
+        else:
+            found[key[2]] = _dedented(nested, value) if _BLOCK.fullmatch(value) else _scalar(value)
     return found
 
 

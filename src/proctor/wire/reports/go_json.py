@@ -2,13 +2,15 @@
 
 A package must end. A test without an end did not pass (except a benchmark, which go never ends): if its
 package failed, the process died during the test. A package that failed while none of its tests did could not
-be built, or failed outside of them.
+be built, or failed outside of them. Some versions of go say so in plain lines (`FAIL\tp [setup failed]`) or
+only in a `build-fail`: these count as well.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +18,7 @@ from msgspec.structs import replace
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
+from proctor.text import first_line
 from proctor.wire.reports.report import JsonLines, finished, moment
 
 _PANICKED = "panic"
@@ -30,6 +33,10 @@ _MEASURED = re.compile(r"(?<![0-9.])([0-9]{1,15}(?:\.[0-9]{1,15})?) ns/op")
 _THROUGHPUT = re.compile(r"(?<![0-9.])([0-9]{1,15}(?:\.[0-9]{1,15})?) MB/s")
 _COMPILED = re.compile(r"^(?:vet: )?(?:\./)?(\S+\.go):([0-9]{1,9})(?::[0-9]{1,9})?: (.+)$", re.M)
 _STATUS = re.compile(r"^(exit status [0-9]{1,9}|signal: .+)$", re.M)
+# As go writes it where it writes no JSON.
+_PLAIN_FAIL = re.compile(r"FAIL(?:[ \t]+(\S+)(?:[ \t].*)?)?|\s*--- FAIL: .*")
+_ENDED_BY_ITSELF = ("PASS\n", "testing: warning: no tests to run\n")  # the testing package says so
+_MOST_PLAIN = 1000  # packages that plain lines may name
 
 
 class Line(msgspec.Struct, rename="pascal"):
@@ -57,6 +64,8 @@ class Package:
         self.failed = False  # one of its tests
         self.panicked = ""  # the test that took the others with it
         self.output = Excerpt()
+        self.tested = False  # its tests were run, as far as it has any
+        self.says_fail = False  # in what go prints about it
 
 
 class GoJsonReader(JsonLines):
@@ -67,6 +76,11 @@ class GoJsonReader(JsonLines):
         super().__init__()
         self._packages: dict[str, Package] = {}  # that have no end yet
         self._builds: dict[str, Excerpt] = {}
+        self._not_built: dict[str, None] = {}  # builds that failed, and that no package has named yet
+        self._failed_packages: set[str] = set()
+        self._plain: dict[str, str] = {}  # packages that plain lines call failed -> the line
+        self._plain_fail = False  # a plain line says that something failed
+        self._plain_text = Excerpt()
         self._marked = False  # this version of go marks its own lines
         self._seen = False
         self._broken = 0
@@ -80,14 +94,31 @@ class GoJsonReader(JsonLines):
         self._marked = self._marked or bool(line.output_type)
         if line.action == "build-output":
             self._builds.setdefault(line.import_path, Excerpt()).add(line.output)
-        elif line.package:
+        elif line.action == "build-fail":
+            self._not_built[line.import_path] = None
+        else:
             package = self._packages.setdefault(line.package, Package())
             yield from self._in_test(line, package) if line.test else self._in_package(line, package)
+
+    def _output(self, text: str) -> Iterable[e.Event]:
+        """A line that is not JSON: go's own, on stderr or from a version that did not know better."""
+        self._plain_text.add(text + "\n")
+        if text.startswith("{") and '"Action"' in text:
+            self._gaps.append(f"line {self._number} is damaged")
+        elif failed := _PLAIN_FAIL.fullmatch(text):
+            self._plain_fail = True
+            if failed[1] and len(self._plain) < _MOST_PLAIN:
+                self._plain.setdefault(failed[1], text)
+        else:
+            self._outside(text)
+        return super()._output(text)
 
     def _in_test(self, line: Line, package: Package) -> Iterator[e.Event]:
         test = package.open.get(line.test)
         if test is None:
-            test = package.open[line.test] = _Test(self._names.unique(f"{line.package}::{line.test}"))
+            package.tested = True
+            name = f"{line.package}::{line.test}" if line.package else line.test
+            test = package.open[line.test] = _Test(self._names.unique(name))
             yield e.TestStarted(test.label)
         if line.action == "output":
             self._printed(line, test)
@@ -111,11 +142,19 @@ class GoJsonReader(JsonLines):
     def _in_package(self, line: Line, package: Package) -> Iterator[e.Event]:
         if line.action == "output":
             package.output.add(line.output)
+            package.tested = package.tested or line.output in _ENDED_BY_ITSELF
+            package.says_fail = package.says_fail or line.output.startswith(f"FAIL\t{line.package}")
             yield e.OutputReceived("stdout", line.output)
         elif line.action in _OUTCOMES:
             del self._packages[line.package]
             yield from self._benchmarks(package)
+            if line.action != "fail" and package.says_fail:
+                self._gaps.append(f"package {line.package} says FAIL, and ended with {line.action}")
+            if line.action == "pass" and not package.tested:
+                yield e.Noticed(f"{line.package or 'the package'} passed without running any test")
             if line.action == "fail":
+                self._failed_packages.add(line.package)
+                self._not_built.pop(line.failed_build, None)
                 if package.open or package.panicked:
                     self.cut_short.append(f"{line.package}::")
                 if line.failed_build or not (package.failed or package.open):
@@ -134,21 +173,53 @@ class GoJsonReader(JsonLines):
         text = (built or package.output).text().strip()
         lines = [row for row in text.splitlines() if row.strip() and not row.startswith("#")]
         cause = "" if line.failed_build else "failed, though none of its tests did: "
+        if lines and lines[0].startswith("package "):  # how an import cycle begins
+            lines = lines[-1:]
         message = cause + (lines[0].strip() if lines else "no reason was given")
         failure = e.Failure("", message)
         if found := _COMPILED.search(text):
             failure = e.Failure("", cause + found[3], e.Place(found[1], int(found[2])))
         return e.CollectionFailed(line.package, failure, text)
 
+    def _unnamed(self) -> Iterator[e.Event]:
+        """What failed, and has no line of its own that says so in JSON."""
+        for build in self._not_built:
+            package = build.partition(" ")[0]
+            if package not in self._failed_packages:
+                self._failed_packages.add(package)
+                yield self._failed(Line("fail", package=package, failed_build=build), Package())
+        for name, text in self._plain.items():
+            if name not in self._failed_packages:
+                self._failed_packages.add(name)
+                self._packages.pop(name, None)
+                yield _failed_plainly(name, text, self._plain_text.text())
+
     def _last(self) -> Iterator[e.Event]:
+        unnamed = list(self._unnamed())
+        self._broken += len(unnamed)
+        yield from unnamed
         for name in self._packages:
             self._gaps.append(f"package {name} has no end")
             self.cut_short.append(f"{name}::")
-        if not self._seen:
+        if not self._seen and not unnamed:
             self._gaps.append("there is no event of go in it")
+        if self._plain_fail and not self._failed_packages:
+            self._gaps.append("go says FAIL, and nothing in it failed")
         yield e.SuiteStarted("go", "", len(self._names) + self._broken)
         duration = self._newest - self._first
         yield self._ending(None, len(self._names), duration=duration, created=self._newest)
+
+
+def _failed_plainly(package: str, line: str, text: str) -> e.CollectionFailed:
+    """A package that only plain lines tell of; what the compiler says stands below `# package`."""
+    rows = text.splitlines()
+    start = next((at for at, row in enumerate(rows) if row.split()[:2] == ["#", package]), len(rows))
+    said = list(takewhile(lambda row: not row.startswith(("#", "FAIL", "{")), rows[start + 1 :]))
+    told = "\n".join(said).strip()
+    message, place = first_line(told) or line.replace("\t", " "), None
+    if found := _COMPILED.search(told):
+        message, place = found[3], e.Place(found[1], int(found[2]))
+    return e.CollectionFailed(package, e.Failure("", message, place), told or line)
 
 
 def _lost(package: Package) -> Iterator[e.Event]:

@@ -7,6 +7,7 @@ on a line with other text counts only if the tally has more tests than were read
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -15,13 +16,24 @@ from msgspec.structs import replace
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
-from proctor.text import first_line, text_of
-from proctor.wire.reports.report import LineReport, count_of, finished, seconds_of
+from proctor.text import text_of, without_escapes
+from proctor.wire.reports.cargo_text import CargoText
+from proctor.wire.reports.report import LineReport, bounded, count_of, finished, seconds_of
 
+SHOULD_PANIC = "should_panic"  # a subtype
+#: How libtest's own message of a failure begins. It tells of a test that should have panicked, or otherwise.
+UNLIKE_EXPECTED = (
+    "test did not panic as expected",
+    "panic did not contain expected string",
+    "expected panic with string value",
+)
 MODE = "mode"  # a property: how far a test in documentation is taken, if it is not run
 
+_PANICS = "should panic"
+_NOTE = "note: "
+_CHARACTERS = "\x1b(B"  # selects the usual ones: a part of how libtest ends a colour
 _OUTCOMES = {"ok": Outcome.PASSED, "FAILED": Outcome.FAILED, "ignored": Outcome.SKIPPED}
-_RUNNING = re.compile(r"running ([0-9]{1,9}) tests?")
+_RUNNING = re.compile(r"running ([0-9]+) tests?")
 _WORD = r"(ok|FAILED|ignored)(?:, (.*?))?(?: <([0-9.]+)s>)?"
 _NAME = r"((?:(?! \.\.\. ).)+?)(?: - (should panic|compile(?: fail)?))?"
 _RESULT = re.compile(rf"test {_NAME} \.\.\. {_WORD}")
@@ -29,12 +41,11 @@ _BENCH = re.compile(rf"test {_NAME} +\.\.\. bench: +([0-9,.]+) ns/iter(?: .*)?")
 _UNDER_WAY = re.compile(rf"test {_NAME} \.\.\. (.*)")
 _LATE = re.compile(_WORD)
 _TALLY = re.compile(
-    r"test result: (?:ok|FAILED)\. ([0-9]{1,9}) passed; ([0-9]{1,9}) failed; "
-    r"([0-9]{1,9}) ignored; ([0-9]{1,9}) measured;"
+    r"test result: (ok|FAILED)\. ([0-9]+) passed; ([0-9]+) failed; "
+    r"([0-9]+) ignored; ([0-9]+) measured;"
     r".*?(?:finished in ([0-9.]+)s)?"
 )
 _HEADING = re.compile(r"---- (.+) stdout ----")
-_NOT_BUILT = re.compile(r"error: could not compile `(.+?)` ?(?:\((.+?)\))?.*")
 _PANIC = re.compile(r"thread '[^'\n]*'(?: \([0-9]+\))? panicked at ")
 _PANIC_AT = re.compile(r"(\S[^\n]*?):([0-9]{1,9}):[0-9]+:\n")
 _OLD_PANIC_AT = re.compile(r"', ([^\s'][^\n']*?):([0-9]{1,9}):[0-9]+")
@@ -60,16 +71,15 @@ class LibtestReader(LineReport):
 
     def __init__(self) -> None:
         super().__init__()
-        self._count = self._suites = 0
+        self._count = self._suites = self._failed_suites = 0
         self._seconds = 0.0
-        self._errors = Excerpt()  # the compiler's output since its first error
-        self._erring = False
-        self._not_built = 0
-        self._begin()
+        self._cargo = CargoText()
+        self._begin(0)
         self._open = False
 
-    def _begin(self) -> None:
+    def _begin(self, promised: int) -> None:
         self._open = True
+        self._promised = promised
         self._results: dict[str, _Ended] = {}
         self._reported: set[str] = set()
         self._failing = False
@@ -81,25 +91,31 @@ class LibtestReader(LineReport):
 
     def _line(self, line: bytes) -> Iterable[e.Event]:
         text = text_of(line)
-        if running := _RUNNING.fullmatch(text):
-            return self._suite_started(int(running[1]))
+        plain = without_escapes(text.replace(_CHARACTERS, ""))
+        running, tally = _RUNNING.fullmatch(plain), _TALLY.fullmatch(plain)
+        if self._open and self._section is not None and (running or tally) and not self._agrees(tally):
+            self._explanation(text, self._section)  # what a test that failed has printed
+            return ()
+        if running:
+            return self._suite_started(bounded(running[1]))
         if not self._open:
-            return self._between(text)
-        if tally := _TALLY.fullmatch(text):
+            return self._between(plain)
+        if tally:
             return self._suite_ended(tally)
         if text in ("failures:", "successes:"):
             self._section = Excerpt()
         elif self._section is not None:
             self._explanation(text, self._section)
         else:
-            return self._progress(text)
+            return self._progress(plain)
         return ()
 
     # While the tests run
 
     def _suite_started(self, count: int) -> Iterator[e.Event]:
         self._no_end()
-        self._begin()
+        self._begin(count)
+        self._cargo.suite_began()
         self._suites += 1
         self._count += count
         yield e.SuiteStarted("libtest", "", self._count)
@@ -132,7 +148,8 @@ class LibtestReader(LineReport):
         self._reported.add(name)
         ended, label, place = self._results[name], self._names.unique(name), documented_at(name)
         if ended.word == "FAILED":
-            test = failed(label, ended.seconds, self._explanation_of(name), ended.reason, place)
+            printed, note = _without_note(self._explanation_of(name), ended.mode)
+            test = failed(label, ended.seconds, printed, ended.reason or note, place)
         else:
             test = finished(label, _OUTCOMES[ended.word], ended.seconds, message=ended.reason, place=place)
         yield _in_mode(test, ended.mode)
@@ -154,17 +171,41 @@ class LibtestReader(LineReport):
     # At the end of a suite
 
     def _suite_ended(self, tally: re.Match[str]) -> Iterator[e.Event]:
-        counted = sum(int(number) for number in tally.group(1, 2, 3, 4))
-        for name, word in self._hidden():
-            if len(self._results) < counted and name not in self._results:
-                self._results[name] = _Ended(word)
+        counted, bad = sum(map(bounded, tally.group(2, 3, 4, 5))), bounded(tally[3])
+        self._results = self._results_of(counted)
         for name in self._results:
             yield from self._finished(name)
-        words = [ended.word for ended in self._results.values()]
-        if counted != len(words) or int(tally[2]) != words.count("FAILED"):
-            self._gaps.append(f"a suite counted {counted} tests, {tally[2]} failed; {len(words)} were read")
+        read = Counter(ended.word for ended in self._results.values())
+        if not self._agrees(tally):
+            read_as = f"{read.total()} were read, {read['FAILED']} failed"
+            self._gaps.append(f"a suite counted {counted} tests, {bad} failed; {read_as}")
+        elif counted != self._promised:
+            self._gaps.append(f"a suite of {self._promised} tests counted {counted}")
+        elif (tally[1] == "FAILED") != bool(bad):
+            self._gaps.append(f"a suite says {tally[1]} of itself, and {bad} of its tests failed")
         self._open = False
-        self._seconds += seconds_of(tally[5])
+        self._failed_suites += bool(bad)
+        self._seconds += seconds_of(tally[6])
+
+    def _results_of(self, counted: int) -> dict[str, _Ended]:
+        """Those that were read, and of those that are hidden as many as are missing."""
+        found = dict(self._results)
+        for name, word in self._hidden():
+            if len(found) < counted:
+                found.setdefault(name, _Ended(word))
+        return found
+
+    def _agrees(self, tally: re.Match[str] | None) -> bool:
+        """Whether the tally counts the results that were read."""
+        if tally is None:
+            return False
+        passed, bad, ignored, measured = map(bounded, tally.group(2, 3, 4, 5))
+        counted, known = passed + bad + ignored + measured, len(self._results)
+        if not known <= counted <= known + len(self._under_way) + len(self._behind):
+            return False  # which is cheap to know
+        results = self._results_of(counted)
+        read = Counter(ended.word for ended in results.values())
+        return [read["ok"], read["FAILED"], read["ignored"]] == [passed + measured, bad, ignored]
 
     def _hidden(self) -> Iterator[tuple[str, str]]:
         """Results on a line with text that a test printed."""
@@ -175,21 +216,15 @@ class LibtestReader(LineReport):
     def _no_end(self) -> None:
         if self._open:
             self._gaps.append(f"a suite has no end: {len(self._results)} of its tests were reported")
+            self._failed_suites += 1
 
     # Outside of suites: the output of cargo
 
     def _between(self, text: str) -> Iterable[e.Event]:
-        if broken := _NOT_BUILT.fullmatch(text):
-            words = self._errors.text() + text
-            self._errors, self._erring = Excerpt(), False
-            self._not_built += 1
-            target = f"{broken[1]} ({broken[2]})" if broken[2] else broken[1]
-            return [e.CollectionFailed(target, e.Failure("", first_line(words)), words)]
-        if text.startswith("error"):
-            self._erring = True
-        if self._erring:
-            self._errors.add(text + "\n")
-        return self._output(text)
+        if _TALLY.fullmatch(text) or _RESULT.fullmatch(text):
+            self._gaps.append(f"line {self._number}: a result outside of any suite")
+        self._outside(text)
+        return self._cargo.line(text) or self._output(text)
 
     def _last(self) -> Iterator[e.Event]:
         """A suite without an end keeps its results; the tests that it was running have begun."""
@@ -199,9 +234,17 @@ class LibtestReader(LineReport):
                 yield from self._finished(name)
             for name in self._under_way:
                 yield e.TestStarted(self._names.unique(name))
-        if not self._suites and not self._not_built:
+        if gap := self._cargo.gap(self._suites, self._failed_suites):
+            self._gaps.append(gap)
+        elif not self._suites and not self._cargo.not_built:
             self._gaps.append("there is no suite in it")
         yield self._ending(None, self._count, duration=self._seconds)
+
+
+def _without_note(printed: str, mode: str) -> tuple[str, str]:
+    """What the test printed, and libtest's own message behind it, if there is one."""
+    at = max(printed.rfind(f"{_NOTE}{words}") for words in UNLIKE_EXPECTED) if mode == _PANICS else -1
+    return (printed, "") if at < 0 else (printed[:at], printed[at + len(_NOTE) :].rstrip("\n"))
 
 
 def failed(
@@ -251,8 +294,8 @@ def _panic(message: str, at: re.Match[str]) -> e.Failure:
 
 def _in_mode(test: e.TestFinished, mode: str) -> e.TestFinished:
     """Tests in documentation may be there to be compiled alone, or not even that."""
-    if mode == "should panic":
-        return replace(test, subtype="should_panic")
+    if mode == _PANICS:
+        return replace(test, subtype=SHOULD_PANIC)
     return replace(test, properties={MODE: mode}) if mode else test
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -9,11 +10,13 @@ from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.text import text_of
-from proctor.wire.reports.libtest import failed
-from proctor.wire.reports.report import LineReport, decode, finished
+from proctor.text import text_of, without_escapes
+from proctor.wire.reports.cargo_text import CargoText
+from proctor.wire.reports.libtest import SHOULD_PANIC, UNLIKE_EXPECTED, failed
+from proctor.wire.reports.report import MOST_TESTS, LineReport, decode, finished
 
 _OUTCOMES = {"ok": Outcome.PASSED, "ignored": Outcome.SKIPPED}
+_COUNTED = {"ok": "passed", "failed": "failed", "ignored": "ignored"}
 _MARK = b'{ "type": "'  # as libtest writes it; what a test printed may stand before it on the line
 _LONG = 8 << 20  # bytes; a longer line is what a test printed without end
 _KEPT = 1 << 20  # bytes of its head, and of its tail
@@ -45,10 +48,11 @@ class LibtestJsonReader(LineReport):
 
     def __init__(self) -> None:
         super().__init__()
-        self._count = 0
-        self._read_here = 0  # results of the suite that is open
+        self._count = self._suites = self._failed_suites = 0
+        self._promised = 0  # tests of the suite that is open
+        self._found: Counter[str] = Counter()  # its results
         self._open = False
-        self._suites = 0
+        self._cargo = CargoText()
         self._labels: dict[str, str] = {}  # of the suite that is open: names repeat from binary to binary
         self._seconds = 0.0
         self._head = b""
@@ -82,8 +86,19 @@ class LibtestJsonReader(LineReport):
         except ValueError:
             found, start = None, len(line)
         noise = text_of(line[:start]) + ("\n" if found is None else "")
-        output = [e.OutputReceived("stdout", noise)] if noise.strip() else []
-        return [*output, *(self._object(found) if found is not None else ())]
+        events: list[e.Event] = [e.OutputReceived("stdout", noise)] if noise.strip() else []
+        if not self._open:
+            strange = found is not None and not found.event and found.type != "bench"
+            events += self._around(text_of(line[start:]) if strange else noise.removesuffix("\n"))
+        return [*events, *(self._object(found) if found is not None else ())]
+
+    def _around(self, text: str) -> list[e.Event]:
+        """A line outside of the suites."""
+        text = without_escapes(text)
+        if found := self._cargo.line(text):
+            return found
+        self._outside(text)
+        return []
 
     def _object(self, line: _Line) -> Iterator[e.Event]:
         match line.type, line.event:
@@ -96,21 +111,32 @@ class LibtestJsonReader(LineReport):
             case "test", "timeout":
                 yield e.Noticed(f"{line.name} has been running for over 60 seconds")
             case ("test", "ok" | "failed" | "ignored") | ("bench", _):
-                self._read_here += 1
+                self._found["measured" if line.type == "bench" else _COUNTED[line.event]] += 1
                 yield _finished(line, self._label(line.name))
 
     def _suite_started(self, line: _Line) -> Iterator[e.Event]:
         self._no_end()
-        self._open, self._read_here, self._labels = True, 0, {}
+        self._promised = max(0, min(line.test_count, MOST_TESTS))
+        self._open, self._found, self._labels = True, Counter(), {}
+        self._cargo.suite_began()
         self._suites += 1
-        self._count += line.test_count
+        self._count += self._promised
         yield e.SuiteStarted("libtest", "", self._count)
 
     def _suite_ended(self, line: _Line) -> None:
-        counted = line.passed + line.failed + line.ignored + line.measured
-        if counted != self._read_here:
-            self._gaps.append(f"a suite counted {counted} tests; {self._read_here} were reported")
+        if not self._open:
+            self._gaps.append("a suite ended that had not begun")
+        said = {name: getattr(line, name) for name in ("passed", "failed", "ignored", "measured")}
+        counted, found = sum(said.values()), self._found.total()
+        if any(self._found[name] != number for name, number in said.items()):
+            reported = f"{found} were reported, {self._found['failed']} failed"
+            self._gaps.append(f"a suite counted {counted} tests, {line.failed} failed; {reported}")
+        elif counted != self._promised:
+            self._gaps.append(f"a suite of {self._promised} tests counted {counted}")
+        elif (line.event == "failed") != bool(line.failed):
+            self._gaps.append(f"a suite says {line.event} of itself, and {line.failed} of its tests failed")
         self._open = False
+        self._failed_suites += bool(line.failed)
         self._seconds += line.exec_time
 
     def _label(self, name: str) -> str:
@@ -120,11 +146,14 @@ class LibtestJsonReader(LineReport):
 
     def _no_end(self) -> None:
         if self._open:
-            self._gaps.append(f"a suite has no end: {self._read_here} of its tests were reported")
+            self._gaps.append(f"a suite has no end: {self._found.total()} of its tests were reported")
+            self._failed_suites += 1
 
     def _last(self) -> Iterator[e.Event]:
         self._no_end()
-        if not self._suites:
+        if gap := self._cargo.gap(self._suites, self._failed_suites):
+            self._gaps.append(gap)
+        elif not self._suites and not self._cargo.not_built:
             self._gaps.append("there is no suite in it")
         yield self._ending(None, self._count, duration=self._seconds)
 
@@ -136,12 +165,21 @@ def _border(line: bytes, at: int) -> int:
     return last if run % 2 else at
 
 
+def _failed(line: _Line, name: str) -> e.TestFinished:
+    """libtest's own message is a note behind what the test printed, as its text has it."""
+    if line.message.startswith(UNLIKE_EXPECTED):
+        test = failed(name, line.exec_time, line.stdout, line.message)
+        return replace(test, subtype=SHOULD_PANIC)
+    note = f"note: {line.message}" if line.message else ""
+    return failed(name, line.exec_time, line.stdout + note, line.message or line.reason)
+
+
 def _finished(line: _Line, name: str) -> e.TestFinished:
     if line.type == "bench":
         spread = {"median": line.median, "deviation": line.deviation}
         measured = finished(name, Outcome.PASSED, line.median / 1e9, properties=spread)
         return replace(measured, subtype="bench", throughput=line.mib_per_second)
     if line.event == "failed":
-        return failed(name, line.exec_time, line.stdout, line.message or line.reason)
+        return _failed(line, name)
     outcome = _OUTCOMES[line.event]
     return finished(name, outcome, line.exec_time, message=line.message, stdout=line.stdout)

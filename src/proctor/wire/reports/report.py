@@ -17,15 +17,17 @@ import msgspec
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD, Outcome
-from proctor.text import text_of
+from proctor.text import text_of, utf8
 from proctor.unique_names import UniqueNames
 from proctor.wire.literal import literal_in
+from proctor.wire.reports.openings import opening
 from proctor.wire.stream.words import KIND
 
 MAX_LINE = 16 << 20  # bytes
 MAX_DOCUMENT = 256 << 20  # bytes of a report that is one JSON value: it is held as a whole
 _SCOPE = 500  # characters
 _SHOWN = 5  # gaps that are named
+MOST_TESTS = 10**12  # a larger number of tests is only large
 
 T = TypeVar("T")
 
@@ -99,6 +101,7 @@ class LineReport(Report):
         self._number = 0
         self._pieces: list[bytes] = []
         self._size = 0
+        self._another = ""  # the format of a report that begins in this one
 
     @abstractmethod
     def _line(self, line: bytes) -> Iterable[e.Event]:
@@ -111,6 +114,13 @@ class LineReport(Report):
     def _output(self, text: str) -> Iterable[e.Event]:
         """A line that is no part of the report."""
         return [e.OutputReceived("stdout", text + "\n")] if text.strip() else ()
+
+    def _outside(self, text: str) -> None:
+        """A line outside of what tests print. If another report begins with it, its results would be lost."""
+        found = "" if self._another else opening(utf8(text)) or ""
+        if found and found != self.format:
+            self._another = found
+            self._gaps.append(f"line {self._number} begins another report ({found})")
 
     def _read(self, data: bytes) -> Iterator[e.Event]:
         *whole, rest = data.split(b"\n")
@@ -272,6 +282,12 @@ def place_of(file: str, line: int) -> e.Place:
 def took(seconds: float) -> float:
     """The seconds, or 0 if they are negative or too many."""
     return seconds if 0 < seconds < e.LONGEST else 0.0
+
+
+def bounded(digits: str) -> int:
+    """A number of tests that somebody wrote, with any number of digits."""
+    digits = digits.lstrip("0")
+    return int(digits or 0) if len(digits) < len(str(MOST_TESTS)) else MOST_TESTS
 
 
 def count_of(text: str | None) -> int:

@@ -6,13 +6,13 @@ not be listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.wire.reports.report import JsonLines, finished, place_of, scope
+from proctor.wire.reports.report import MOST_TESTS, JsonLines, finished, place_of, scope
 
 _OUTCOMES = {
     "pass": Outcome.PASSED,
@@ -64,17 +64,28 @@ class TapJReader(JsonLines):
     def _object(self, line: _Line) -> Iterator[e.Event]:
         match line.type:
             case "suite":
+                if self._begun:
+                    self._gaps.append(f"line {self._number} begins another suite")
                 self._begun, self._planned = True, line.count
                 if line.count is not None:
-                    yield e.SuiteStarted("", "", line.count)
+                    yield e.SuiteStarted("", "", max(0, min(line.count, MOST_TESTS)))
             case "case":
                 self._cases = [*self._cases[: max(0, line.level)], line.label]
             case "test":
+                if self._final or not self._begun:
+                    self._gaps.append(f"line {self._number}: a test outside of the suite")
                 yield self._test(line)
             case "note":
                 yield e.Noticed(line.text)
             case "final" | "tally":
+                if self._final:
+                    self._gaps.append(f"line {self._number} is a second final line")
                 self._final = line
+
+    def _output(self, text: str) -> Iterable[e.Event]:
+        if self._final or not self._begun:
+            self._outside(text)
+        return super()._output(text)
 
     def _test(self, line: _Line) -> e.TestFinished:
         if line.status not in _OUTCOMES:
@@ -110,6 +121,8 @@ class TapJReader(JsonLines):
         for status, number in self._found.items():
             if status != "omit" and counts.get(status, number) != number:
                 self._gaps.append(f"its final line counts {counts[status]} {status}; {number} were reported")
+        if counts.get("total", found + unlisted) != found + unlisted:
+            self._gaps.append(f"its final line counts {counts['total']} tests; {found} were reported")
         if self._planned is None:
             yield e.SuiteStarted("", "", found)
         elif self._planned != found + unlisted:
