@@ -119,7 +119,7 @@ def whole_difference(run: KeptRun, test: Test) -> str:
     """All that differs between the values that a test compared. Raises a UsageError if it compared none."""
     kept = [file.path for file in test.files if file.name.endswith(DIFFERENCE)]
     if kept:
-        return "\n".join(text_of(read_inside(run.path, path)) + "\n" for path in kept)
+        return "\n".join(text_of(read_inside(run.folder, path)) + "\n" for path in kept)
     lines = test.failure.difference if test.failure else ()
     if not lines:
         raise UsageError(f"{test.node_id} has no difference between two values")
