@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from proctor import durations
-from proctor.errors import ConfigError
+from proctor.errors import ConfigError, UsageError
 from proctor.spec import TestProgram
 from proctor.wire.control.ledger import Limits
 
@@ -36,11 +36,37 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep_runs: int = 50
     failure_rows: int | None = None  # of the failure index; None: as many as it usually has
     failure_length: int | None = None  # characters of an error in it
+    allow_env: tuple[str, ...] = ()  # names (with * and ?) of variables that a client of the server may set
     hide_environment: tuple[str, ...] = ()  # names (with * and ?) of variables that tests must not see
     limits: Limits = Limits()
     tests: tuple[TestSettings, ...] = ()
 
 
+#: What decides which code runs: no pattern of a project allows a caller to set these.
+_NEVER_SET = (
+    "LD_*",
+    "DYLD_*",
+    "PYTHON*",
+    "PYTEST_*",
+    "PATH",
+    "HOME",
+    "PROCTOR_*",
+    "ATEX_*",
+    "NODE_*",
+    "GO*",
+    "CARGO*",
+    "RUST*",
+    "BASH_ENV",
+    "ENV",
+    "IFS",
+    "SHELL",
+    "GCONV_PATH",
+    "PERL*",
+    "RUBY*",
+    "JAVA_*",
+    "GIT_*",
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
 _LEAST = {"keep_runs": 1, "failure_rows": 1, "failure_length": 20}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*\Z", re.I)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -99,6 +125,19 @@ def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, st
     return {
         name: value for name, value in environ.items() if not any(fnmatchcase(name, glob) for glob in hidden)
     }
+
+
+def allowed_environment(given: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Variables that a caller wants to set for the tests. Raises a UsageError that names one it may not."""
+    for name in given:
+        if any(fnmatchcase(name.upper(), glob) for glob in _NEVER_SET) or not _VARIABLE.fullmatch(name):
+            raise UsageError(f"env: {name[:80]!r} may never be set by a caller")
+        if not any(fnmatchcase(name, glob) for glob in settings.allow_env):
+            allowed = ", ".join(settings.allow_env) or "none"
+            raise UsageError(
+                f"env: {name[:80]!r} is not allowed by the project's allow_env, which has: {allowed}"
+            )
+    return dict(given)
 
 
 def programs(settings: Settings) -> tuple[TestProgram, ...]:

@@ -50,6 +50,7 @@ class Failure(Fact, frozen=True):
     calls: tuple[Calls, ...] = ()  # the way through user code to the place, outermost first
     difference: tuple[str, ...] = ()  # where two values that were compared differ
     causes: "tuple[Failure, ...]" = ()  # what it was raised from, or the members of its group
+    locals: tuple[str, ...] = ()  # `name = value` of the innermost frame of user code, if somebody asked
     notes: tuple[str, ...] = ()  # added to the exception, and the last words of a process that it is about
 
 
@@ -80,7 +81,7 @@ class Phase(Fact, frozen=True):
     reason: str = ""  # why it was skipped
     user_properties: tuple[dict[str, Any], ...] | None = None
     files: dict[str, str] | None = None  # texts too long to carry: field name -> name of the attached file;
-    # `difference` is all of that of which the failure has the first lines
+    # `difference` is all of that of which the failure has the first lines, `locals` is JSON
     tails: dict[str, str] | None = None  # how those texts end
 
 

@@ -29,6 +29,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     memory: str | None = None
     maxfail: int = 0
     workers: str = ""
+    repeat: int = 1
+    seed: int | None = None
+    verbosity: int | None = None
+    locals: bool = False
+    environment: Mapping[str, str] = {}  # more variables for the tests
     last_failed: bool = False
     collect_only: bool = False
     archive: bool = True
@@ -55,7 +60,7 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
 
         spec, notices = only_last_failed(spec, environ)
     prepared = prepare(spec, settings, asked.python or settings.python, environ)
-    visible = config.visible(environ, settings.hide_environment)
+    visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
     keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs)
     return RunPlan(spec, prepared, visible, keeping, settings, notices)
 
@@ -72,6 +77,10 @@ def _spec(asked: Asked, settings: Settings) -> RunSpec:
         asked.collect_only,
         config.seconds(timeout, "timeout") or asked.usual_timeout,
         config.size(memory, "memory"),
+        asked.repeat,
+        asked.seed,
+        asked.verbosity,
+        asked.locals,
         asked.arguments,
     )
 

@@ -19,6 +19,13 @@ from proctor.runners.plan import Plan, PythonRunner, Runner, Suite, suites
 from proctor.spec import Python, RunSpec
 from proctor.wire.control.ledger import Limits
 
+_UNDERSTOOD_BY = {
+    "repeat": ("pytest",),
+    "locals": ("pytest",),
+    "verbosity": ("pytest",),
+    "seed": ("pytest", "unittest"),
+}
+
 
 class Prepared(msgspec.Struct, frozen=True):
     """A spec that can be met."""
@@ -111,7 +118,23 @@ def _shares(spec: RunSpec, chosen: tuple[str, ...]) -> dict[str, tuple[str, ...]
     return {name: shares[name] for name in chosen if name in shares}
 
 
+def _check_options(name: str, spec: RunSpec) -> None:
+    """Refuses what the runner cannot do: no option is accepted and ignored."""
+    given = {
+        "repeat": spec.repeat > 1,
+        "locals": spec.locals,
+        "verbosity": spec.verbosity is not None,
+        "seed": spec.seed is not None,
+    }
+    for option, is_given in given.items():
+        if is_given and name not in _UNDERSTOOD_BY[option]:
+            raise UsageError(
+                f"{option}: {name} has no such option; it is for {', '.join(_UNDERSTOOD_BY[option])}"
+            )
+
+
 def _plan(name: str, spec: RunSpec, python: str | None, environ: Mapping[str, str]) -> Plan:
+    _check_options(name, spec)
     runner, package = table.load(name), table.RUNNERS[name].package
     if package is None:
         return cast(Runner, runner).plan(spec, environ)

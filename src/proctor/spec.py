@@ -49,5 +49,9 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     collect_only: bool = False
     timeout: float = 0.0  # seconds; 0: no limit
     memory: int = 0  # bytes for each process; 0: no limit
+    repeat: int = 1  # times that each test runs
+    seed: int | None = None  # of hashes, and of the order where a plugin shuffles
+    verbosity: int | None = None  # as pytest counts `-v`; None: as the project says
+    locals: bool = False  # show local variables with each failure, as their own `__repr__` has them
     arguments: tuple[str, ...] = ()  # handed to the runner as they are
     programs: tuple[TestProgram, ...] = ()  # that the project's settings list

@@ -27,9 +27,19 @@ from proctor.text import text_of
 from proctor.wire.document.schema import Document, Test, read, without_result
 
 LAST = "last"
-DIFFERENCE = "-difference.txt"  # the end of the name of a file that a test framework's reporter attaches
+# How the names of files end that the reporter of a test framework attaches.
+DIFFERENCE, LOCALS = "-difference.txt", "-locals.json"
 _NAMED = 5  # runs or tests that an error names
 _COMPARED = 5000  # ids that an unknown one is compared with: it takes a while
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """Local variables of one call, as texts."""
+
+    file: str
+    line: int
+    function: str
+    locals: dict[str, str]
 
 
 class KeptRun(msgspec.Struct):
@@ -124,6 +134,22 @@ def whole_difference(run: KeptRun, test: Test) -> str:
     if not lines:
         raise UsageError(f"{test.node_id} has no difference between two values")
     return "\n".join(lines) + "\n"
+
+
+def kept_locals(run: KeptRun, test: Test) -> list[Frame]:
+    """The local variables of a test that failed, innermost call first. Raises a UsageError if it has none."""
+    frames: list[Frame] = []
+    for file in test.files:
+        if file.name.endswith(LOCALS):
+            try:
+                frames += msgspec.json.decode(read_inside(run.folder, file.path), type=list[Frame])
+            except (OSError, msgspec.MsgspecError) as error:
+                raise UsageError(f"the local variables of {test.node_id} cannot be read: {error}") from None
+    if not frames:
+        raise UsageError(
+            f"no local variables of {test.node_id} are kept: only failures of Python tests have them"
+        )
+    return frames
 
 
 def _nearest(test: str, known: Collection[str]) -> list[str]:

@@ -13,6 +13,8 @@ from proctor.plan_run import plan_run
 from proctor.process.stop import stoppable
 from proctor.wire import formats
 
+_MOST = {"--repeat": 10_000, "--seed": 2**32 - 1}  # the second is Python's own limit
+
 
 def main(arguments: list[str]) -> int:
     own, passed_on = options.split(arguments)
@@ -29,6 +31,10 @@ def main(arguments: list[str]) -> int:
         settings,
         maxfail=maxfail,
         workers=workers,
+        repeat=_at_least(parsed.repeat, "--repeat", 1),
+        seed=None if parsed.seed is None else _at_least(parsed.seed, "--seed", 0),
+        verbosity=parsed.verbosity,
+        locals=parsed.locals,
         last_failed=parsed.last_failed,
         archive=not parsed.no_archive,
         arguments=passed_on,
@@ -53,6 +59,11 @@ def _parser() -> options.Parser:
     parser.add_argument("--maxfail", type=int, default=0, metavar="N", help="stop after N failures")
     at_once = "N at a time (pytest: with pytest-xdist)"
     parser.add_argument("-n", dest="workers", default="", metavar="N|auto", help=at_once)
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each test N times")
+    seed = "of hashes, and of the order with pytest-randomly"
+    parser.add_argument("--seed", type=int, metavar="N", help=seed)
+    parser.add_argument("--locals", action="store_true", help="show local variables with each failure")
+    parser.add_argument("--verbosity", type=int, metavar="N", help="of pytest: 2 shows values whole")
     failed = "only what failed when it last ran"
     parser.add_argument("--last-failed", "--lf", action="store_true", help=failed)
     known = ("auto", *formats.offered("run"))
@@ -64,6 +75,12 @@ def _parser() -> options.Parser:
     parser.add_argument("--no-archive", action="store_true", help="leave nothing in .proctor/")
     parser.epilog = "Arguments after -- go to the runner as they are."
     return parser
+
+
+def _at_least(number: int, option: str, least: int) -> int:
+    if not least <= number <= _MOST[option]:
+        raise UsageError(f"invalid {option} {number}: expected {least} to {_MOST[option]}")
+    return number
 
 
 def _workers(value: str) -> str:

@@ -33,9 +33,12 @@ _PIECE = 1 << 18  # bytes
 
 def main(arguments: list[str]) -> int:
     parsed = _parser().parse_args(arguments)
-    if parsed.test is None and (parsed.file is not None or parsed.difference):
-        option = "--difference" if parsed.difference else "--file"
-        raise UsageError(f"{option} is about one test: add --test ID")
+    asked = {"--file": parsed.file is not None, "--difference": parsed.difference, "--locals": parsed.locals}
+    about = [option for option, given in asked.items() if given]
+    if about and parsed.test is None:
+        raise UsageError(f"{about[0]} is about one test: add --test ID")
+    if len(about) > 1:
+        raise UsageError(f"{' and '.join(about)}: give only one of them")
     is_file = parsed.what == STDIN or os.path.isfile(parsed.what)
     if is_file and parsed.test is not None:
         raise UsageError(f"--test names a test of a run that is kept, and {parsed.what} is none")
@@ -46,11 +49,13 @@ def main(arguments: list[str]) -> int:
         return _show(path, parsed.what, "auto", chosen(parsed.format, os.environ), parsed, settings)
     run = find_run(parsed.what, root, os.environ)
     if parsed.test is not None:
-        from proctor.cli.show_test import show_difference, show_test
+        from proctor.cli.show_test import show_difference, show_locals, show_test
 
         kept = read_run(run)
         if parsed.difference:
             show_difference(kept, parsed.test, settings.mask)
+        elif parsed.locals:
+            show_locals(kept, parsed.test, settings.mask)
         else:
             show_test(kept, parsed.test, parsed.file, parsed.format, settings.mask)
         return 0
@@ -70,6 +75,7 @@ def _parser() -> options.Parser:
     parser.add_argument("--file", metavar="NAME", help="the bytes of this file of the test")
     what = "all of the difference between the values that the test compared"
     parser.add_argument("--difference", action="store_true", help=what)
+    parser.add_argument("--locals", action="store_true", help="local variables of the test, if it failed")
     known = ("auto", *formats.offered("show"))
     parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
     parser.add_argument("--follow", action="store_true", help="wait for more until the run has ended")

@@ -10,9 +10,9 @@ import sys
 import msgspec
 
 from proctor.archive.inside import open_inside
-from proctor.archive.lookup import KeptRun, whole_difference
+from proctor.archive.lookup import KeptRun, kept_locals, whole_difference
 from proctor.errors import UsageError
-from proctor.render.kept_test import kept_test_text
+from proctor.render.kept_test import kept_test_text, locals_text
 from proctor.render.masking import masked_values
 from proctor.render.neutral import neutral_block
 from proctor.wire.document.schema import Test
@@ -40,6 +40,12 @@ def show_difference(run: KeptRun, name: str, mask: bool) -> None:
     """Writes all that differs between the values that a test compared."""
     text = whole_difference(run, run.test(name))
     _write(neutral_block(masked_values(text) if mask else text))
+
+
+def show_locals(run: KeptRun, name: str, mask: bool) -> None:
+    """Writes the local variables of a test that failed."""
+    frames = kept_locals(run, run.test(name))
+    _write(locals_text(masked_values(frames) if mask else frames))
 
 
 def _show_test(run: KeptRun, test: Test, form: str, mask: bool) -> None:

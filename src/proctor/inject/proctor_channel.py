@@ -20,7 +20,7 @@ OUR_FD = 200  # out of the way of tests that count descriptors, and of what they
 
 # Taken at the start: a test may replace what these modules have, and some never put it back.
 _quote = json.encoder.encode_basestring_ascii
-_fstat, _write, dumps = os.fstat, os.write, json.dumps
+_fstat, _write, dumps, loads = os.fstat, os.write, json.dumps, json.loads
 _mask = getattr(signal, "pthread_sigmask", lambda how, signals: None)  # Windows has none
 
 
@@ -206,10 +206,11 @@ class Explain:
 def lighten(facts, when, files):
     """Texts of a phase that are too long to carry become files: (name, bytes) are added to `files`."""
     moved, tails = {}, {}
-    whole = (facts.get("failure") or {}).pop("whole_difference", "")
-    if whole:
-        moved["difference"] = "%d-%s-difference.txt" % (len(files) + 1, when)
-        files.append((moved["difference"], clean(whole).encode("utf-8")))
+    for field, end in (("difference", "difference.txt"), ("locals", "locals.json")):
+        whole = (facts.get("failure") or {}).pop("whole_" + field, "")
+        if whole:
+            moved[field] = "%d-%s-%s" % (len(files) + 1, when, end)
+            files.append((moved[field], clean(whole).encode("utf-8")))
     for field in ("longrepr", "stdout", "stderr", "log"):
         text = facts.get(field)
         if text and field == "log":

@@ -132,6 +132,19 @@ class Frames:
         is_shown = "CompletedProcess(" in message
         return [(name + ".", process) for name, process in ended if is_shown or process.returncode]
 
+    def add_locals(self, facts, traceback, excinfo=None, real=False):
+        """The local variables of the user's frames, for a file; of the innermost one also with the facts, if
+        somebody asked for them."""
+        try:
+            frames = [(frame, line) for frame, line, _ in self.user_frames(traceback, excinfo)]
+            found = load("proctor_locals").of_frames(frames, self.relative, real)
+        except Exception:
+            return  # the failure is reported without them
+        if found:
+            facts["whole_locals"] = _channel.dumps(_channel.clean(found))
+            if real:
+                facts["locals"] = ["%s = %s" % item for item in found[0]["locals"].items()]
+
     def calls(self, traceback, excinfo):
         """The way through user code to the raise, outermost first; what repeats itself is folded."""
         first = zip(range(MOST_FRAMES), self.user_frames(traceback, excinfo))

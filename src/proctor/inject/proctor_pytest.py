@@ -16,10 +16,17 @@ import pytest
 
 load = globals()["load"]  # the loader gives it to each file
 _channel = load("proctor_channel")
-clean, cut, dumps, quote = _channel.clean, _channel.cut, _channel.dumps, _channel.quote
+clean, cut, dumps, loads, quote = (
+    _channel.clean,
+    _channel.cut,
+    _channel.dumps,
+    _channel.loads,
+    _channel.quote,
+)
 
 INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this loaded
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
+ASKED_VARIABLE = "PROCTOR_ASKED"
 CHUNK = 500  # collected tests in one message
 MOST_WORDS = 5000
 LONGEST = 1e10  # seconds
@@ -44,7 +51,14 @@ def _take_channel():
     return channel
 
 
+def _take_request():
+    """What somebody asked for beyond a plain run: {"repeat": times, "locals": true}."""
+    request = os.environ.pop(ASKED_VARIABLE, "")
+    return loads(request) if request else {}
+
+
 CHANNEL = _take_channel() if __name__ == INJECTED else None  # elsewhere this file is a library
+ASKED = _take_request() if __name__ == INJECTED else {}
 
 
 @pytest.fixture
@@ -77,10 +91,19 @@ def pytest_load_initial_conftests(early_config):
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     if hasattr(config, "workerinput"):
-        config.pluginmanager.register(Observer(config), "_proctor_observer")
+        asked, observer = config.workerinput.get("proctor_asked", {}), Observer(config)
+        config.pluginmanager.register(observer, "_proctor_observer")
         config.pluginmanager.register(Carrier(), "_proctor_carrier")
     elif CHANNEL is not None:
-        config.pluginmanager.register(Reporter(config, CHANNEL), "_proctor_reporter")
+        asked, observer = ASKED, Reporter(config, CHANNEL)
+        config.pluginmanager.register(observer, "_proctor_reporter")
+    else:
+        return
+    if asked:
+        observer.explain.args = (config, asked.get("locals", False))
+        if asked.get("repeat", 1) > 1:
+            repeat = load("proctor_repeat").Repeat(asked["repeat"], observer)
+            config.pluginmanager.register(repeat, "_proctor_repeat")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -285,6 +308,11 @@ class Reporter(Observer):
         if self.is_controller:
             return  # it collects nothing itself
         self._selected([item.nodeid for item in session.items], markers)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node):
+        if ASKED:
+            node.workerinput["proctor_asked"] = ASKED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node, ids):

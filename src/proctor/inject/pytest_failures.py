@@ -13,7 +13,9 @@ clean, cut, os = _channel.clean, _channel.cut, _channel.os
 class Failures:
     """Facts about the exceptions of one session."""
 
-    def __init__(self, config):
+    def __init__(self, config, real_locals=False):
+        """`real_locals`: local variables as their own `__repr__` shows them, with each failure."""
+        self.real_locals = real_locals
         root = str(getattr(config, "rootpath", None) or config.rootdir)
         self.frames = Frames(root, str(config.invocation_params.dir), config.getini("python_files"))
         # The comparisons of the last assertion that failed: where it is, and what differs.
@@ -50,6 +52,7 @@ class Failures:
             fixture = _fixture(item, traceback)
             if fixture:
                 facts["fixture"] = fixture
+        self.frames.add_locals(facts, traceback, excinfo, self.real_locals)
         return clean(facts)
 
     def not_collected(self, excinfo):

@@ -45,6 +45,7 @@ class Failures:
             facts["difference"] = _channel.clean(difference)
         if whole:
             facts["whole_difference"] = whole
+        self.frames.add_locals(facts, value.__traceback__)
         return facts
 
 

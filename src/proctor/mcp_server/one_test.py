@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from proctor.archive.lookup import KeptRun
+from proctor.archive.lookup import Frame, KeptRun, kept_locals
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.shorten import characters, cut_short, smaller, uri
 from proctor.mcp_server.size import cut, weight
-from proctor.render.kept_test import kept_test_text
+from proctor.render.kept_test import kept_test_text, locals_text
 from proctor.render.masking import plain
 from proctor.render.tokens import estimate
 from proctor.wire.document.schema import Captured, Document, Test
@@ -17,7 +17,7 @@ _MOST_CHARACTERS = 20  # of a token, on average: longer texts are cut without a 
 _SIZES = (100_000, 30_000, 10_000, 3_000, 1_000, 300, 100, 0)  # characters of one text
 
 
-def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> Reply:
+def one_test(run: KeptRun, mask: bool, node_id: str, budget: int, with_locals: bool = False) -> Reply:
     """Raises a UsageError that names the nearest tests if there is no such one."""
     found = run.test(node_id)
     node_id = found.node_id  # the caller may have written it with escapes
@@ -32,6 +32,9 @@ def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> Reply:
         "captured": printed,
         "results_below": below,
     }
+    frames = plain(kept_locals(run, found), mask) if with_locals else []
+    if with_locals:
+        whole["locals"] = frames
     shown = kept_test_text(
         msgspec.convert(test, Test),
         [Captured(when, kind, text) for when, texts in printed.items() for kind, text in texts.items()],
@@ -39,6 +42,7 @@ def one_test(run: KeptRun, mask: bool, node_id: str, budget: int) -> Reply:
         str(run.folder),
         run.notes,
     )
+    shown += "\n" + locals_text(msgspec.convert(frames, list[Frame])) if frames else ""
     ids = [test.node_id for test in run.document.tests]
     part = f"tests/{ids.index(node_id)}" if node_id in ids else "result.json"
     where = uri(run.document.run_id, part)

@@ -79,6 +79,13 @@ class ExecuteTests(Where, Selecting):
     last_failed: Annotated[bool, Field(description="Only what failed when it last ran, within targets")] = (
         False
     )
+    repeat: Annotated[int, Field(ge=1, le=10_000, description="Times to run each test")] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**32, description="Of hashes and of a shuffled order")] = -1
+    verbosity: Annotated[int, Field(ge=-2, le=4, description="As pytest -v; 2: values whole")] = 0
+    locals: Annotated[bool, Field(description="Local variables of failures, by their own repr")] = False
+    env: Annotated[
+        dict[str, Text], Field(max_length=50, description="Variables that allow_env of the project allows")
+    ] = {}
     timeout: Annotated[float, Field(gt=0, le=86_400, description="Seconds for the run (300)")] = 0.0
     wait: Annotated[Seconds, Field(description="Seconds; a longer run goes on, see get_run")] = USUAL_WAIT
     detail: Annotated[
@@ -113,6 +120,7 @@ class GetRun(Arguments):
 class GetTest(Arguments):
     run_id: RunId
     node_id: Text
+    locals: Annotated[bool, Field(description="Local variables of its failure, too")] = False
     budget: Budget = USUAL_BUDGET
 
 

@@ -114,7 +114,7 @@ class Tools:
             else:
                 folder = self.directory(asked.run_id)
                 data, run = run_data.from_archive(folder), read_run(folder)
-            return one_test(run, data.mask, asked.node_id, _budget(asked, data.settings))
+            return one_test(run, data.mask, asked.node_id, _budget(asked, data.settings), asked.locals)
 
         return await asyncio.to_thread(answer)
 
@@ -162,6 +162,11 @@ class Tools:
                 maxfail=1 if asked.failfast else asked.maxfail,
                 workers=str(asked.workers),
                 last_failed=asked.last_failed,
+                repeat=asked.repeat,
+                seed=asked.seed if asked.given("seed") else None,
+                verbosity=asked.verbosity if asked.given("verbosity") else None,
+                locals=asked.locals,
+                environment=config.allowed_environment(asked.env, settings),
             )
         plan = plan_run.plan_run(request, settings, access.environ)
         prepared = msgspec.structs.replace(plan.prepared, notices=(*plan.prepared.notices, *plan.notices))

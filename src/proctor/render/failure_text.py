@@ -18,6 +18,7 @@ _MORE_LINES, _MORE_WIDTH = 8, 200  # of a message beyond its first line
 _WHERE_WIDTH = 300  # characters about one value
 _NOTE_LINES, _NOTE_WIDTH = 10, 300  # of a note
 _ONE_LINE_NOTE = 200  # characters of a note that is written on one line
+_LOCALS_WIDTH = 1000  # characters of local variables
 _MOST_CAUSES = 6
 _MOST_STEPS = 8  # places on the way to a raise
 
@@ -82,6 +83,8 @@ def failure_text(failure: Failure, limits: TextLimits) -> FailureText:
     for note in failure.notes:
         shown, cut_here = _note(limits.clean(note), limits)
         more, cut = [*more, *shown], cut or cut_here
+    if failure.locals:
+        more.append(f"locals: {limits.shorten(limits.clean(', '.join(failure.locals)), _LOCALS_WIDTH)}")
     causes = islice(_causes(failure.causes, limits), _MOST_CAUSES)
     more += [f"caused by: {limits.shorten(cause, _MORE_WIDTH)}" for cause in causes]
     signed = bool(failure.difference) and said.endswith(":")

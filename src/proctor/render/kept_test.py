@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -31,6 +32,28 @@ def kept_test_text(
         _section("results below", map(_with_reason, below)),
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+
+
+class _Frame(Protocol):
+    """One call, with its local variables as texts."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def function(self) -> str: ...
+    @property
+    def locals(self) -> Mapping[str, str]: ...
+
+
+def locals_text(frames: Iterable[_Frame]) -> str:
+    """`file:line in function`, and below it each variable."""
+    lines = []
+    for frame in frames:
+        lines.append(f"{neutral(frame.file)}:{frame.line} in {neutral(frame.function)}")
+        lines += [f"  {neutral(name)} = {neutral(value)}" for name, value in frame.locals.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:

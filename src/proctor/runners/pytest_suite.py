@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from proctor.spec import Python, RunSpec
 PLUGIN = "_proctor_injected_pytest"
 PLUGIN_PATH = str(Path(__file__).parent.parent / "inject" / "path")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"
+ASKED_VARIABLE = "PROCTOR_ASKED"
+HASH_SEED = "PYTHONHASHSEED"
 
 _OLDEST_PYTHON = (3, 7)
 _OLDEST_PYTEST = (6, 2)
@@ -35,6 +38,10 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
         needed = f"`-n {spec.workers}` needs pytest-xdist, which {python.path} does not have"
         raise UsageError(f"{needed}; `{python.path} -m pip install pytest-xdist`, or leave out -n")
     able = can_load_plugin(python.version, python.packages["pytest"])
+    if not able and (spec.repeat > 1 or spec.locals):
+        raise UsageError(
+            f"pytest {python.packages['pytest']} is too old for the plugin, which --repeat and --locals need"
+        )
     argv = [python.path, "-m", "pytest"]
     environment = {}
     if able:
@@ -42,8 +49,14 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
         argv += ["-p", PLUGIN]
         joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
         environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
+        if spec.repeat > 1 or spec.locals:
+            environment[ASKED_VARIABLE] = json.dumps({"repeat": spec.repeat, "locals": spec.locals})
     else:
         argv += _TEXT_OPTIONS
+    if spec.seed is not None:
+        environment[HASH_SEED] = str(spec.seed)
+        argv += [f"--randomly-seed={spec.seed}"] if "pytest-randomly" in python.packages else []
+    argv += [f"--verbosity={spec.verbosity}"] if spec.verbosity is not None else []
     argv += _selection(spec)
     speech = Session() if able else Text()
     launch = Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)

@@ -11,7 +11,7 @@ from proctor.errors import UsageError
 from proctor.launch import Launch
 from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
-from proctor.runners.pytest_suite import has_settings
+from proctor.runners.pytest_suite import HASH_SEED, has_settings
 from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
 
@@ -57,7 +57,8 @@ def plan(spec: RunSpec, _environ: Mapping[str, str], python: Python) -> Plan:
     if spec.maxfail:
         options.append(f"--maxfail={spec.maxfail}")
     argv = (python.path, REPORTER, *options, *spec.arguments, "--", *chosen.targets)
-    launch = Launch(argv, spec.root, spec.runner, memory=spec.memory)
+    environment = {HASH_SEED: str(spec.seed)} if spec.seed is not None else {}
+    launch = Launch(argv, spec.root, spec.runner, environment=environment, memory=spec.memory)
     return Plan((launch,), interpreter=python.path)
 
 
