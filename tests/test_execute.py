@@ -8,7 +8,7 @@ import pytest
 from support.processes import Script
 
 from proctor import events as e
-from proctor.errors import LaunchError
+from proctor.errors import LaunchError, UsageError
 from proctor.execute import WEAK, Executed, Request, execute_with
 from proctor.launch import Build, KnownTest, Launch, Lines, Program, Session, Speech, Voice
 from proctor.outcome import Outcome, RunOutcome
@@ -191,15 +191,20 @@ def test_a_program_has_its_own_time(runs: Runs) -> None:
     assert outcomes(executed) == {"/slow": "timeout", "/next": "passed"}
 
 
-def test_what_a_build_made_runs_after_it_and_a_plan_that_fails_is_a_suite_that_says_so(runs: Runs) -> None:
+@pytest.mark.parametrize(
+    ("kind", "outcome"), [(LaunchError, RunOutcome.INCOMPLETE), (UsageError, RunOutcome.USAGE_ERROR)]
+)
+def test_what_a_build_made_runs_after_it_and_a_plan_that_fails_is_a_suite_that_says_so(
+    runs: Runs, kind: type[UsageError], outcome: RunOutcome
+) -> None:
     def then(made: object) -> Plan:
-        raise LaunchError("nothing to run here")
+        raise kind("nothing to run here")
 
     build = Suite("build", "cargo", Voice.BUILD, (launch("build", Build("tap")),), then=then)
     runs.script.add("build", b"1..0\n")
     result = runs.run([build]).result
 
-    assert [suite.outcome for suite in result.suites] == [RunOutcome.PASSED, RunOutcome.INCOMPLETE]
+    assert [suite.outcome for suite in result.suites] == [RunOutcome.PASSED, outcome]
     assert result.reason == "cargo: nothing to run here"
 
 

@@ -189,8 +189,10 @@ class _Crew(Generic[P]):
             plan = then(self._artifacts)
             return suites(suite.runner, plan) if plan.launches or plan.deselected else []
         except UsageError as error:
+            failed = isinstance(error, LaunchError)
+            outcome = RunOutcome.INCOMPLETE if failed else RunOutcome.USAGE_ERROR
             number = self._run.enter(e.SuiteEntered(suite.runner, suite.runner, (), self._spec.root))
-            self._run.publish(e.StatusExplained(RunOutcome.USAGE_ERROR, str(error)), number)
+            self._run.publish(e.StatusExplained(outcome, str(error)), number)
             self._run.leave(number)
             return []
 

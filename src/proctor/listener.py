@@ -13,7 +13,6 @@ from typing import Protocol, assert_never
 import msgspec
 
 from proctor import events as e
-from proctor.failure_row import unescaped
 from proctor.launch import Artifact, Build, Launch, Lines, Program, Session, Text
 from proctor.outcome import Outcome, RunOutcome
 from proctor.process.allowance import Allowance
@@ -371,6 +370,10 @@ class LinesListener(SessionListener):
 
     def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
         """No code has a meaning of its own, but what was asked for may be nowhere."""
+        if not self._wanted:
+            return None
+        from proctor.failure_row import unescaped  # few ask for what only the run can tell
+
         suite = self._run.result.suites[self._suite]
         if exit_code or self.stopped is not None or suite.errors or suite.session.channel_error is not None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -89,7 +90,8 @@ def _named(name: str) -> Folder:
     try:
         os.close(folder.open())
     except OSError as error:
-        raise UsageError(f"{name} is not the directory of a run: {error.filename} {error.strerror}") from None
+        link = f": {error.filename} {error.strerror}" if error.errno == errno.ELOOP else ""
+        raise UsageError(f"{name} is not the directory of a run{link}") from None
     if not any((folder.path / file).is_file() for file in (RUN_FILE, EVENTS_FILE)):
         raise UsageError(f"{name} is not the directory of a run")
     return folder

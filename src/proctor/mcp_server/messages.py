@@ -22,8 +22,9 @@ _SHOWN = 80  # characters of a value that an error repeats
 _BOM = b"\xef\xbb\xbf"
 _SCANNED = 200_000  # tokens of a message that cannot be parsed, when its id is looked for
 _TAIL = 4096  # bytes at the end of a message in which its id is looked for
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
-_MEMBER = rb'\s*:\s*("(?:[^"\\]|\\.)*+"|-?[0-9]+)\s*'
+_TOKEN = re.compile(rb'["{}\[\]:,]|[^\s"{}\[\]:,]+')
+_IN_STRING = re.compile(rb'["\\]')
+_MEMBER = rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*'
 _LAST_ID = re.compile(rb'[,{]\s*"id"' + _MEMBER + rb'(?:,\s*"\w+"' + _MEMBER + rb")*}\s*\Z", re.DOTALL)
 
 Values: TypeAlias = dict[str, Any]
@@ -191,8 +192,7 @@ def _salvaged(data: bytes) -> tuple[str, ...]:
     if not data.startswith(b"{"):
         return ()
     depth, key, last, found = 0, b"", b"", b""
-    for number, match in enumerate(_TOKEN.finditer(data)):
-        token = match.group()
+    for number, token in enumerate(_tokens(data)):
         if number == _SCANNED:
             return _as_ids(found) or _at_the_end(data[-_TAIL:])
         if token in (b"{", b"["):
@@ -208,6 +208,18 @@ def _salvaged(data: bytes) -> tuple[str, ...]:
                 found = token
             last = token
     return _as_ids(found)
+
+
+def _tokens(data: bytes) -> Iterator[bytes]:
+    """Of something like JSON: strings, marks, and words of any other kind. One look at each byte."""
+    at = 0
+    while match := _TOKEN.search(data, at):
+        start, at = match.span()
+        if match.group() == b'"':
+            while (stop := _IN_STRING.search(data, at)) and stop.group() == b"\\":
+                at = stop.end() + 1
+            at = stop.end() if stop else len(data)
+        yield data[start:at]
 
 
 def _at_the_end(tail: bytes) -> tuple[str, ...]:

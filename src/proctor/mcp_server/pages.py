@@ -28,7 +28,7 @@ from proctor.mcp_server.shorten import (
 from proctor.mcp_server.size import weight
 from proctor.outcome import Outcome
 from proctor.render.masking import plain
-from proctor.render.secrets import masked
+from proctor.render.secrets import masked_part
 from proctor.render.tokens import estimate
 from proctor.text import text_of
 from proctor.wire.document.schema import Test
@@ -37,6 +37,7 @@ _SMALL_HEAD = ("run_id", "outcome", "summary")
 _BEHIND = ("not_run", "collection_errors", "warnings", "notices")  # lists that follow the tests
 _OMITTED = 50  # tokens kept for `omitted` beside an output
 _BYTES_READ = 4  # of the output for each token; about as many as a token of a log has
+_AROUND = 4096  # bytes before and behind a page in which a secret may begin or end that is partly on it
 _TEXT_SIZES = (4000, 1000, 300, 100, 0)  # characters of a message or a traceback
 
 
@@ -167,12 +168,18 @@ def _rest(data: RunData, page: _Page, taken: int) -> Values:
 def _output(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
     """`offset` and `limit` are bytes of the output as it was written."""
     document = _head(data, budget)
-    whole, total = _whole_output(data, offset, min(limit, budget * _BYTES_READ))
+    begin = max(0, offset - _AROUND) if data.mask else offset
+    size = min(limit, budget * _BYTES_READ)
+    around, total = _whole_output(data, begin, offset - begin + size + (_AROUND if data.mask else 0))
+    before, whole = text_of(around[: offset - begin]), around[offset - begin :][:size]
+    behind = text_of(around[offset - begin + size :])
     room = budget - weight(document) - _OMITTED
     raw = _ending_well(whole, offset + len(whole) >= total)
     while True:
         text = text_of(raw)
-        text = masked(text) if data.mask else text
+        if data.mask:
+            rest = text_of(whole[len(raw) :]) + behind
+            text = masked_part(before + text + rest, len(before), len(before) + len(text))
         if weight(text) <= room or not raw:
             break
         raw = _ending_well(raw[: len(raw) * room // (weight(text) + 1)], False)

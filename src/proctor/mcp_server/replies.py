@@ -17,6 +17,7 @@ from proctor.render.agent import Detail, agent_text
 from proctor.render.agent_budget import agent_text_within
 from proctor.render.discovery_tree import discovery_tree
 from proctor.render.masking import plain
+from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.result import RunResult
 from proctor.wire.document.discovery import discovery
@@ -30,7 +31,7 @@ _LISTED = 100  # markers or programs
 
 def refusal(error: ProctorError) -> Reply:
     """One text, because some clients show no more."""
-    return Reply(f"{cut(str(error), _REFUSAL)} [{error.slug}]", is_error=True)
+    return Reply(f"{cut(masked(str(error)), _REFUSAL)} [{error.slug}]", is_error=True)
 
 
 def finished(data: RunData, detail: str, budget: int) -> Reply:

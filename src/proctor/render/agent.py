@@ -17,8 +17,8 @@ from proctor.render.captured import notable_output
 from proctor.render.failure_report import phase_text
 from proctor.render.failure_text import FailureText, TextLimits, failure_text, place_text, way, way_text
 from proctor.render.ids import MOST_NAMED, Known, by_file, factored, file_of, fitted, function_of
+from proctor.render.masking import masked_failures
 from proctor.render.neutral import neutral
-from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.result import RunResult
@@ -82,7 +82,13 @@ class AgentLine(msgspec.Struct, frozen=True):
 
 
 def agent_text(result: RunResult, detail: Detail = Detail()) -> str:  # noqa: B008  frozen
+    result = shown(result, detail)
     return "\n".join(Composer(result, causes(result), detail).lines()) + "\n"
+
+
+def shown(result: RunResult, detail: Detail) -> RunResult:
+    """What a text may show of a result: with its secrets masked, while its texts are still whole."""
+    return masked_failures(result) if detail.mask else result
 
 
 class Composer:
@@ -90,7 +96,7 @@ class Composer:
 
     def __init__(self, result: RunResult, found: list[Cause], detail: Detail) -> None:
         self._result, self._causes, self._detail = result, found, detail
-        self._limits = TextLimits(result.run.cwd, detail.width, detail.more, detail.mask)
+        self._limits = TextLimits(result.run.cwd, detail.width, detail.more)
         self._left_out: dict[str, None] = {}  # tests about which there is more to know
         self._signs_explained = False
         self._differences: dict[str, None] = {}  # tests of whose difference only the first lines are shown
@@ -105,7 +111,7 @@ class Composer:
         if self._detail.passing and self._result.outcome is not RunOutcome.PASSED:
             yield from self._passing()
         for notice in self._result.notices:
-            yield f"note: {neutral(masked(notice) if self._detail.mask else notice)}"
+            yield f"note: {neutral(notice)}"
         if self._detail.cut:
             yield self._cut_line()
         elif hints := self._detail.hints:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from proctor.causes import causes
-from proctor.render.agent import Composer, Detail
+from proctor.render.agent import Composer, Detail, shown
 from proctor.render.tokens import estimate
 from proctor.result import RunResult
 
@@ -30,6 +30,7 @@ _STEPS: tuple[tuple[str, dict[str, object]], ...] = (
 
 def agent_text_within(result: RunResult, budget: int, detail: Detail) -> str:
     """Never more than `budget` tokens, as far as they can be estimated."""
+    result = shown(result, detail)
     found = causes(result)
     detail = msgspec.structs.replace(detail, rows=min(detail.rows or budget, budget // 2))
     text = _text(Composer(result, found, detail).lines())

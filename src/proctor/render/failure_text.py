@@ -11,7 +11,6 @@ import msgspec
 from proctor.events import Calls, Failure, Place
 from proctor.render.assertion_text import explanations, says_something, where_line
 from proctor.render.neutral import neutral, neutral_block
-from proctor.render.secrets import masked
 from proctor.text import first_line
 
 _MORE_LINES, _MORE_WIDTH = 8, 200  # of a message beyond its first line
@@ -48,12 +47,9 @@ class TextLimits(msgspec.Struct, frozen=True):
     root: str = ""
     width: int = 300  # characters of a message's first line
     more: bool = True  # lines under it: what differs, causes, the rest of the message
-    mask: bool = True  # what looks like a credential
 
     def clean(self, text: str) -> str:
         text = neutral_block(text)
-        if self.mask:
-            text = masked(text)
         if self.root:
             text = text.replace(self.root.rstrip("/") + "/", "")
         return _ADDRESS.sub("", text)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from operator import is_not
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
-from proctor.events import Entry, RunFinished, SuiteFinished, TestsDeselected, TestsSelected
+from proctor.events import (
+    Entry,
+    Failure,
+    RunFinished,
+    SuiteFinished,
+    TestFinished,
+    TestsDeselected,
+    TestsSelected,
+)
+from proctor.outcome import Outcome
 from proctor.relay import Sink
-from proctor.render.secrets import MASK, masked
+from proctor.render.secrets import HINTS, MASK, masked, masked_and_found
 from proctor.result import Excerpt, RunResult
 
 _Value = TypeVar("_Value")
@@ -18,15 +30,23 @@ _Value = TypeVar("_Value")
 #: Names and places, which are of use only as they are, and words of ours: in documents, and in our own types.
 _KEYS = frozenset(
     {"node_id", "nodeid", "part_of", "run_id", "not_run", "current_test", "file", "path", "name"}
-    | {"keywords", "outcome", "command", "interpreter", "root", "directory"}
+    | {"keywords", "outcome", "interpreter", "root", "directory", "started", "build", "runner"}
 )
 _FIELDS = _KEYS | {"test", "subtest", "fixture", "id", "cwd", "source"}
 _FIELDS |= {"selected", "deselected", "markers", "places", "children"}
+_DIFFERENCE = re.compile(r"at (?P<path>.{1,500}?)(?: (?:line|character|byte) \d+)?:(?=\s|\Z)")
+_LAST_NAME = re.compile(r"(\w{1,100})['\"]?\]?\Z")
 
 
 def masked_values(value: _Value) -> _Value:
     """The same value with every text in it masked but ids and paths; what has no secret is not copied."""
-    found: _Value = _masked(value)
+    found: _Value = _Masking().value(value)
+    return found
+
+
+def masked_failures(result: RunResult) -> RunResult:
+    """The same for a text that tells nothing of tests that passed: these stay as they are."""
+    found: RunResult = _Masking(passing=False).value(result)
     return found
 
 
@@ -55,31 +75,131 @@ class Masked:
         self._sink.tick(now, so_far)
 
 
-def _masked(value: Any) -> Any:
-    if type(value) is str:
-        new = masked(value)
-        return value if new == value else new
-    if isinstance(value, msgspec.Struct):
-        return _struct(value)
-    if isinstance(value, dict):
-        named = {name: _named(name, item) for name, item in value.items()}
+class _Masking:
+    """One way through a value. What was found in one text of a test is masked in all its texts."""
+
+    def __init__(self, passing: bool = True) -> None:
+        self._passing = passing
+        self._known: dict[str, None] = {}
+        self._found: dict[str, None] = {}
+
+    def value(self, value: Any) -> Any:
+        if type(value) is str:
+            new, found = masked_and_found(value, self._known)
+            self._found.update(dict.fromkeys(found))
+            return value if new == value else new
+        if isinstance(value, msgspec.Struct):
+            if not isinstance(value, TestFinished):
+                return self._struct(value)
+            passed = value.outcome is Outcome.PASSED
+            return (
+                value
+                if passed and not self._passing
+                else self._twice(self._struct, cast(msgspec.Struct, value))
+            )
+        if isinstance(value, dict):
+            is_test = "node_id" in value or "nodeid" in value  # of a document
+            return self._twice(self._dict, value) if is_test else self._dict(value)
+        if isinstance(value, list | tuple):
+            items = _without_arguments([self.value(item) for item in value])
+            return type(value)(items) if any(map(is_not, items, value)) else value
+        if isinstance(value, Excerpt) and (new := masked(value.text())) != value.text():
+            value = Excerpt()
+            value.add(new)
+        return value
+
+    def _twice(self, mask: Callable[[_Value], _Value], test: _Value) -> _Value:
+        """If there is something to mask: what one text says of it, the others may say without its name."""
+        self._found = {}
+        new = mask(test)
+        if self._found:
+            self._known = self._found
+            new = mask(test)
+            self._known = {}
+        return new
+
+    def _dict(self, value: dict[Any, Any]) -> dict[Any, Any]:
+        named = {name: self._named(name, item) for name, item in value.items()}
         return named if any(item is not value[name] for name, item in named.items()) else value
-    if isinstance(value, list | tuple):
-        items = [_masked(item) for item in value]
-        return type(value)(items) if any(map(is_not, items, value)) else value
-    if isinstance(value, Excerpt) and (new := masked(value.text())) != value.text():
-        value = Excerpt()
-        value.add(new)
-    return value
+
+    def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
+        changed = {}
+        for name in _fields(type(value)):
+            item = getattr(value, name)
+            if item and (new := self.value(item)) is not item:
+                changed[name] = new
+        if isinstance(value, Failure) and value.difference:
+            lines = _difference(changed.get("difference", value.difference))
+            if lines != value.difference:
+                changed["difference"] = lines
+        return msgspec.structs.replace(value, **changed) if changed else value
+
+    def _named(self, name: Any, item: Any) -> Any:
+        """A name can give away what is behind it: a test may report its `password` as a fact of its own."""
+        if isinstance(item, msgspec.Struct):
+            return self.value(item)
+        if name in _KEYS:
+            return item
+        if name == "difference" and isinstance(item, list | tuple):
+            lines = type(item)(_difference(item)) if all(type(line) is str for line in item) else item
+            return self.value(item if lines == item else lines)
+        if type(name) is str and any(hint in name.lower() for hint in HINTS):
+            item = _behind(name, item)
+        return self.value(item)
 
 
-def _struct(value: msgspec.Struct) -> msgspec.Struct:
-    changed = {}
-    for name in _fields(type(value)):
-        item = getattr(value, name)
-        if item and (new := _masked(item)) is not item:
-            changed[name] = new
-    return msgspec.structs.replace(value, **changed) if changed else value
+def _behind(name: str, item: Any) -> Any:
+    """The value of this name, masked if the name says that it is a secret."""
+    from proctor.render import secret_names as names
+
+    wanted = names.grade(name)
+    if wanted in (names.HEADER, names.COOKIE) and type(item) is str:
+        return masked(f"{name}: {item}").removeprefix(f"{name}: ")
+    if wanted not in (names.ANY, names.KEYLIKE):
+        return item
+    if type(item) is int:
+        return MASK if wanted == names.ANY and names.secret(str(item), name, wanted) else item
+    if type(item) is str:
+        return MASK if names.secret(item, name, wanted, in_quotes=True) else item
+    if isinstance(item, list | tuple):
+        texts = [_behind(name, one) if type(one) is str and " " not in one else one for one in item]
+        return type(item)(texts) if any(map(is_not, texts, item)) else item
+    return item
+
+
+def _without_arguments(items: list[Any]) -> list[Any]:
+    """The arguments of a command, where an option and its value are two: `--password`, `x`."""
+    for at, (option, value) in enumerate(pairwise(items)):
+        if type(option) is str and option[:1] == "-" and type(value) is str and value[:1] != "-":
+            items[at + 1] = _argument(option, value)
+    return items
+
+
+def _argument(option: str, value: str) -> str:
+    both = f"{option} {value}"
+    return value if masked(both) == both else masked(both).removeprefix(f"{option} ")
+
+
+def _difference(lines: Sequence[str]) -> tuple[str, ...]:
+    """What differs under a name that gives it away is masked whole, in all the lines that tell it."""
+    shown: list[str] = []
+    hidden = False
+    for line in lines:
+        if head := _DIFFERENCE.match(line):
+            hidden = _is_secret(head["path"])
+            shown.append(f"{head[0]} {MASK}" if hidden else line)
+        elif not hidden:
+            shown.append(line)
+    return tuple(shown)
+
+
+def _is_secret(path: str) -> bool:
+    if not any(hint in path.lower() for hint in HINTS):
+        return False
+    from proctor.render import secret_names as names
+
+    name = _LAST_NAME.search(path)
+    return name is not None and names.grade(name[1]) == names.ANY
 
 
 @cache
@@ -87,14 +207,3 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """Those that may hold a secret."""
     kept = _FIELDS | {"tests"} if kind in (TestsSelected, TestsDeselected) else _FIELDS
     return tuple(name for name in kind.__struct_fields__ if name not in kept)
-
-
-def _named(name: Any, item: Any) -> Any:
-    """A name can give away what is behind it: a test may report its `password` as a fact of its own."""
-    if isinstance(item, msgspec.Struct):
-        return _struct(item)
-    if name in _KEYS:
-        return item
-    if type(item) is str and masked(f"{name}={item!r}").endswith(f"{name}='{MASK}'"):
-        return MASK
-    return _masked(item)

@@ -1,0 +1,260 @@
+"""Where a text holds credentials: by their look, their place, or the name they are given. Linear in the text."""
+
+from __future__ import annotations
+
+import base64
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+
+from proctor.render.secret_kinds import KINDS, LEAST, Kind
+from proctor.render.secret_names import ANY, grade, secret
+from proctor.render.secret_values import Span, named_spans
+
+#: A credential does not begin inside a word; an escape before it is no part of one: `\nghp_…`, `%20ghp_…`.
+_LEFT = (
+    r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u00[0-9a-fA-F]{2})|(?<=\\x[0-9a-fA-F]{2}))"
+)
+_OWN_LEFT = re.compile(r"\(\?<!\[[^\]]+\]\)")
+#: Colours, as they are and as a text in which they were escaped shows them.
+_ESCAPES = re.compile(
+    r"(?:\x1b|\\x1b|\\u001[bB]|\\033|\\e)\[[0-9;]{0,20}m|\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])"
+)
+_KEY_BEGINS = re.compile(
+    r"---{1,2}-? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?|---- BEGIN SSH2 [A-Z ]{0,20}PRIVATE KEY ----"
+)
+_KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
+_KEY_LINES = re.compile(
+    r"(?:(?:\s|\\[nrt\\]|[\"',]|[E>|+-](?=\s))*+(?:[A-Za-z0-9+/=]{16,}+|(?:Proc-Type|DEK-Info|Comment|Version)[^\n\\]*+))*+"
+    r"(?:(?:\s|\\[nrt\\]|[E>|+-](?=\s))*+[A-Za-z0-9+/]{1,64}={0,2}(?=[\n\r\\\\\"']|\Z))?"
+)
+_KEY_LINE = re.compile(r"(?:[E>|+-]\s)?[\s\"',]*(?:[A-Za-z0-9+/=]*|[\w-]{1,20}: .*)[\s\"',]*(?:\.\.\.)?\\?")
+_AWS_SECRET = re.compile(
+    r"(?<![A-Za-z0-9/+=])(?=[a-z0-9/+]{0,39}[A-Z])(?=[A-Z0-9/+]{0,39}[a-z])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
+)
+_BASIC = re.compile(r"\b(?i:basic)(?:[ +]|%20){1,3}([A-Za-z0-9+/_-]{4,1000}={0,2})")
+_WHERE = re.compile(
+    r"where[ \t]{1,9}((?:'(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\"))[ \t]{1,9}=[ \t]{1,9}([^\n]{1,2000})"
+)
+_LAST_NAME = re.compile(r"(\w{1,100})['\"]?[\])]{0,3}(?:\(\))?\s*\Z")
+_DOTS = re.compile(r"(?:\.\.\.|…)[\w+/=~-]{0,400}")
+_BREAKS = re.compile(r"[^\w.+/~-]")
+_AFTER_CUT = re.compile(r"left out(?:[^\]\n]{0,200}) \.\.\.\]\n([^\s\"']{1,400})")
+_NAMED = re.compile(
+    r"(?i:name|key)\\*[\"']?\s{0,9}[:=]\s{0,9}\\*[\"']?([\w.-]{3,100})\\*[\"']?\s{0,9},?[\s-]{0,80}\\*[\"']?\Z"
+)
+_VALUE = re.compile(r"(?i:value)\\*[\"']?\s{0,9}[:=]\s{0,9}(\\*[\"']?)([^\s\"'\\,}]{1,400})")
+_IN_AN_ID = re.compile(
+    r"\.\w{1,6}::[^\s\[\]]{0,200}\[[^\]\n]*\Z|(?<![\w/])(?:Test|Benchmark|Fuzz|Example)\w*/\S*\Z"
+)
+_MOST_KNOWN = 50  # values that are looked for wherever else they stand
+
+
+def spans(text: str, known: Collection[str] = ()) -> list[Span]:
+    """In their order, apart from each other. `known` are values that were found elsewhere."""
+    if "\x1b" in text or "\\" in text:
+        plain, at = _without_escapes(text)
+        if at:
+            return [_moved(span, at) for span in _spans(plain, known)]
+    return _spans(text, known)
+
+
+def worth_knowing(value: str) -> bool:
+    """Whether it is unlike any other text, so that it can be looked for in other places."""
+    return 6 <= len(value) <= 200 and bool(re.fullmatch(r"(?=\S*\d)(?=\S*[A-Za-z])\S+", value))
+
+
+def _spans(text: str, known: Collection[str]) -> list[Span]:
+    small = text.lower()
+    if len(small) != len(text):
+        small = "".join([low if len(low := one.lower()) == 1 else one for one in text])
+    found = [span for span in _found(text, small) if not _in_an_id(text, span)]
+    values = dict.fromkeys(value for start, end in found if worth_knowing(value := text[start:end]))
+    literals: list[Span] = list(_where(text))
+    for value in [*values, *known][:_MOST_KNOWN]:
+        literals += [span for span in _places(text, value) if not _in_an_id(text, span)]
+    return _merged([*found, *literals]) if found or literals else []
+
+
+def _found(text: str, small: str) -> Iterator[Span]:
+    words = "\n".join([word for word in text.split() if len(word) >= LEAST])
+    small_words = words.lower()
+    for kind in KINDS:
+        whole, lower = (text, small) if kind.wide else (words, small_words)
+        hints = [hint for hint in kind.hints if hint in (lower if hint == hint.lower() else whole)]
+        if hints:
+            for match in _matches(kind, hints, text, small):
+                yield _with_the_rest(text, match.span("secret" if "secret" in match.re.groupindex else 0))
+                if kind.name == "aws-key-id":
+                    start = max(0, match.start() - 300)
+                    yield from (near.span() for near in _AWS_SECRET.finditer(text, start, match.end() + 300))
+    if "..." in text or "…" in text:
+        yield from _cut_off(text)
+    if "PRIVATE KEY" in text:
+        yield from _private_keys(text)
+    if "basic" in small:
+        found = (_BASIC.match(text, at) for at in _occurrences(small, "basic"))
+        yield from (match.span(1) for match in found if match and _is_user_and_password(match[1]))
+    if "value" in small:
+        yield from _pairs(text, small)
+    yield from named_spans(text, small)
+
+
+def _matches(kind: Kind, hints: list[str], text: str, small: str) -> Iterator[re.Match[str]]:
+    pattern = _compiled(kind)
+    if kind.at is None:
+        yield from pattern.finditer(text)
+        return
+    for hint in hints:
+        last = 0
+        for at in _occurrences(small if hint == hint.lower() else text, hint):
+            start = at - kind.at
+            if start >= last and (match := pattern.match(text, start)):
+                last = match.end()
+                yield match
+
+
+def _cut_off(text: str) -> Iterator[Span]:
+    """Credentials of which too little is left for their pattern, but enough to tell what they are."""
+    for dots in _DOTS.finditer(text):
+        lead = _BREAKS.split(text[max(0, dots.start() - 220) : dots.start()])[-1]
+        if (match := _cut_kinds().match(lead)) or (match := _cut_kinds().match(lead[1:])):
+            yield dots.start() - len(match.string), dots.end()
+    if "left out" in text:
+        yield from (match.span(1) for match in _AFTER_CUT.finditer(text) if worth_knowing(match[1]))
+
+
+@cache
+def _compiled(kind: Kind) -> re.Pattern[str]:
+    own = _OWN_LEFT.match(
+        kind.pattern
+    )  # stricter than the usual one, but an escape may stand there all the same
+    if own is not None:
+        return re.compile(rf"(?:{own[0]}|(?<=\\[nrt])){kind.pattern[own.end() :]}")
+    return re.compile(kind.pattern if kind.inside else _LEFT + kind.pattern)
+
+
+@cache
+def _cut_kinds() -> re.Pattern[str]:
+    return re.compile("|".join(kind.start for kind in KINDS if kind.start))
+
+
+def _with_the_rest(text: str, span: Span) -> Span:
+    """A value of which the middle was left out goes on behind the dots."""
+    cut = _DOTS.match(text, span[1])
+    return (span[0], cut.end()) if cut else span
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    at, has_end = 0, True
+    while begun := _KEY_BEGINS.search(text, at):
+        end = text.find("---END" if "-----" in begun[0] else "---- END", begun.end()) if has_end else -1
+        has_end = end >= 0
+        while has_end and text[end - 1] == "-":
+            end -= 1
+        lines = _KEY_LINES.match(text, begun.end())
+        at = end if has_end else max(begun.end(), lines.end() if lines else 0)
+        yield begun.end(), at
+    yield from _ends_of_keys(text)
+
+
+def _ends_of_keys(text: str) -> Iterator[Span]:
+    """Keys whose beginning was cut off: the lines before their end."""
+    last = 0
+    for ended in _KEY_ENDS.finditer(text):
+        start = end = ended.start()
+        lead = text[max(last, end - 10_000) : end]
+        if "PRIVATE KEY" in lead:
+            last = ended.end()
+            continue
+        for line in reversed(re.split(r"(?<=\n)|(?<=\\n)", lead)):
+            if not _KEY_LINE.fullmatch(line.strip().removesuffix("\\n")):
+                break
+            start -= len(line)
+        last = ended.end()
+        if start < end:
+            yield start, end
+
+
+def _is_user_and_password(word: str) -> bool:
+    try:
+        plain = base64.b64decode(word + "=" * (-len(word) % 4), validate=True)
+    except ValueError:
+        return False
+    return b":" in plain and all(32 <= byte < 127 or byte > 160 for byte in plain)
+
+
+def _pairs(text: str, small: str) -> Iterator[Span]:
+    """`{"name": "DB_PASSWORD", "value": "…"}`, as lists of variables and settings have it."""
+    for at in _occurrences(small, "value"):
+        lead = small[max(0, at - 150) : at]
+        match = _VALUE.match(text, at)
+        if match and ("name" in lead or "key" in lead):
+            name = _NAMED.search(text[max(0, at - 150) : at])
+            if name and grade(name[1]) == ANY and secret(match[2], name[1], ANY, in_quotes=bool(match[1])):
+                yield match.span(2)
+
+
+def _where(text: str) -> Iterator[Span]:
+    """What pytest says about an assertion: `where 'hunter2' = <User>.password`, and the same value above it."""
+    if "where" not in text:
+        return
+    for match in _WHERE.finditer(text):
+        name = _LAST_NAME.search(match[2][-120:])
+        value = match[1][1:-1]
+        if name and grade(name[1]) == ANY and secret(value, name[1], ANY, in_quotes=True):
+            for at in _occurrences(text, match[1]):
+                yield at + 1, at + len(match[1]) - 1
+
+
+def _places(text: str, value: str) -> Iterator[Span]:
+    for at in _occurrences(text, value):
+        end = at + len(value)
+        if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()) or text[
+            max(0, at - 2) : at
+        ] in ("\\n", "\\t", "\\r"):
+            yield at, end
+
+
+def _occurrences(text: str, value: str) -> Iterator[int]:
+    at = text.find(value)
+    while at >= 0:
+        yield at
+        at = text.find(value, at + len(value))
+
+
+def _in_an_id(text: str, span: Span) -> bool:
+    """An id stays as it is, wherever it stands: `t.py::test_login[password=x]`, `TestLogin/password=x`."""
+    lead = text[max(0, span[0] - 500, text.rfind("\n", max(0, span[0] - 500), span[0]) + 1) : span[0]]
+    return ("::" in lead or "/" in lead) and _IN_AN_ID.search(lead) is not None
+
+
+def _merged(found: Iterable[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(found):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        elif start < end:
+            merged.append((start, end))
+    return merged
+
+
+def _without_escapes(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """The text without colours, and from which character on how many are missing."""
+    parts: list[str] = []
+    moved: list[tuple[int, int]] = []
+    at = missing = 0
+    for match in _ESCAPES.finditer(text):
+        parts.append(text[at : match.start()])
+        missing += match.end() - match.start()
+        at = match.end()
+        moved.append((at - missing, missing))
+    return "".join([*parts, text[at:]]) if moved else text, moved
+
+
+def _moved(span: Span, at: list[tuple[int, int]]) -> Span:
+    """The same part of the text that has the escapes."""
+    start = bisect_right(at, (span[0], 1 << 62)) - 1
+    end = bisect_right(at, (span[1] - 1, 1 << 62)) - 1
+    return span[0] + (at[start][1] if start >= 0 else 0), span[1] + (at[end][1] if end >= 0 else 0)
