@@ -59,8 +59,8 @@ class Check:
         self._depth = _depth(row) if self._depth is None else self._depth
         if self._inline or _depth(row) < self._depth:
             return False
-        if (key := _KEY.fullmatch(row.rstrip())) is None:
-            return bool(_TOP.fullmatch(row))
+        if (key := _KEY.fullmatch(row[self._depth :].rstrip())) is None:
+            return bool(_TOP.fullmatch(row[self._depth :]))
         self._nested = not key[3] or bool(_BLOCK.fullmatch(key[3]))
         return not _BROKEN_QUOTE.match(key[3] or "")
 
@@ -72,7 +72,9 @@ class Check:
 def read(text: str) -> dict[str, str]:
     """The values by key. Lines that make no sense are left out."""
     found: dict[str, str] = {}
-    lines = deque(text.split("\n"))
+    rows = text.split("\n")
+    base = next((_depth(row) for row in rows if row.strip()), 0)  # tape's keys stand deeper than its `---`
+    lines = deque(row[min(base, _depth(row)) :] for row in rows)
     while lines:
         key = _KEY.fullmatch(lines.popleft().rstrip())
         if key is None:

@@ -428,7 +428,9 @@ def _message(point: Point, values: dict[str, str]) -> str:
     for value in (values.get("message", ""), values.get("error", "")):
         if said := diagnostics.mapping(value).get("message") or value:
             return said.strip()
-    return point.comments.text().strip()
+    wanted, got = values.get("expected", values.get("wanted")), values.get("actual", values.get("found"))
+    compared = "" if wanted is None or got is None else f"expected {wanted}, got {got}"
+    return point.comments.text().strip() or compared
 
 
 def _error(values: dict[str, str]) -> dict[str, str]:
