@@ -16,7 +16,8 @@ _KEY = re.compile(r"""(["']?)([^\s"'#:][^"':]*)\1:(?:[ \t]+(.*))?""")
 _BLOCK = re.compile(r"[|>][0-9+-]{0,2}")
 
 
-_BROKEN_QUOTE = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*')\s*[^\s#']""")
+_LOOKED_AT = 4096  # characters of a quoted text
+_BROKEN_QUOTE = re.compile(r"""(?:"[^"\\]*(?:\\.[^"\\]*)*"|'[^']*(?:''[^']*)*')\s*[^\s#']""")
 _TOP = re.compile(r"\s.*|[#}\]].*|-(?:\s.*)?|", re.S)  # what may stand beside the keys
 
 
@@ -62,7 +63,7 @@ class Check:
         if (key := _KEY.fullmatch(row[self._depth :].rstrip())) is None:
             return bool(_TOP.fullmatch(row[self._depth :]))
         self._nested = not key[3] or bool(_BLOCK.fullmatch(key[3]))
-        return not _BROKEN_QUOTE.match(key[3] or "")
+        return not _BROKEN_QUOTE.match((key[3] or "")[:_LOOKED_AT])
 
     def close(self) -> str:
         empty = self._depth is None and not self._inline
