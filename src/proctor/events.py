@@ -273,6 +273,7 @@ class RunStopped(Fact, frozen=True):
     """We ended the process, and why: a time limit, or a request of the user or the caller."""
 
     reason: RunOutcome
+    only_suite: bool = False  # by a limit that the process set itself: other suites go on
 
 
 class ProcessExited(Fact, frozen=True):

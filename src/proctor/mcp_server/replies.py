@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from proctor.describe import Description
 from proctor.errors import ProctorError
 from proctor.mcp_server import shorten
@@ -15,11 +17,11 @@ from proctor.mcp_server.size import cut, lines_within, weight
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.agent_budget import agent_text_within
-from proctor.render.discovery_tree import discovery_tree
+from proctor.render.discovery_tree import discovery_tree, skipped_lines
 from proctor.render.masking import plain
 from proctor.render.tokens import estimate
 from proctor.result import RunResult
-from proctor.wire.document.discovery import discovery
+from proctor.wire.document.discovery import Skipped, discovery
 
 _REFUSAL = 2000  # characters
 _FULL_TEXT = 6000  # tokens of the text beside a whole document
@@ -85,6 +87,7 @@ def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: i
     ]
     shown_errors = shorten.fill(errors, budget // 2)
     document: dict[str, Any] = {**whole, "tests": [], "collection_errors": shown_errors, "omitted": {}}
+    document["skipped"] = shorten.fill(whole["skipped"], budget // 4)
     document["tests"] = shorten.fill(whole["tests"], budget - weight(document) - 50)
     shown = offset + len(document["tests"])
     left = max(0, found.total - shown)
@@ -94,9 +97,12 @@ def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: i
         note = f"{left} more: the same call with offset={shown}\n"
     if len(errors) > len(shown_errors):
         document["omitted"]["collection_errors"] = len(errors) - len(shown_errors)
+    if more := len(whole["skipped"]) - len(document["skipped"]):
+        document["omitted"]["skipped"] = more
     tree = discovery_tree(found.tests[: len(document["tests"])])
     faults = agent_text(result, _detail(mask)) if result.collection_errors else ""
-    text = f"{found.total} tests\n{note}{faults}{tree}"
+    skips = skipped_lines([msgspec.convert(skip, Skipped) for skip in document["skipped"]])
+    text = f"{found.total} tests\n{note}{faults}{tree}{skips}"
     return Reply(lines_within(text, budget, f"the same call with offset={shown}"), document)
 
 

@@ -12,6 +12,8 @@ from proctor.errors import UsageError
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
+DEEPEST = 100  # brackets and nots inside one another: those who evaluate an expression have limits, too
+
 Test = Callable[[str], bool]
 
 
@@ -47,11 +49,26 @@ def in_name(expression: str) -> Callable[[str], bool]:
 
 
 def read(expression: str) -> Expression:
+    check_depth(expression)
     parser = _Parser(expression, _TOKEN.findall(expression))
     found = parser.alternatives()
     if parser.tokens:
         raise parser.wrong(f"{parser.tokens[0]!r} is one too many")
     return found
+
+
+def check_depth(expression: str) -> None:
+    """Of an expression that somebody else will read."""
+    depth = deepest = nots = 0
+    for token in _TOKEN.findall(expression):
+        depth += (token == "(") - (token == ")")
+        nots = nots + 1 if token == "not" else nots if token == "(" else 0
+        deepest = max(deepest, depth + nots)
+    if deepest > DEEPEST:
+        shown = f"{expression[:40]}..." if len(expression) > 40 else expression
+        raise UsageError(
+            f"invalid expression {shown!r}: it is nested {deepest} deep; expected {DEEPEST} levels at most"
+        )
 
 
 def _holds(tree: Expression, test: Test) -> bool:
