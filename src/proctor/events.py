@@ -49,6 +49,7 @@ class Failure(Fact, frozen=True):
     fixture: str = ""  # whose setup or teardown it was
     calls: tuple[Calls, ...] = ()  # the way through user code to the place, outermost first
     difference: tuple[str, ...] = ()  # where two values that were compared differ
+    exact: str = ""  # the message as a row escapes it, where it has characters that no UTF-8 can carry
     causes: "tuple[Failure, ...]" = ()  # what it was raised from, or the members of its group
 
 

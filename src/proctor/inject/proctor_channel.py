@@ -35,6 +35,15 @@ def quote(text):
     return _quote(text if text.isascii() else literal(text))
 
 
+def exact(facts):
+    """The facts of a failure; a message that JSON cannot carry comes as a row of the failure index has it,
+    too, so that the row is the same on either side."""
+    message = facts.get("message") if facts else None
+    if message and literal(message) != message:
+        facts["exact"] = load("../failure_row").escaped(message)
+    return facts
+
+
 def clean(value):
     """The same value with nothing in it that JSON cannot carry."""
     if isinstance(value, str):

@@ -596,7 +596,7 @@ def _phase_facts(report, root, here):
             if title == "Captured %s %s" % (stream, report.when):
                 facts[stream] = text
     if isinstance(longrepr, str) and report.outcome == "failed":  # without an exception
-        facts["failure"] = {"message": cut(longrepr)}
+        facts["failure"] = _channel.exact({"message": cut(longrepr)})
     pinned = getattr(report, "proctor_facts", None)
     if pinned:
         facts.update((key, value) for key, value in pinned.items() if value and key != "reported")
@@ -607,7 +607,7 @@ def _crash_facts(crash, root, here):
     facts = {"message": cut(str(crash.message))}
     if not _channel.relative(str(crash.path), root).startswith("../"):
         facts["place"] = {"file": _channel.relative(str(crash.path), here), "line": crash.lineno}
-    return facts
+    return _channel.exact(facts)
 
 
 def _location(place):
