@@ -51,6 +51,8 @@ SLOW = (
     "test_odd_names.py",
     "test_programs.py",
     "test_real_suites.py",
+    "test_repeated_tests.py",
+    "test_skipped_modules.py",
     "test_suites.py",
     "test_truth.py",
     "test_versions.py",

@@ -692,3 +692,10 @@ def test_suites_are_the_same_when_they_are_told_again(events: list[tuple[int, e.
         fold(again, entry)
 
     assert (again.outcome, again.suites, again.counts) == (live.outcome, live.suites, live.counts)
+
+
+def test_a_suite_that_reached_a_limit_of_its_own_leaves_the_run_to_go_on() -> None:
+    result = run(e.TestStarted("a"), e.RunStopped(RunOutcome.TIMEOUT, only_suite=True), e.ProcessExited(2))
+
+    assert result.stopped is None
+    assert (result.outcome, result.tests["a"].outcome) == (RunOutcome.TIMEOUT, Outcome.TIMEOUT)

@@ -49,6 +49,7 @@ class Failure(Fact, frozen=True):
     fixture: str = ""  # whose setup or teardown it was
     calls: tuple[Calls, ...] = ()  # the way through user code to the place, outermost first
     difference: tuple[str, ...] = ()  # where two values that were compared differ
+    exact: str = ""  # the message as a row escapes it, where it has characters that no UTF-8 can carry
     causes: "tuple[Failure, ...]" = ()  # what it was raised from, or the members of its group
 
 
@@ -273,6 +274,7 @@ class RunStopped(Fact, frozen=True):
     """We ended the process, and why: a time limit, or a request of the user or the caller."""
 
     reason: RunOutcome
+    only_suite: bool = False  # by a limit that the process set itself: other suites go on
 
 
 class ProcessExited(Fact, frozen=True):

@@ -14,6 +14,8 @@ from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
 from proctor.result import RunResult, Session, SuiteResult
 from proctor.verdict import verdict, worst
 
+_ENDINGS = ("failed", "skipped")  # that end a test; not `rerun`: another attempt must follow
+
 
 def begin(started: e.RunStarted) -> RunResult:
     """A run has a first suite from the start; before anything is said of it, it is what the run is."""
@@ -83,6 +85,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.session.channel_error = event.reason
         case e.FaultTraced():
             suite.session.fault = event
+        case e.RunStopped(only_suite=True):
+            suite.stopped = event.reason
         case e.RunStopped():
             result.stopped = event.reason
             for known in result.suites:
@@ -140,7 +144,7 @@ def conclude(phases: Sequence[e.Phase]) -> Outcome:
     outcome = Outcome.PASSED
     called = False
     for phase in phases:
-        called = called or phase.when == "call" or phase.outcome != "passed"
+        called = called or phase.outcome in _ENDINGS or (phase.when == "call" and phase.outcome == "passed")
         if phase.subtest is not None:
             if phase.outcome == "failed":
                 outcome = Outcome.FAILED

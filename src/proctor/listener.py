@@ -32,7 +32,7 @@ from proctor.wire.control.decoder import (
 from proctor.wire.control.ledger import Body, Finished, Ledger, Limits, Partial, Plain
 from proctor.wire.control.program import ProgramEnd, ProgramReader
 from proctor.wire.control.session import SessionReader
-from proctor.wire.fault import FaultReader, explain
+from proctor.wire.fault import Crashes, FaultReader
 
 _TAIL = 8 << 10  # characters of a program's output that its result shows
 _COMPLAINT = 1 << 16  # characters of stderr that may explain an exit status
@@ -264,7 +264,7 @@ class SessionListener(Listener):
 
     def __init__(self, run: Running, suite: int, launch: Launch, limits: Limits) -> None:
         self._labels = run.labels
-        self._fault = FaultReader(launch.cwd)
+        self._fault, self._crashes = FaultReader(launch.cwd), Crashes(launch.cwd)
         self._stderr = Excerpt(_COMPLAINT)
         super().__init__(run, suite, launch, limits)
 
@@ -288,15 +288,19 @@ class SessionListener(Listener):
 
     def _explained(self, event: e.Event) -> e.Event:
         if isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH:
-            return explain(event, self._fault.dumps())
+            suite = self._run.result.suites[self._suite]
+            unfinished = [test for test in (*suite.selected, *suite.running) if test not in suite.tests]
+            return self._crashes.explain(event, self._fault.dumps(), unfinished)
         return event
 
     def _end(self, exit_code: int | None, signal: str | None) -> None:
         self._publish(self._session.close())
+        if self.stopped is RunOutcome.TIMEOUT and not self._run.stopped:
+            self._publish([e.RunStopped(self.stopped, only_suite=True)])
         self._flush(exit_code, signal)
-        dumps = self._fault.dumps()
-        if dumps and (self._run.stopped or exit_code is None or signal):
-            self._publish([dumps[-1]])
+        stopped = self._run.stopped or self.stopped is not None
+        if fault := self._crashes.own(self._fault.dumps(), "SIGABRT" if stopped else signal):
+            self._publish([fault])
         if exit_code is not None:
             if explained := self._explain_status(exit_code):
                 self._publish([explained])

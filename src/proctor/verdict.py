@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from proctor.launch import Voice
 from proctor.outcome import BAD, MAXFAIL, WORST_FIRST, Outcome, RunOutcome
+from proctor.phases import is_collector
 from proctor.result import RunResult, SuiteResult
 
 #: The outcome, and the reason for it where the tests alone do not give it.
@@ -128,8 +129,14 @@ def _told(suite: SuiteResult, code: int) -> Verdict:
     if spoiled := _spoiled(suite):
         return spoiled
     if explained is not None:
-        return explained.outcome, explained.reason
+        return explained.outcome, explained.reason or _nothing_left(suite)
     return _unspoiled(suite, code)
+
+
+def _nothing_left(suite: SuiteResult) -> str:
+    """Why there are no tests, where something was found."""
+    skipped = bool(suite.tests) and all(map(is_collector, suite.tests.values()))
+    return "everything was skipped before a test was found" if skipped else ""
 
 
 def _spoiled(suite: SuiteResult) -> Verdict | None:
@@ -158,7 +165,8 @@ def _unspoiled(suite: SuiteResult, code: int) -> Verdict:
     if suite.run.collect_only:
         return (RunOutcome.PASSED if suite.selected else RunOutcome.NO_TESTS), ""
     expected = max(suite.count or 0, len(suite.selected))
-    ended = len(suite.tests) - suite.parts
-    if ended < expected:
-        return RunOutcome.INCOMPLETE, f"{expected - ended} of {expected} tests have no result"
+    unnamed = expected - (len(suite.tests) - suite.parts)
+    missing = max(unnamed, sum(test not in suite.tests for test in suite.selected))
+    if missing > 0:
+        return RunOutcome.INCOMPLETE, f"{missing} of {expected} tests have no result"
     return (RunOutcome.PASSED if suite.tests else RunOutcome.NO_TESTS), ""

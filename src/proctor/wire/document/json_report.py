@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from proctor import events as e
+from proctor.phases import is_collector
 from proctor.result import RunResult
 
 Load = Callable[[str], str]
@@ -60,8 +61,8 @@ def tests(result: RunResult, load: Load) -> Iterator[dict[str, Any]]:
 
 
 def _own(result: RunResult) -> Iterator[e.TestFinished]:
-    """Without the parts of tests, which the plugin does not know."""
-    return (test for test in result.tests.values() if not test.part_of)
+    """Those that the plugin knows: not the parts of tests, nor modules that were skipped as a whole."""
+    return (test for test in result.tests.values() if not test.part_of and not is_collector(test))
 
 
 def warnings(result: RunResult) -> list[dict[str, Any]]:

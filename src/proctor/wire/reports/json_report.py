@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,11 +9,14 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.wire.control.session import concluded
-from proctor.wire.reports.pytest_session import concluded_session, not_collected
+from proctor.wire.control.session import concluded, without_type
+from proctor.wire.reports.pytest_session import (
+    concluded_session,
+    not_collected,
+    skip_facts,
+    skipped_collector,
+)
 from proctor.wire.reports.report import JsonDocument, place_of, took
-
-_SKIPPED = re.compile(r"\(.*, [0-9]+, ['\"](?:Skipped: )?(.*)['\"]\)", re.S)
 
 
 class _Stage(msgspec.Struct):
@@ -86,11 +88,15 @@ class JsonReportReader(JsonDocument):
         summary = report.summary
         yield e.SuiteDescribed(report.root, {}, report.environment)
         broken = [collector for collector in report.collectors if collector.outcome == "failed"]
+        skipped = [collector for collector in report.collectors if collector.outcome == "skipped"]
         yield from map(_collector, report.collectors)
         expected = max(summary.collected - summary.deselected, summary.total)
-        yield e.SuiteStarted("pytest", "", expected + len(broken))
+        yield e.SuiteStarted("pytest", "", expected + len(broken) + len(skipped))
         for collector in broken:
             yield not_collected(collector.nodeid, collector.longrepr or "")
+        for collector in skipped:
+            name = self._names.unique(collector.nodeid or ".")
+            yield skipped_collector(name, collector.longrepr, report.root)
         for test in report.tests:
             yield _finished(test, self._names.unique(test.nodeid))
         for found in report.warnings:
@@ -131,7 +137,7 @@ def _finished(test: _Test, name: str) -> e.TestFinished:
 
 def _phase(when: str, stage: _Stage, test: _Test) -> e.Phase:
     """Only the test as a whole has the information that it was expected to fail."""
-    reason = _SKIPPED.fullmatch(stage.longrepr) if stage.outcome == "skipped" else None
+    reason = without_type(skip_facts(stage.longrepr)[0]) if stage.outcome == "skipped" else ""
     expected = test.outcome in ("xfailed", "xpassed") and (stage.outcome == "skipped" or when == "call")
     failure = None
     if stage.outcome == "failed" and stage.crash is not None:
@@ -150,6 +156,6 @@ def _phase(when: str, stage: _Stage, test: _Test) -> e.Phase:
         stderr=stage.stderr,
         log=stage.log,
         failure=failure,
-        reason=reason[1] if reason else "",
+        reason=reason,
         user_properties=test.user_properties if when == "call" else None,
     )

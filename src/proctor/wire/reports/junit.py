@@ -15,7 +15,9 @@ from proctor.errors import StreamError
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
 from proctor.text import first_line
+from proctor.wire.control.session import without_type
 from proctor.wire.reports import node
+from proctor.wire.reports.pytest_session import skip_facts
 from proctor.wire.reports.report import (
     COLLECTION_ERROR,
     Report,
@@ -34,6 +36,7 @@ _BLANK = 4096  # characters of white space that are output after all
 
 OUTCOME = "proctor.outcome"  # the property with the outcome, where no element stands for it
 COLLECTING = "collection failure"  # pytest's message for a file that it could not import
+NOT_COLLECTED = "collection skipped"  # and for one that skipped itself
 _TEARDOWN = "failed on teardown with "  # pytest repeats a test that failed for its teardown
 _NOT_RUN = {"notrun", "skipped", "suppressed", "disabled"}  # googletest's words, in `status` and `result`
 
@@ -300,7 +303,7 @@ class JunitReader(Report):
         attributes = case.attributes
         outcome = refined(case.outcome(), case.properties.pop(OUTCOME, None))
         complaints = [c for c in case.complaints if c.message or c.text.text()]
-        message = "\n".join(complaint.message for complaint in complaints)
+        message = "\n".join(map(_message, complaints))
         traceback = "\n".join(text for c in complaints if (text := c.text.text().strip()))
         if outcome is Outcome.PASSED and (doubt := self._doubt(attributes)):
             outcome, message = Outcome.ERROR, doubt
@@ -335,6 +338,13 @@ class JunitReader(Report):
             return None
         from_zero = self._writer.startswith("pytest") and line is not None
         return e.Place(file, count_of(line) + from_zero)
+
+
+def _message(complaint: _Complaint) -> str:
+    """Of a module that skipped itself pytest's text has the reason, with the place of the skip."""
+    if complaint.kind == "skipped" and complaint.message == NOT_COLLECTED:
+        return without_type(skip_facts(complaint.text.text())[0])
+    return complaint.message
 
 
 def _last_line(complaint: _Complaint) -> str:

@@ -9,7 +9,12 @@ import msgspec
 
 from proctor import events as e
 from proctor.wire.control.session import concluded
-from proctor.wire.reports.pytest_session import concluded_session, not_collected
+from proctor.wire.reports.pytest_session import (
+    concluded_session,
+    not_collected,
+    skip_facts,
+    skipped_collector,
+)
 from proctor.wire.reports.report import JsonLines, place_of, took
 
 
@@ -54,6 +59,8 @@ class ReportlogReader(JsonLines):
             case "CollectReport" if line.outcome == "failed" and line.nodeid not in self._errors:
                 self._errors.add(line.nodeid)  # each xdist worker reports it
                 yield not_collected(line.nodeid, _text(line.longrepr))
+            case "CollectReport" if line.outcome == "skipped":
+                yield skipped_collector(self._names.unique(line.nodeid or "."), line.longrepr)
             case "TestReport" | "SubTestReport":
                 yield from self._phase(line)
             case "WarningMessage":
@@ -85,7 +92,6 @@ class ReportlogReader(JsonLines):
 def _phase(line: _Line) -> e.Phase:
     when = line.when or "call"
     longrepr = line.longrepr
-    skipped = longrepr[2] if isinstance(longrepr, list) and len(longrepr) == 3 else ""
     crash = _crash(longrepr)
     return e.Phase(
         when,
@@ -98,7 +104,7 @@ def _phase(line: _Line) -> e.Phase:
         stdout=_captured(line, "stdout", when),
         stderr=_captured(line, "stderr", when),
         failure=_failure(longrepr, crash) if line.outcome == "failed" else None,
-        reason=str(skipped),
+        reason=skip_facts(longrepr)[0] if line.outcome == "skipped" else "",
         user_properties=tuple({name: value} for name, value in line.user_properties) or None,
     )
 

@@ -6,6 +6,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
+from proctor.phases import COLLECT
 from proctor.wire.reports.report import place_of
 from proctor.wire.stream.words import KIND, PLAIN, STATUS, WORDS, Object, one_line
 
@@ -65,6 +66,8 @@ def finished(label: str, status: str, test: Fields) -> e.TestFinished:
 def _phases(test: Fields, outcome: Outcome, seconds: float) -> tuple[e.Phase, ...]:
     """The phases, if the stream has them; the test's output is taken for that of its call."""
     extra = test.fields("extra")
+    if extra.text("phase") == COLLECT and outcome is Outcome.SKIPPED:
+        return (e.Phase(COLLECT, "skipped"),)
     steps = [
         e.Phase(step.text("when"), step.text("outcome"), (step.count("duration") or 0) / 1e9)
         for step in extra.several("phases")

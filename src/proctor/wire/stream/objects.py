@@ -6,6 +6,7 @@ from math import isfinite
 
 from proctor import events as e
 from proctor.outcome import Outcome
+from proctor.phases import COLLECT, is_collector
 from proctor.result import SuiteResult
 from proctor.wire.stream.words import STATUS, STRICT_XPASS, SUBTYPES, WORDS, Object, has_zone, one_line
 
@@ -76,6 +77,8 @@ def _extra(label: str, event: e.TestFinished) -> Object:
         extra["skip_reason"] = event.message
     if event.failure is not None or event.traceback:
         extra["failure"] = _failure(event.failure or e.Failure(), event.traceback)
+    if is_collector(event):
+        extra["phase"] = COLLECT
     phases = [phase for phase in event.phases if phase.subtest is None]
     if len(phases) > 1:
         extra["phases"] = [

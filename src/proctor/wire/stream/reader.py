@@ -196,7 +196,7 @@ class _SuiteReader:
         if extra.text("phase") == "run":
             self._why = test.text("reason")
             return warnings
-        if extra.text("phase") in ("collect", "build"):
+        if extra.text("phase") in ("collect", "build") and status == "fail":
             failure, trace = failure_of(test)
             return [*warnings, e.CollectionFailed(label, failure or e.Failure(), trace or "")]
         return [*warnings, finished(label, status, test)]
@@ -204,7 +204,9 @@ class _SuiteReader:
     def _final(self, final: Fields) -> e.RunFinished:
         extra = final.fields("extra")
         outcome, reason = self._verdict(final)
-        if (word := extra.text("outcome")) in _WORSE:
+        word = extra.text("outcome")
+        nothing = word == RunOutcome.NO_TESTS and outcome is RunOutcome.PASSED and not self._tally["ok"]
+        if word in _WORSE or nothing:
             outcome, reason = RunOutcome(word), extra.text("reason")
         return e.RunFinished(outcome, extra.number("seconds") or 0.0, tuple(self._not_run), reason)
 
