@@ -26,3 +26,15 @@ def not_collected(file: str, longrepr: str) -> e.CollectionFailed:
     marked = [line[1:].strip() for line in longrepr.splitlines() if line.startswith("E ")]
     message = marked[-1] if marked else longrepr.strip().rpartition("\n")[2]
     return e.CollectionFailed(file, e.Failure("", message), longrepr)
+
+
+def disagreement(status: int, failed: bool, any_tests: bool) -> list[str]:
+    """Where pytest's exit status does not fit its tests.
+
+    Of others it can only be said that a session may end with any, for reasons of its own.
+    """
+    if status == 0 and failed:
+        return ["pytest's exit status is 0, and tests failed"]
+    if status == exit_status.NOTHING and any_tests:
+        return ["pytest's exit status is 5, which means no tests, and there are some"]
+    return []
