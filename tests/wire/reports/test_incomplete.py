@@ -336,6 +336,37 @@ TABLES: dict[str, list[Row]] = {
         ),
     ],
 }
+#: Our own; tests/wire/document/test_edited.py and tests/wire/stream/test_reader.py have a test for each row.
+OURS = {
+    "our document": [
+        "it is cut, no JSON, of other types, or an object has a key twice",
+        "`outcome` is better than what tests, collection errors, exit code and signal add up to: the "
+        "worse counts",
+        "`summary` counts other tests than are listed, or other tests that were not run",
+        "a test is listed twice, or among the tests and in `not_run`; or `not_run` is not empty",
+        "`json_report` has other tests, or one that failed where `tests` says it did not",
+        "`suites`: a name twice, a test of none of them, other `counts`, `not_run`, `exit_code` or "
+        "`signal` than the run",
+        "`current_test` is there, and no test crashed or timed out",
+    ],
+    "our stream": [
+        "there is no `final` line, or another suite begins before it",
+        "`count` of the suite is not the number of tests; `results` of the final line are not what they "
+        "add up to",
+        "a line has a key twice",
+        "a test has the outcome `not_run`",
+        "`exit` of the final line is a signal or a status other than 0: crashed, or failed",
+        "`outcome` of the final line is worse than its tests: that outcome",
+    ],
+    "our log": [
+        "there is no `final` line",
+        "a number is missing in `seq`; so is a line that was removed or damaged",
+        "the verdict of a suite or of the run is better than its facts add up to: the worse counts",
+        "`status` of a test is not that of its outcome; `results` of the final line are not what the "
+        "tests add up to",
+        "a line has a key twice: it is left out, and so missing",
+    ],
+}
 FORMS = {"JUnit XML": "junit", "CTRF": "ctrf"}
 ROWS = [(FORMS.get(title, title), row) for title, rows in TABLES.items() for row in rows]
 
@@ -354,6 +385,11 @@ def test_the_documentation_has_exactly_these_rows(title: str) -> None:
     assert documented()[title] == [row.what for row in TABLES[title]]
 
 
+@pytest.mark.parametrize("title", OURS)
+def test_the_documentation_has_the_rows_of_our_own_formats(title: str) -> None:
+    assert documented()[title] == OURS[title]
+
+
 def documented() -> dict[str, list[str]]:
     """The first column of each table, by the title of its section."""
     text = DOCS.read_text().partition("## What makes a report incomplete\n")[2].partition("\n## ")[0]
@@ -362,7 +398,7 @@ def documented() -> dict[str, list[str]]:
     for section in sections:
         title, _, body = section.partition("\n")
         rows = [line for line in body.splitlines() if line.startswith("| ")][1:]
-        found[title] = [row.removeprefix("| ").partition(" | ")[0] for row in rows]
+        found[title] = [row.removeprefix("| ").partition(" |")[0] for row in rows]
     return found
 
 
