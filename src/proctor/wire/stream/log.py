@@ -13,7 +13,6 @@ from proctor.errors import StreamError
 from proctor.outcome import BAD
 from proctor.result import RunResult
 from proctor.wire.literal import encode_line
-from proctor.wire.reports.report import RepeatedKey, check_keys
 from proctor.wire.stream.words import STATUS, one_line
 
 # 1: first published form.
@@ -190,6 +189,8 @@ def _tally(result: RunResult) -> dict[str, int]:
 
 def decode(line: bytes) -> e.Entry | None:
     """The entry of one line; None for a type or kind that this version does not know."""
+    from proctor.wire.reports.report import RepeatedKey, check_keys  # a run only writes one
+
     try:
         found = msgspec.json.decode(line, type=_Line)
         event = _event(found)
