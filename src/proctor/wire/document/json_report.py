@@ -34,11 +34,10 @@ def head(result: RunResult) -> dict[str, Any]:
 
 
 def _exit_code(result: RunResult) -> int:
-    """The session's or the process's, or else the one that pytest has for such an outcome: never 0 for a
-    run that did not pass."""
-    code = result.finished.exit_status if result.finished else None
-    if code is None and result.exited is not None:
-        code = result.exited.exit_code
+    """What the session said, as the plugin has it. Otherwise never 0 for a run that did not pass."""
+    if result.finished is not None and result.finished.exit_status is not None:
+        return result.finished.exit_status
+    code = result.exited.exit_code if result.exited is not None else None
     if result.outcome is RunOutcome.RUNNING or (code == 0 and result.outcome in QUIET):
         return code or 0
     return code or EXIT_CODES[result.outcome]
