@@ -59,6 +59,7 @@ SLOW = (
     "torture/",
     "wire/document/test_json_report.py",
     "wire/reports/test_junit.py::test_a_large_report_of_many_tests_is_read_in_little_memory",
+    "wire/reports/test_mutated.py::test_what_the_schema_of_ctrf",  # likewise
     "wire/reports/test_writers.py::test_ctrf_keeps_to_its_schema",  # fetches the schema
 )
 # Of those, the longest. They come first, so that no worker is left with one of them when all others are done.

@@ -69,6 +69,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.count = event.count
             suite.build = event.build
             suite.filtered_out = event.filtered_out
+            suite.foreign = event.foreign
+            suite.title = event.name
         case e.CollectionFailed():
             suite.errors.append(event)
         case e.WarningRecorded():
@@ -134,6 +136,8 @@ def _settle(suite: SuiteResult, event: e.TestFinished) -> None:
 
 def _finish(suite: SuiteResult, event: e.SuiteFinished | e.RunFinished) -> None:
     suite.outcome, suite.reason, suite.seconds = event.outcome, event.reason, event.seconds
+    if isinstance(event, e.SuiteFinished):
+        suite.foreign_end = event.foreign
     suite.not_run = tuple(test for test in event.not_run if test not in suite.tests)
     for test in event.not_run:
         suite.running.pop(test, None)

@@ -45,6 +45,9 @@ class RunOutcome(StrEnum):
     CANCELLED = "cancelled"
 
 
+#: Nothing failed.
+QUIET = frozenset({RunOutcome.PASSED, RunOutcome.NO_TESTS})
+
 #: Of several suites the worst speaks for all: the first of these that one of them has. That a suite has no
 #: tests is no fault where another one has some.
 WORST_FIRST = (

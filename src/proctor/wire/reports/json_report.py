@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import BAD, Outcome
 from proctor.wire.control.session import concluded, without_type
 from proctor.wire.reports.pytest_session import (
     concluded_session,
+    disagreement,
     not_collected,
     skip_facts,
     skipped_collector,
 )
-from proctor.wire.reports.report import JsonDocument, place_of, took
+from proctor.wire.reports.report import SUMMARY, JsonDocument, place_of, took
+
+_TOTALS = {"total", "collected", "deselected"}
+_FAILED = {"failed", "error"}
+_GOOD = {"passed", "skipped", "xfailed", "xpassed"}
+_STAGES = {"passed", "failed", "skipped", "rerun"}  # the last is a word of a plugin that repeats tests
 
 
 class _Stage(msgspec.Struct):
@@ -62,15 +69,9 @@ class _Warning(msgspec.Struct):
     lineno: int = 0
 
 
-class _Summary(msgspec.Struct):
-    total: int = 0
-    collected: int = 0
-    deselected: int = 0
-
-
 class _Report(msgspec.Struct):
     exitcode: int
-    summary: _Summary
+    summary: dict[str, int]
     created: float = 0.0
     duration: float = 0.0
     root: str = ""
@@ -86,11 +87,12 @@ class JsonReportReader(JsonDocument):
 
     def _events(self, report: _Report) -> Iterator[e.Event]:
         summary = report.summary
+        total, collected = summary.get("total", 0), summary.get("collected", 0)
         yield e.SuiteDescribed(report.root, {}, report.environment)
         broken = [collector for collector in report.collectors if collector.outcome == "failed"]
         skipped = [collector for collector in report.collectors if collector.outcome == "skipped"]
         yield from map(_collector, report.collectors)
-        expected = max(summary.collected - summary.deselected, summary.total)
+        expected = max(collected - summary.get("deselected", 0), total)
         yield e.SuiteStarted("pytest", "", expected + len(broken) + len(skipped))
         for collector in broken:
             yield not_collected(collector.nodeid, collector.longrepr or "")
@@ -101,14 +103,27 @@ class JsonReportReader(JsonDocument):
             yield _finished(test, self._names.unique(test.nodeid))
         for found in report.warnings:
             yield e.WarningRecorded(found.category, found.message, found.filename, found.lineno, found.when)
-        if summary.total != len(report.tests):
-            self._gaps.append(f"its summary has {summary.total} tests, its list {len(report.tests)}")
+        self._check_counts(report)
+        failed = any(test.outcome in _FAILED for test in report.tests)
+        self._gaps += disagreement(report.exitcode, failed or bool(broken), bool(report.tests))
+        if self._gaps:
             yield self._ending()
             return
         times = took(report.duration), took(report.created)
-        yield from concluded_session(
-            e.SessionFinished(report.exitcode, summary.collected, *times), bool(broken)
-        )
+        yield from concluded_session(e.SessionFinished(report.exitcode, collected, *times), bool(broken))
+
+    def _check_counts(self, report: _Report) -> None:
+        """The summary leaves out what there is none of; a plugin may add a word of its own."""
+        outcomes = Counter(test.outcome for test in report.tests)
+        self._compare("tests", report.summary.get("total", 0), len(report.tests), SUMMARY)
+        for word in sorted({*outcomes, *report.summary} - _TOTALS):
+            self._compare(word[:40], report.summary.get(word, 0), outcomes[word], SUMMARY)
+        for test in report.tests:
+            stages = [stage.outcome for stage in (test.setup, test.call, test.teardown) if stage is not None]
+            if odd := set(stages) - _STAGES:
+                self._gaps.append(f"{test.nodeid}: the outcome of a stage is {min(odd)[:20]!r}")
+            elif "failed" in stages and test.outcome in _GOOD:
+                self._gaps.append(f"{test.nodeid} is said to be {test.outcome}, and a stage of it failed")
 
 
 def _collector(collector: _Collector) -> e.CollectorFinished:
@@ -130,6 +145,10 @@ def _finished(test: _Test, name: str) -> e.TestFinished:
         event = concluded(name, phases, place, test.keywords)
         if event.outcome is Outcome.ERROR and event.message is None:
             return msgspec.structs.replace(event, message="it was set up and never called")
+        if test.outcome in _FAILED and event.outcome not in BAD:  # of two subtests, the last has the stage
+            message = f"the report says {test.outcome}, and no stage of it shows why"
+            failure = e.Failure("", message)
+            return msgspec.structs.replace(event, outcome=Outcome.FAILED, message=message, failure=failure)
         return event
     outcome = Outcome(test.outcome) if test.outcome in set(Outcome) else Outcome.ERROR
     return e.TestFinished(name, outcome, place=place, keywords=test.keywords)

@@ -50,3 +50,15 @@ def skipped_collector(name: str, longrepr: Any, root: str = "") -> e.TestFinishe
     if place is not None and root:
         place = place_of(place.file.removeprefix(f"{root}/"), place.line)
     return not_collected_but_skipped(name, reason or str(longrepr or ""), place)
+
+
+def disagreement(status: int, failed: bool, any_tests: bool) -> list[str]:
+    """Where pytest's exit status does not fit its tests.
+
+    Of others it can only be said that a session may end with any, for reasons of its own.
+    """
+    if status == 0 and failed:
+        return ["pytest's exit status is 0, and tests failed"]
+    if status == exit_status.NOTHING and any_tests:
+        return ["pytest's exit status is 5, which means no tests, and there are some"]
+    return []

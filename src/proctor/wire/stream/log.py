@@ -138,6 +138,8 @@ def _other_line(event: e.Event, seq: int, at: float, so_far: RunResult, suite: i
             extra["filtered_out"] = event.filtered_out
         if event.prefix:
             extra["prefix"] = event.prefix
+        if event.foreign:
+            extra["foreign"] = event.foreign
         described = so_far.suites[suite].described
         rustc = (described.toolchain if described else {}).get("rustc", "none")
         return _Line(
@@ -187,12 +189,27 @@ def _tally(result: RunResult) -> dict[str, int]:
 
 def decode(line: bytes) -> e.Entry | None:
     """The entry of one line; None for a type or kind that this version does not know."""
+    from proctor.wire.reports.report import RepeatedKey, check_keys  # a run only writes one
+
     try:
         found = msgspec.json.decode(line, type=_Line)
         event = _event(found)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        check_keys(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, RepeatedKey) as error:
         raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
     return None if event is None else e.Entry(found.seq, found.at, found.suite, event)
+
+
+class Said(msgspec.Struct):
+    """What a line says beside its event, in the words of the public stream."""
+
+    seq: int = -1
+    status: str = ""
+    results: dict[str, int] | None = None
+
+
+def said(line: bytes) -> Said:
+    return msgspec.json.decode(line, type=Said)
 
 
 class SuiteNumbers:
@@ -238,7 +255,8 @@ def _event(line: _Line) -> e.Event | None:
             extra = line.extra if isinstance(line.extra, dict) else {}
             filtered_out = msgspec.convert(extra.get("filtered_out", 0), int)
             prefix = msgspec.convert(extra.get("prefix", ""), str)
-            return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out, prefix)
+            foreign = msgspec.convert(extra.get("foreign", {}), dict[str, Any])
+            return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out, prefix, foreign)
         case "exit":
             return e.ProcessExited(line.code or 0, line.signal, line.label)
         case "final":
