@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
@@ -25,6 +25,7 @@ HERE = REPOSITORY / "benchmarks"
 FOLDER = CACHE / "channel"  # streams and what is stored of them: on one file system
 MIB = 1 << 20
 ROUNDS = 5
+LOG = 400  # bytes of a short file
 LEAST = 0.001  # CPU seconds: less cannot be told from nothing
 EXPLANATION = """\
 Every reader runs the same program, which writes a prepared stream to the channel in pieces of 64 KiB; what it
@@ -63,6 +64,9 @@ def bench_channel(quick: bool) -> str:
         what = f"{number:,} small results"
         costs = least([atex, proctor, parse, frames], small_results(number), rounds, what)
         parts += [f"### {what}, rounds: {rounds}\n", rates(costs, start, number, "results", 10)]
+        what = f"{number:,} results with two keys of their own, each hundredth with a file"
+        costs = least([atex, proctor, parse, frames], usual_results(number), rounds, what)
+        parts += [f"### {what}, rounds: {rounds}\n", rates(costs, start, number, "results", 8)]
         for count in (1, size // MIB):
             what = f"{size // MIB:,} MiB in {count:,} file{'s'[: count - 1]} of one result"
             costs = least([atex, proctor, parse, splice], files(count, size // count), rounds, what)
@@ -109,6 +113,22 @@ def readers() -> tuple[Reader, Reader, Reader, Reader, Reader]:
 def small_results(number: int, **more: Any) -> Stream:
     bodies = ({"name": f"some/test/{n}", "status": "pass", **more} for n in range(number))
     return prepare((message(body) for body in bodies), results=number)
+
+
+def usual_results(number: int) -> Stream:
+    """As most programs report: a remark and a group, and a short log now and then."""
+    log, every = os.urandom(LOG), 100
+
+    def bodies() -> Iterator[bytes]:
+        for n in range(number):
+            body: dict[str, Any] = {"name": f"some/test/{n}", "status": "pass"}
+            body |= {"note": f"took {n % 97} ms on node {n % 7}", "group": "smoke"}
+            if n % every:
+                yield message(body)
+            else:
+                yield message(body | {"files": [{"name": "test.log", "length": LOG}]}) + log
+
+    return prepare(bodies(), results=number, size=-(-number // every) * LOG)
 
 
 def files(count: int, length: int) -> Stream:
