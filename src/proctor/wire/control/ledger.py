@@ -89,8 +89,10 @@ class Ledger:
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.exit_code: int | None = None  # the `exitcode` word, which overrides what was observed
-        # Raw, because most partials are only ever closed, and dicts cost ten times the memory.
-        self._open: dict[str | None, bytes | list[bytes]] = {}
+        # Raw, because most partials are only ever closed, and dicts cost ten times the memory. But that of
+        # the test itself is united as it comes: there is one, and it may have very many updates.
+        self._open: dict[str | None, bytes | list[bytes] | Body] = {}
+        self._own_had_status = False
         # But the newest is often the next to be closed: it is kept as it was decoded.
         self._newest: tuple[str | None, Body] | None = None
         self._taken: set[tuple[str | None, str]] = set()
@@ -106,6 +108,41 @@ class Ledger:
         the ledger's from here on.
         """
         name, status = body.get("name"), body.get("status")
+        if (
+            type(name) is str
+            and name
+            and type(status) is str
+            and status in STATUSES
+            and "files" not in body
+            and "testout" not in body
+            and b"null" not in raw
+            and self._results < self.limits.results
+        ):  # nearly all: it is opened, or closes the newest, or never was open
+            if "partial" not in body:
+                united = self._united_with_newest(name, body) if name in self._open else body
+                if united is not None and "testout" not in united:
+                    self._open.pop(name, None)
+                    self._results += 1
+                    return Finished(name, united, raw)
+            elif (
+                body["partial"] is True and name not in self._open and len(self._open) < self.limits.partials
+            ):
+                del body["partial"]
+                self._open[name] = raw
+                self._newest = name, body
+                return Partial(name, body, raw)
+        return self._receive_any(name, status, raw, body)
+
+    def _united_with_newest(self, name: str | None, last: Body) -> Body | None:
+        """The union itself, where it replaces nothing but the name and the status. `last` has no null."""
+        if self._newest is None or self._newest[0] != name:
+            return None
+        first = self._newest[1]
+        united = first | last
+        replaced = len(first) + len(last) - len(united)
+        return united if replaced <= ("name" in last) + ("status" in first and "status" in last) else None
+
+    def _receive_any(self, name: Any, status: Any, raw: bytes, body: Body) -> Partial | Finished | Admission:
         partial = body.pop("partial", None)
         if partial is not None and type(partial) is not bool:
             raise Refused("P1", f"`partial` is {partial!r}; it must be true or false")
@@ -164,11 +201,18 @@ class Ledger:
             self._open.pop(name, None)
             return self._finish(name, merged, raw)
         before = self._open.get(name)
-        if before is None:
+        if name is None:
+            own: Body = before if isinstance(before, dict) else {}
+            union(own, body)
+            self._own_had_status = "status" in own or (before is not None and self._own_had_status)
+            self._open[None] = own
+        elif before is None:
             self._open[name] = raw
             self._newest = None if b"null" in raw else (name, body)
-        else:
-            self._open[name] = [before, raw] if isinstance(before, bytes) else [*before, raw]
+        elif isinstance(before, list):
+            before.append(raw)
+        elif isinstance(before, bytes):
+            self._open[name] = [before, raw]
             self._newest = None
         return Partial(name, body, raw)
 
@@ -220,26 +264,25 @@ class Ledger:
         """What the partials of that name and its last message add up to. Changes no body that is known."""
         if name not in self._open:
             return Merged(last)
-        if self._newest is not None and self._newest[0] == name and not nulls:
-            first = self._newest[1]
-            merged = first | last
-            replaced = len(first) + len(last) - len(merged)
-            if replaced <= ("name" in last) + ("status" in first and "status" in last):
-                return Merged(
-                    merged
-                )  # the union itself: nothing is deleted, and what both say is a plain text
-        merged, had_status = {}, False
-        parts = self._open[name]
-        for raw in [parts] if isinstance(parts, bytes) else parts:
+        if not nulls and (united := self._united_with_newest(name, last)) is not None:
+            return Merged(united)
+        body, had_status = self._united(name)
+        union(body, last)
+        return Merged(body, withdrawn=had_status and "status" not in body)
+
+    def _united(self, name: str | None) -> tuple[Body, bool]:
+        """What the partials of that name add up to, and whether they ever had a status."""
+        parts, body = self._open[name], Body()
+        if isinstance(parts, dict):
+            union(body, parts)
+            return body, self._own_had_status
+        had_status = False
+        for raw in parts if isinstance(parts, list) else [parts]:
             part = msgspec.json.decode(raw)
             part.pop("partial", None)
-            if not merged and b"null" not in raw:
-                merged = part  # a union with nothing, and nothing to delete
-            else:
-                union(merged, part)
-            had_status = had_status or "status" in merged
-        union(merged, last)
-        return Merged(merged, withdrawn=had_status and "status" not in merged)
+            union(body, part)
+            had_status = had_status or "status" in body
+        return body, had_status
 
     def _files(self, name: str | None, files: Any) -> tuple[tuple[str, int], ...]:
         if files is None:
@@ -282,7 +325,10 @@ class Ledger:
 
 
 def union(old: Body, new: Body) -> None:
-    """The seed's union, in place: null deletes, arrays append, objects recurse, the rest replaces."""
+    """The seed's union, in place: null deletes, arrays append, objects recurse, the rest replaces.
+
+    `new` stays as it is, whatever is united with `old` later.
+    """
     for key, value in new.items():
         if value is None:
             old.pop(key, None)
@@ -291,8 +337,12 @@ def union(old: Body, new: Body) -> None:
             if not isinstance(before, dict):
                 before = old[key] = {}
             union(before, value)
-        elif isinstance(value, list) and isinstance(before := old.get(key), list):
-            before.extend(value)
+        elif isinstance(value, list):
+            before = old.get(key)
+            if isinstance(before, list):
+                before.extend(value)
+            else:
+                old[key] = value.copy()
         else:
             old[key] = value
 
