@@ -32,7 +32,7 @@ from proctor.runners import matching, package_scripts
 from proctor.unique_names import UniqueNames
 from proctor.wire import formats
 from proctor.wire.control.decoder import Broken, ControlDecoder, FileChunk
-from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial
+from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial, Parts
 from proctor.wire.control.session import SessionReader
 from proctor.wire.document import writer as document
 from proctor.wire.document.run import DocumentRun
@@ -54,19 +54,34 @@ def control(data: bytes) -> None:
     size, data = _split(data)
     whole, pieces = _decode(data, len(data)), _decode(data, size)
     assert whole == pieces, (whole, pieces)
+    in_parts = _decode(data, size, in_parts=True)
+    assert whole == in_parts, (whole, in_parts)
 
 
-def _decode(data: bytes, size: int) -> tuple[list[object], tuple[str, int] | None]:
+def _decode(data: bytes, size: int, in_parts: bool = False) -> tuple[list[object], tuple[str, int] | None]:
     ledger = Ledger(_SMALL)
-    decoder = ControlDecoder(ledger)
+    decoder = ControlDecoder(ledger, in_parts)
     found: list[object] = []
     for piece in _pieces(data, size):
         found += decoder.feed(piece)
     found += decoder.close()
     found += ledger.close(1, "", None)
     fault = decoder.error
-    frames = [frame for frame in _joined(found) if not isinstance(frame, Broken)]
+    frames = [frame for frame in _joined(_apart(found)) if not isinstance(frame, Broken)]
     return frames, (fault.kind, fault.offset) if fault else None
+
+
+def _apart(frames: list[object]) -> list[object]:
+    """Finished results one by one, in whatever way they came."""
+    apart: list[object] = []
+    for frame in frames:
+        if isinstance(frame, Parts):
+            apart += zip(frame.names, frame.bodies, strict=True)
+        elif isinstance(frame, Finished) and not frame.withdrawn:
+            apart.append((frame.name, frame.body))
+        else:
+            apart.append(frame)
+    return apart
 
 
 def _joined(frames: list[object]) -> list[object]:

@@ -112,12 +112,26 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             assert_never(event)
 
 
-def fold_parts(result: RunResult, number: int, parts: Sequence[e.TestFinished]) -> None:
-    """What `fold` comes to for parts of tests whose labels are new, in fewer steps."""
-    suite = result.suites[number]
-    suite.tests.update({part.test: part for part in parts})
-    suite.counts.update([part.outcome for part in parts])
-    suite.parts += len(parts)
+def fold_all(result: RunResult, first: e.Entry, events: Sequence[e.Event]) -> None:
+    """`fold` of each; `first` is the entry of the first one, and the others follow it in number."""
+    at, number = first.at, first.suite
+    if number >= len(result.suites) or not _fold_ends(result.suites[number], events):
+        for seq, event in enumerate(events, first.seq):
+            fold(result, e.Entry(seq, at, number, event))
+
+
+def _fold_ends(suite: SuiteResult, events: Sequence[e.Event]) -> bool:
+    """All at once, if they are ends of tests that are neither running nor known; else nothing."""
+    if {type(event) for event in events} != {e.TestFinished} or suite.attached:
+        return False
+    ends = {event.test: event for event in events if type(event) is e.TestFinished}
+    are_new = suite.tests.keys().isdisjoint(ends) and suite.running.keys().isdisjoint(ends)
+    if len(ends) < len(events) or not are_new:
+        return False
+    suite.tests |= ends
+    suite.counts.update([event.outcome for event in ends.values()])
+    suite.parts += sum([bool(event.part_of) for event in ends.values()])
+    return True
 
 
 def _settle(suite: SuiteResult, event: e.TestFinished) -> None:

@@ -8,6 +8,8 @@ from enum import StrEnum
 class Outcome(StrEnum):
     """How one test ended."""
 
+    __hash__ = str.__hash__  # that of an enumeration is a Python function, and every test is counted by this
+
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"

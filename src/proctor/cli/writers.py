@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from proctor.cli.text_settings import TextSettings
 from proctor.errors import OutputError, UsageError
-from proctor.events import Entry, RunFinished
+from proctor.events import Entry, Event, RunFinished
 from proctor.outcome import RunOutcome
 from proctor.relay import Sink
 from proctor.render.writer import Writer, coloured_writer, plain_writer
@@ -59,6 +59,10 @@ class AtTheEnd:
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         if isinstance(entry.event, RunFinished):
+            self.write(so_far)
+
+    def handle_all(self, first: Entry, events: Sequence[Event], so_far: RunResult) -> None:
+        if isinstance(events[-1], RunFinished):  # nothing follows it
             self.write(so_far)
 
     def tick(self, now: float, so_far: RunResult) -> None:

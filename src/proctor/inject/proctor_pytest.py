@@ -287,10 +287,11 @@ class Reporter(Observer):
     def _selected(self, ids, markers):
         for start in range(0, len(ids), CHUNK):
             part = ids[start : start + CHUNK]
-            facts = {"selected": part}
-            if markers is not None:
-                facts["markers"] = {test: markers[test] for test in part}
-            self.channel.session(facts)
+            if markers is None:
+                quoted = ",".join(map(quote, part))
+                self.channel.send('{"status":"error","partial":true,"proctor":{"selected":[%s]}}' % quoted)
+            else:
+                self.channel.session({"selected": part, "markers": {test: markers[test] for test in part}})
         self.channel.session({"collection_ended": time()})
 
     # Tests
@@ -484,7 +485,9 @@ def _child(node):
     location, tested = getattr(node, "location", None), ""
     if location is not None:
         tested = ',"line":%s,"tested":true' % ("null" if location[1] is None else location[1])
-    return '{"id":%s,"type":%s%s}' % (quote(node.nodeid), quote(type(node).__name__), tested)
+    kind = type(node).__name__
+    kind = '"Function"' if kind == "Function" else quote(kind)  # nearly all
+    return '{"id":%s,"type":%s%s}' % (quote(node.nodeid), kind, tested)
 
 
 class UnderWay:

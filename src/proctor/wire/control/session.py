@@ -10,7 +10,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.fold import conclude
-from proctor.outcome import Outcome
+from proctor.outcome import BAD, Outcome
 from proctor.phases import COLLECT, failed_phases
 from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Body, Finished, Partial
@@ -139,12 +139,14 @@ class SessionReader:
         facts = _test_facts(frame.raw or b"{}").proctor
         if facts is None and KEY not in frame.body:
             test = next((test for test in self._places if name.startswith(f"{test}/")), name)
-            return reported(self._labels.unique(name), test, frame.body, files, self._output)
+            label = self._labels.unique(name)
+            return reported(label, test, frame.body, files, self._output, frame.withdrawn)
         place = self._places.pop(name, None)
         facts = facts or _TestFacts()
         keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))
         timed = facts.passed_in
-        if timed is not None:  # nearly all
+        status = frame.body.get("status")
+        if timed is not None and status == "pass":  # nearly all
             seconds = timed[0] + timed[1] + timed[2]
             if seconds < 0:
                 seconds = 0.0  # the clock was set back
@@ -161,7 +163,13 @@ class SessionReader:
             )
         if not facts.phases:  # sent in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
-        return concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
+        ended = concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
+        if ended.outcome in BAD or status not in ("fail", "error"):
+            return ended
+        contradiction = f"reported as `{status}`, though none of its phases failed"
+        return msgspec.structs.replace(
+            ended, outcome=Outcome.ERROR, message=contradiction, failure=e.Failure("", contradiction)
+        )
 
     def _session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []

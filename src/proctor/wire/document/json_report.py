@@ -111,8 +111,10 @@ def reported(test: e.TestFinished, load: Load) -> dict[str, Any]:
     if test.keywords:
         facts["keywords"] = test.keywords
     if test.passed_in is not None:
-        for when, seconds in zip(("setup", "call", "teardown"), test.passed_in, strict=True):
-            facts[when] = {"duration": seconds, "outcome": "passed"}
+        setup, call, teardown = test.passed_in
+        facts["setup"] = {"duration": setup, "outcome": "passed"}
+        facts["call"] = {"duration": call, "outcome": "passed"}
+        facts["teardown"] = {"duration": teardown, "outcome": "passed"}
         return facts
     paths = {file.name: file.path for file in test.files}
     for phase in test.phases:

@@ -134,34 +134,48 @@ def _suites(result: RunResult) -> dict[str, Any]:
 
 
 def test(entry: e.TestFinished, load: Load) -> Test:
-    more = bool(entry.message or entry.failure or entry.properties or entry.files or entry.testout)
-    more = more or bool(entry.foreign or entry.subtype)
-    if entry.part_of and not more:  # there may be very many
-        return Test(entry.test, entry.outcome, 0.0, None, None, part_of=entry.part_of)
-    seconds = round(entry.seconds, 9 if entry.subtype == "bench" else 6)
+    if (
+        entry.part_of
+        and entry.outcome is Outcome.PASSED
+        and not (entry.files or entry.testout or entry.seconds or entry.foreign or entry.subtype)
+    ):
+        return Test(  # there may be very many
+            entry.test, entry.outcome, 0.0, None, None, properties=entry.properties, part_of=entry.part_of
+        )
+    seconds = round(entry.seconds, 9 if entry.subtype == "bench" else 6) if entry.seconds else 0.0
     plain = entry.passed_in is not None or (entry.outcome is Outcome.PASSED and len(entry.phases) == 3)
     if plain and not (entry.files or entry.properties or entry.subtype or entry.foreign):  # nearly all
         return Test(entry.test, entry.outcome, seconds, None, None)
-    paths = {file.name: file.path for file in entry.files}
-    moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
-    traceback = "\n".join(load(path) for path in moved) or entry.traceback
-    subtests = [phase for phase in entry.phases if phase.subtest is not None]
     return Test(
         entry.test,
         entry.outcome,
         seconds,
         entry.message,
-        traceback,
+        _traceback(entry, load) if entry.phases else entry.traceback,
         entry.place,
         entry.failure,
         entry.files,
         entry.testout,
         entry.properties,
-        tuple({"name": subtest.subtest, "outcome": subtest.outcome} for subtest in subtests),
+        _subtests(entry) if entry.phases else (),
         entry.part_of,
         subtype=entry.subtype,
         throughput=entry.throughput,
         foreign=entry.foreign,
+    )
+
+
+def _traceback(entry: e.TestFinished, load: Load) -> str | None:
+    paths = {file.name: file.path for file in entry.files}
+    moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
+    return "\n".join(load(path) for path in moved) or entry.traceback
+
+
+def _subtests(entry: e.TestFinished) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {"name": phase.subtest, "outcome": phase.outcome}
+        for phase in entry.phases
+        if phase.subtest is not None
     )
 
 

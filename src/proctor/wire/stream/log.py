@@ -3,8 +3,8 @@ more in `extra`; there are also `start`, `output`, `attachment`, `note` and `exi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -92,6 +92,9 @@ class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_onl
     extra: e.TestFinished
 
 
+_AnyLine: TypeAlias = _Line | _StartLine | _TestLine
+
+
 def encode(entry: e.Entry, so_far: RunResult) -> bytes:
     """One line with its LF."""
     return encode_lines([entry], so_far)
@@ -99,24 +102,33 @@ def encode(entry: e.Entry, so_far: RunResult) -> bytes:
 
 def encode_lines(entries: Iterable[e.Entry], so_far: RunResult) -> bytes:
     """Many at once, which costs half as much as one by one."""
-    lines = [_line(entry, so_far) for entry in entries]
+    return _encoded(
+        [_line(entry.event, entry.seq, round(entry.at, 6), entry.suite, so_far) for entry in entries]
+    )
+
+
+def encode_all(first: e.Entry, events: Sequence[e.Event], so_far: RunResult) -> bytes:
+    """The lines of events of one suite and one moment, of which the first is that of `first`."""
+    at, suite = round(first.at, 6), first.suite
+    return _encoded(
+        [
+            _test_line(event, seq, at, suite)
+            if type(event) is e.TestFinished
+            else _line(event, seq, at, suite, so_far)
+            for seq, event in enumerate(events, first.seq)
+        ]
+    )
+
+
+def _encoded(lines: list[_AnyLine]) -> bytes:
     try:
         return _encoder.encode_lines(lines)
     except UnicodeEncodeError:
         return b"".join(map(encode_line, lines))
 
 
-def encode_parts(first: e.Entry, parts: Iterable[e.TestFinished]) -> bytes:
-    """The lines of parts of tests that finished at the same moment; the first part is that of `first`."""
-    at, suite = round(first.at, 6), first.suite
-    return _encoder.encode_lines(
-        [_test_line(part, seq, at, suite) for seq, part in enumerate(parts, first.seq)]
-    )
-
-
-def _line(entry: e.Entry, so_far: RunResult) -> _Line | _StartLine | _TestLine:
+def _line(event: e.Event, seq: int, at: float, suite: int, so_far: RunResult) -> _AnyLine:
     """A line as a value. `so_far` gives a `final` line its counts and a `suite` line its compiler."""
-    event, seq, at, suite = entry.event, entry.seq, round(entry.at, 6), entry.suite
     if isinstance(event, e.TestFinished):
         return _test_line(event, seq, at, suite)
     if isinstance(event, e.TestStarted):
