@@ -26,14 +26,16 @@ from proctor.launch import KnownTest, Lines, Voice
 from proctor.mcp_server import messages
 from proctor.outcome import BAD, RunOutcome
 from proctor.relay import Relay
+from proctor.replay import Replay
 from proctor.result import RunResult
 from proctor.runners import matching, package_scripts
 from proctor.unique_names import UniqueNames
 from proctor.wire import formats
 from proctor.wire.control.decoder import Broken, ControlDecoder, FileChunk
-from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial
+from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial, Parts
 from proctor.wire.control.session import SessionReader
 from proctor.wire.document import writer as document
+from proctor.wire.document.run import DocumentRun
 from proctor.wire.fault import FaultReader
 from proctor.wire.reports.detect import Detector, detect
 from proctor.wire.reports.lines import LineReader
@@ -52,19 +54,34 @@ def control(data: bytes) -> None:
     size, data = _split(data)
     whole, pieces = _decode(data, len(data)), _decode(data, size)
     assert whole == pieces, (whole, pieces)
+    in_parts = _decode(data, size, in_parts=True)
+    assert whole == in_parts, (whole, in_parts)
 
 
-def _decode(data: bytes, size: int) -> tuple[list[object], tuple[str, int] | None]:
+def _decode(data: bytes, size: int, in_parts: bool = False) -> tuple[list[object], tuple[str, int] | None]:
     ledger = Ledger(_SMALL)
-    decoder = ControlDecoder(ledger)
+    decoder = ControlDecoder(ledger, in_parts)
     found: list[object] = []
     for piece in _pieces(data, size):
         found += decoder.feed(piece)
     found += decoder.close()
     found += ledger.close(1, "", None)
     fault = decoder.error
-    frames = [frame for frame in _joined(found) if not isinstance(frame, Broken)]
+    frames = [frame for frame in _joined(_apart(found)) if not isinstance(frame, Broken)]
     return frames, (fault.kind, fault.offset) if fault else None
+
+
+def _apart(frames: list[object]) -> list[object]:
+    """Finished results one by one, in whatever way they came."""
+    apart: list[object] = []
+    for frame in frames:
+        if isinstance(frame, Parts):
+            apart += zip(frame.names, frame.bodies, strict=True)
+        elif isinstance(frame, Finished) and not frame.withdrawn:
+            apart.append((frame.name, frame.body))
+        else:
+            apart.append(frame)
+    return apart
 
 
 def _joined(frames: list[object]) -> list[object]:
@@ -87,14 +104,14 @@ def report(form: str, data: bytes) -> None:
     assert _comparable(whole) == _comparable(pieces), (whole, pieces)
     _spoiled(form, data)
     written = Written(data)
-    relay: Relay | None = None
-    for entry in whole:
-        if isinstance(entry.event, e.RunStarted):
-            relay = Relay(entry.event, [written])
-        elif relay is not None:
-            _publish(relay, [entry.event], entry.suite)
-            if isinstance(entry.event, e.RunFinished):
-                _check(relay, written)
+    kept = Kept()
+    results: list[RunResult] = []
+    replay = Replay(lambda: [written, kept], results.append)
+    replay.take(whole)
+    replay.close()
+    replay.check()
+    for result in results:
+        _check(result, written)
 
 
 #: What says that something failed, in the words of each format.
@@ -161,6 +178,19 @@ def session(data: bytes) -> None:
     _end(relay, written)
 
 
+class Kept:
+    """Whatever is told can be kept, and read again."""
+
+    name = "the log"
+
+    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
+        kept = jsonl.decode(jsonl.encode(entry, so_far).rstrip(b"\n"))
+        assert kept is not None and type(kept.event) is type(entry.event), (entry, kept)
+
+    def tick(self, now: float, so_far: RunResult) -> None:
+        pass
+
+
 class Written:
     """Everything that is written about some bytes, by every reader of a run: no more than they are worth."""
 
@@ -209,7 +239,8 @@ def _publish(relay: Relay, events: Iterable[e.Event], suite: int = 0) -> None:
 def _end(relay: Relay, written: Written) -> None:
     _publish(relay, [e.ProcessExited(0)])
     relay.close(0.0)
-    _check(relay, written)
+    assert not relay.faults, relay.faults
+    _check(relay.result, written)
 
 
 def _entries(form: str, data: bytes, size: int) -> list[e.Entry]:
@@ -240,16 +271,28 @@ def _comparable(entries: list[e.Entry]) -> list[object]:
     return found
 
 
-def _check(relay: Relay, written: Written) -> None:
-    result = relay.result
-    assert not relay.faults, relay.faults
+def _check(result: RunResult, written: Written) -> None:
     assert sum(result.counts.values()) == len(result.tests), (result.counts, len(result.tests))
     if result.outcome is RunOutcome.PASSED:
         bad = [test.test for test in result.tests.values() if test.outcome in BAD]
         assert not bad and not result.collection_errors, bad
+        exits = [suite.exited for suite in result.suites if suite.exited is not None]
+        assert not any(end.signal for end in exits), exits
+        assert not any(suite.session.channel_error for suite in result.suites), result.suites
+        assert not result.not_run, result.not_run
     whole = b"".join(document.chunks(result, lambda _: ""))
     written.add("json", whole)
     msgspec.json.decode(whole)
+    _same_in_a_document(result)
+
+
+def _same_in_a_document(result: RunResult) -> None:
+    """What did not pass never passes in a document that is read again."""
+    reader, again = DocumentRun(), list[RunResult]()
+    replay = Replay(lambda: [], again.append)
+    reader.feed(b"".join(document.chunks(result, lambda _: "")))
+    replay.take(reader.close())
+    assert all(found.outcome is not RunOutcome.PASSED or result.outcome is found.outcome for found in again)
 
 
 def text(data: bytes) -> None:

@@ -51,12 +51,15 @@ SLOW = (
     "test_odd_names.py",
     "test_programs.py",
     "test_real_suites.py",
+    "test_repeated_tests.py",
+    "test_skipped_modules.py",
     "test_suites.py",
     "test_truth.py",
     "test_versions.py",
     "torture/",
     "wire/document/test_json_report.py",
     "wire/reports/test_junit.py::test_a_large_report_of_many_tests_is_read_in_little_memory",
+    "wire/reports/test_mutated.py::test_what_the_schema_of_ctrf",  # likewise
     "wire/reports/test_writers.py::test_ctrf_keeps_to_its_schema",  # fetches the schema
 )
 # Of those, the longest. They come first, so that no worker is left with one of them when all others are done.

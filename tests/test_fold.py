@@ -14,7 +14,7 @@ from support.made_runs import passed
 from support.streams import STARTED, Recorder, entered
 
 from proctor import events as e
-from proctor.fold import begin, conclude, fold, fold_parts
+from proctor.fold import begin, conclude, fold, fold_all
 from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
 from proctor.relay import Relay, Sink
 from proctor.result import RunResult
@@ -232,14 +232,40 @@ def test_the_first_test_that_was_lost_is_the_one_that_was_running() -> None:
     assert run(SELECTED, READY, *passed("c"), *lost).current_test == "a"
 
 
-def test_parts_in_one_piece_come_to_what_they_come_to_one_by_one() -> None:
-    parts = [e.TestFinished(f"t/{n}", o, part_of="t") for n, o in enumerate((Outcome.WARN, Outcome.PASSED))]
+_END = e.TestFinished("t/a", Outcome.FAILED, part_of="t")
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [e.TestFinished(f"t/{n}", o, part_of="t") for n, o in enumerate((Outcome.WARN, Outcome.PASSED))],
+        [_END, e.TestFinished("t/a", Outcome.PASSED)],
+        [e.TestStarted("t/a"), _END],
+        [_END, e.Noticed("x"), e.TestFinished("u", Outcome.PASSED)],
+        [e.TestFinished("running", Outcome.PASSED), _END],
+        [e.TestFinished("known", Outcome.PASSED), _END],
+        [e.TestFinished("attached", Outcome.PASSED), _END],
+        [e.FileAttached("u", e.File("f", "files/f", 1)), e.TestFinished("u", Outcome.PASSED)],
+        [e.SuiteEntered("s", "s", (), "/p"), _END],
+    ],
+)
+@pytest.mark.parametrize("suite", [0, 1])
+def test_events_in_one_piece_come_to_what_they_come_to_one_by_one(events: list[e.Event], suite: int) -> None:
     at_once, one_by_one = begin(STARTED), begin(STARTED)
-    fold_parts(at_once, 0, parts)
-    for part in parts:
-        fold(one_by_one, e.Entry(0, 0.0, 0, part))
+    before: list[e.Event] = [
+        e.TestStarted("running"),
+        e.TestFinished("known", Outcome.FAILED),
+        e.FileAttached("attached", e.File("f", "files/f", 1)),
+    ]
+    for result in (at_once, one_by_one):
+        for number, event in enumerate(before):
+            fold(result, e.Entry(number, 0.5, 0, event))
+    fold_all(at_once, e.Entry(3, 1.0, suite, events[0]), events)
+    for number, event in enumerate(events, 3):
+        fold(one_by_one, e.Entry(number, 1.0, suite, event))
 
     assert at_once.suites == one_by_one.suites
+    assert at_once.notices == one_by_one.notices
 
 
 @pytest.mark.parametrize(
@@ -692,3 +718,10 @@ def test_suites_are_the_same_when_they_are_told_again(events: list[tuple[int, e.
         fold(again, entry)
 
     assert (again.outcome, again.suites, again.counts) == (live.outcome, live.suites, live.counts)
+
+
+def test_a_suite_that_reached_a_limit_of_its_own_leaves_the_run_to_go_on() -> None:
+    result = run(e.TestStarted("a"), e.RunStopped(RunOutcome.TIMEOUT, only_suite=True), e.ProcessExited(2))
+
+    assert result.stopped is None
+    assert (result.outcome, result.tests["a"].outcome) == (RunOutcome.TIMEOUT, Outcome.TIMEOUT)

@@ -81,6 +81,48 @@ def test_a_program_reports_parts_one_by_one_and_many_at_once(heard: Heard) -> No
     assert [json.loads(line)["test"] for line in heard.lines[1:]] == ["/p.sh/one", "/p.sh/two", "/p.sh"]
 
 
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("before", ["pass", "fail"])
+def test_a_status_that_is_taken_back_leaves_no_pass(heard: Heard, before: str, code: int) -> None:
+    listener = heard.listen(Program(), "/p.sh")
+    for name in ({}, {"name": "part"}):
+        listener.take(result(status=before, partial=True, **name))
+        listener.take(result(status=None, **name))
+    listener.end(code)
+
+    ended = {event.test: event.outcome for event in heard.of(e.TestFinished)}  # type: ignore[union-attr]
+    assert ended == {"/p.sh": "error", "/p.sh/part": "error"}
+
+
+def test_files_that_a_result_takes_back_are_not_those_of_the_next_of_its_name(heard: Heard) -> None:
+    listener = heard.listen(Program(), "/p.sh")
+    raw = result(name="x", status="error", partial=True, files=[{"name": "f", "length": 1}])
+    listener.take(Chunk("control", raw.data + b"1"))
+    listener.take(result(name="x", status="pass", files=None))
+    listener.take(result(name="x", status="pass"))
+    listener.end(0)
+
+    assert [event.files for event in heard.of(e.TestFinished)] == [(), (), ()]  # type: ignore[union-attr]
+
+
+def test_many_results_of_a_program_are_told_in_their_order_with_their_files(heard: Heard) -> None:
+    listener = heard.listen(Program(), "/p.sh")
+    with_file = result(name="b", status="fail", note="no", files=[{"name": "f", "length": 2}]).data + b"xy"
+    parts = [result(name=name, status="pass", note=name).data for name in "acd"]
+    listener.take(Chunk("control", b"".join([parts[0], with_file, *parts[1:], parts[0]])))
+    listener.end(0)
+
+    told = [(event.test, len(event.files)) for event in heard.of(e.TestFinished)]  # type: ignore[union-attr]
+    names = ["/p.sh/a", "/p.sh/b", "/p.sh/c", "/p.sh/d", "/p.sh/a#2", "/p.sh"]
+    assert told == [(name, int(name == "/p.sh/b")) for name in names]
+    kept = [json.loads(line) for line in b"".join(heard.lines).splitlines()]
+    assert [(line["test"], line.get("note")) for line in kept[:3]] == [
+        ("/p.sh/a", "a"),
+        ("/p.sh/b", "no"),
+        ("/p.sh/c", "c"),
+    ]
+
+
 def test_a_program_that_breaks_the_rules_of_the_channel_is_no_pass_and_is_heard_no_more(heard: Heard) -> None:
     listener = heard.listen(Program(), "/p.sh")
     listener.take(Chunk("control", b"garbage\n"))

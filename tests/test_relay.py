@@ -46,15 +46,16 @@ class Reader:
 
 
 class Whole(Reader):
-    def handle_parts(self, first: e.Entry, parts: Sequence[e.TestFinished], so_far: RunResult) -> None:
-        for number, part in enumerate(parts, first.seq):
-            self.handle(e.Entry(number, first.at, first.suite, part), so_far)
+    def handle_all(self, first: e.Entry, events: Sequence[e.Event], so_far: RunResult) -> None:
+        assert first.event is events[0]
+        for number, event in enumerate(events, first.seq):
+            self.handle(e.Entry(number, first.at, first.suite, event), so_far)
 
 
 def run(readers: list[Reader]) -> Relay:
     relay = Relay(STARTED, readers)
     relay.publish_all(FACTS, 1.0)
-    relay.publish_parts(PARTS, 2.0)
+    relay.publish_all(PARTS, 2.0)
     relay.tick(2.5)
     relay.close(3.0)
     return relay
@@ -156,8 +157,7 @@ class Clerk(Reader):
 
 
 class Bundler(Clerk):
-    def handle_parts(self, first: e.Entry, parts: list[e.TestFinished], so_far: RunResult) -> None:
-        assert first.event is parts[0]
+    def handle_all(self, first: e.Entry, events: Sequence[e.Event], so_far: RunResult) -> None:
         self.results.append(so_far)
 
 
@@ -193,3 +193,11 @@ def test_a_suite_is_closed_at_its_own_time_and_readers_are_ticked() -> None:
         (e.SuiteFinished, 4.0),
     ]
     assert clerk.times == [4.0]
+
+
+def test_a_reader_of_batches_sees_what_others_see_and_the_result_is_the_same() -> None:
+    batched, single = Whole("batched"), Reader("single")
+    at_once, one_by_one = run([batched]), run([single])
+
+    assert batched.seen == single.seen
+    assert at_once.result.suites == one_by_one.result.suites

@@ -66,7 +66,7 @@ def test_a_whole_run_is_replayed_entry_by_entry_and_needs_no_close() -> None:
     runs.take(started(), *FACTS, e.RunFinished(RunOutcome.INTERRUPTED, 4.0, ("c",), "SIGINT"))
 
     (result,), (reader,) = runs.results, runs.readers
-    assert runs.replay.idle
+    assert runs.replay.settled
     assert (result.outcome, result.reason, result.seconds) == (RunOutcome.INTERRUPTED, "SIGINT", 4.0)
     assert [(entry.seq, entry.at) for entry in reader.seen] == [(n, float(n)) for n in range(7)]
     assert reader.ticks == [6.0]
@@ -77,11 +77,11 @@ def test_a_whole_run_is_replayed_entry_by_entry_and_needs_no_close() -> None:
 def test_a_cut_log_is_incomplete_and_its_reason_counts_what_is_missing() -> None:
     runs = Runs()
     runs.take(started(), *FACTS)
-    assert not runs.replay.idle
+    assert not runs.replay.settled
     runs.replay.close()
 
     (result,), (reader,) = runs.results, runs.readers
-    assert runs.replay.idle
+    assert runs.replay.settled
     assert runs.replay.gaps == [NO_END]
     assert result.outcome is result.suites[0].outcome is RunOutcome.INCOMPLETE
     assert result.reason == result.suites[0].reason == f"{NO_END}; 1 of 3 tests have no result"
@@ -119,13 +119,13 @@ def test_a_cut_log_of_a_run_that_was_stopped_says_so() -> None:
 
 def test_a_cut_log_keeps_the_suites_that_ended_and_ends_the_others() -> None:
     runs = Runs()
-    runs.take(started(), *FACTS, e.SuiteFinished(RunOutcome.FAILED, 1.0, (), "first"))
+    runs.take(started(), *FACTS, e.SuiteFinished(RunOutcome.CRASHED, 1.0, (), "first"))
     runs.take(e.SuiteEntered("go", "go", (), "/p"), e.SuiteStarted("go", "", 2), suite=1)
     runs.replay.close()
 
     (result,), (reader,) = runs.results, runs.readers
     assert [(suite.outcome, suite.reason) for suite in result.suites] == [
-        (RunOutcome.FAILED, "first"),
+        (RunOutcome.CRASHED, "first"),
         (RunOutcome.INCOMPLETE, f"{NO_END}; 2 of 2 tests have no result"),
     ]
     assert result.reason == f"{NO_END}; 4 of 5 tests have no result"
@@ -135,8 +135,8 @@ def test_a_cut_log_keeps_the_suites_that_ended_and_ends_the_others() -> None:
 
 def test_two_runs_in_one_file_have_readers_and_results_of_their_own() -> None:
     runs = Runs()
-    passed = e.RunFinished(RunOutcome.PASSED, 1.0)
-    runs.take(started("one"), passed, started("two"), passed)
+    ended = e.RunFinished(RunOutcome.INTERRUPTED, 1.0)
+    runs.take(started("one"), ended, started("two"), ended)
 
     assert [result.run.run_id for result in runs.results] == ["one", "two"]
     assert [[entry.seq for entry in reader.seen] for reader in runs.readers] == [[0, 1], [0, 1]]
@@ -145,7 +145,7 @@ def test_two_runs_in_one_file_have_readers_and_results_of_their_own() -> None:
 
 def test_a_run_that_begins_before_the_end_of_another_cuts_that_one_short() -> None:
     runs = Runs()
-    runs.take(started("one"), *FACTS, started("two"), e.RunFinished(RunOutcome.PASSED))
+    runs.take(started("one"), *FACTS, started("two"), e.RunFinished(RunOutcome.TIMEOUT))
 
     first, second = runs.results
     reason = "another run begins before the final line of this one"
@@ -154,7 +154,7 @@ def test_a_run_that_begins_before_the_end_of_another_cuts_that_one_short() -> No
         RunOutcome.INCOMPLETE,
         f"{reason}; 1 of 3 tests have no result",
     )
-    assert (second.outcome, second.run.run_id) == (RunOutcome.PASSED, "two")
+    assert (second.outcome, second.run.run_id) == (RunOutcome.TIMEOUT, "two")
 
 
 def test_a_run_under_way_is_shown_as_far_as_it_got_and_lacks_nothing() -> None:
@@ -166,7 +166,7 @@ def test_a_run_under_way_is_shown_as_far_as_it_got_and_lacks_nothing() -> None:
     assert (result.outcome, result.seconds, result.notices) == (RunOutcome.RUNNING, 5.0, ["it goes on"])
     assert list(result.running) == ["b"]
     assert runs.replay.gaps == []
-    assert runs.replay.idle
+    assert runs.replay.settled
     assert [type(entry.event) for entry in reader.seen[6:]] == [e.Noticed, e.RunFinished]
     assert {entry.at for entry in reader.seen[6:]} == {5.0}
 
@@ -208,9 +208,9 @@ def test_readers_are_ticked_while_a_run_is_open() -> None:
 @pytest.mark.parametrize("fails_at", [0, 3, 6])
 def test_a_reader_that_fails_makes_the_check_fail_after_the_run_got_its_end(fails_at: int) -> None:
     runs = Runs(fails_at)
-    runs.take(started(), *FACTS, e.RunFinished(RunOutcome.PASSED))
+    runs.take(started(), *FACTS, e.RunFinished(RunOutcome.TIMEOUT))
 
-    assert runs.results[0].outcome is RunOutcome.PASSED
+    assert runs.results[0].outcome is RunOutcome.TIMEOUT
     with pytest.raises(OSError, match="disk full"):
         runs.replay.check()
 

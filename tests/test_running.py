@@ -29,7 +29,7 @@ def test_the_first_suite_keeps_its_names_and_later_ones_get_numbers(tmp_path: Pa
         second = run.enter(ENTERED)
         for name in ("a", "b", "c", "d"):
             run.publish(e.TestFinished(name, Outcome.PASSED), second)
-        run.publish_parts([e.TestFinished("c", Outcome.PASSED)], first)
+        run.publish_all([e.TestFinished("c", Outcome.PASSED)], first)
 
     assert (first, second) == (0, 1)
     suites = run.result.suites

@@ -245,3 +245,22 @@ def test_killing_pytest_from_outside_keeps_what_was_reported(tmp_path: Path) -> 
     document = json.loads(out)
     assert document["outcome"] == "crashed"
     assert outcomes(document) == {**FIRST_TWO, CULPRIT: "crash"}
+
+
+def test_a_time_limit_that_a_test_sets_over_the_channel_is_a_timeout_of_that_test(tmp_path: Path) -> None:
+    body = """    os.write(200, b"duration 1\\n")\n    import time\n    time.sleep(120)"""
+    ran = run_suite(suite(tmp_path, body), "--format", "json")
+
+    document = ran.document
+    assert (ran.code, document["outcome"]) == (2, "timeout")
+    assert outcomes(document) == {**FIRST_TWO, CULPRIT: "timeout"}
+    assert (document["current_test"], document["not_run"]) == (CULPRIT, LAST_TWO)
+    assert document["tests"][-1]["message"] == f"time limit reached at test_a.py:{LINE + 2}"
+
+
+def test_an_expression_that_pytest_fails_to_evaluate_is_a_usage_error(tmp_path: Path) -> None:
+    ran = run_suite(suite(tmp_path, "    pass"), "--format", "human", "--", "-k", "(" * 900 + "a" + ")" * 900)
+
+    assert ran.code == 4
+    assert "cannot evaluate the expression of -k or -m: RecursionError" in ran.out
+    assert "INTERNAL" not in ran.out

@@ -140,7 +140,15 @@ def _without_value(found: re.Match[str]) -> str:
 
 
 def _key(occurrence: Occurrence) -> tuple[str, str, str, Place | None, str]:
-    failure = occurrence.failure
+    failure, test = occurrence.failure, occurrence.finished
+    if occurrence.when == Outcome.CRASH and failure.place is None and test is not None and test.phases:
+        return (
+            occurrence.when,
+            "",
+            "",
+            None,
+            occurrence.test,
+        )  # one process died for each, and nobody knows why
     return occurrence.when, failure.fixture, failure.type, failure.place, shape(failure.message)
 
 

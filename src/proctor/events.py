@@ -49,6 +49,7 @@ class Failure(Fact, frozen=True):
     fixture: str = ""  # whose setup or teardown it was
     calls: tuple[Calls, ...] = ()  # the way through user code to the place, outermost first
     difference: tuple[str, ...] = ()  # where two values that were compared differ
+    exact: str = ""  # the message as a row escapes it, where it has characters that no UTF-8 can carry
     causes: "tuple[Failure, ...]" = ()  # what it was raised from, or the members of its group
     locals: tuple[str, ...] = ()  # `name = value` of the innermost frame of user code, if somebody asked
     notes: tuple[str, ...] = ()  # added to the exception, and the last words of a process that it is about
@@ -109,6 +110,13 @@ class Child(Fact, frozen=True):
     tested: bool = False  # has a line at all, even an unknown one: it is a test
 
 
+class Foreign(Fact, frozen=True):
+    """What another writer of the public stream said of a test beside what we know, and what it left out."""
+
+    more: dict[str, Any] = {}
+    absent: tuple[str, ...] = ()  # fields of ours, those of `extra` as `extra.name`
+
+
 class RunStarted(Fact, frozen=True):
     run_id: str
     runner: str
@@ -120,6 +128,7 @@ class RunStarted(Fact, frozen=True):
     collect_only: bool = False
     source: str = "control"  # a Voice: of the first suite, unless that says it itself
     suites: int = 1  # planned; what a build makes counts as one more
+    retold: bool = False  # from a document or a public stream, which leave out how its sessions went
 
 
 class SuiteEntered(Fact, frozen=True):
@@ -168,12 +177,14 @@ class SuiteStarted(Fact, frozen=True):
     count: int
     filtered_out: int = 0  # tests left out that nobody names; those with names are deselected
     prefix: str = ""  # that the names of its tests begin with and their own tool does without
+    foreign: dict[str, Any] = {}  # what another writer of the public stream said of it
 
 
 class CollectionFailed(Fact, frozen=True):
     file: str
     failure: Failure
     traceback: str = ""
+    foreign: Foreign | None = None
 
 
 class TestStarted(Fact, frozen=True):
@@ -198,6 +209,7 @@ class TestFinished(Fact, frozen=True):
     part_of: str = ""  # the test that reported this beside its own result
     subtype: str = ""  # bench, should_panic; nothing for a test like any other
     throughput: float | None = None  # of a benchmark, whose seconds are those of one iteration: MB/s
+    foreign: Foreign | None = None
 
 
 class ResultAmended(Fact, frozen=True):
@@ -276,6 +288,7 @@ class RunStopped(Fact, frozen=True):
     """We ended the process, and why: a time limit, or a request of the user or the caller."""
 
     reason: RunOutcome
+    only_suite: bool = False  # by a limit that the process set itself: other suites go on
 
 
 class ProcessExited(Fact, frozen=True):
@@ -299,6 +312,7 @@ class SuiteFinished(Fact, frozen=True):
     seconds: Seconds = 0.0
     not_run: tuple[str, ...] = ()
     reason: str = ""
+    foreign: dict[str, Any] = {}  # as of SuiteStarted
 
 
 class RunFinished(Fact, frozen=True):

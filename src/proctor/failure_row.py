@@ -39,8 +39,13 @@ class Row(NamedTuple):
     place: str = ""  # file:line; empty: nobody knows
 
 
+def escaped(text: str) -> str:
+    """The text of one field; `unescaped` gives it back."""
+    return _SPECIAL.sub(_escape, text)
+
+
 def encode(row: Row) -> str:
-    line = _BETWEEN.join([_SPECIAL.sub(_escape, field) for field in row])
+    line = _BETWEEN.join(map(escaped, row))
     return "\\" + line if line.startswith("#") else line
 
 
@@ -54,12 +59,12 @@ def decode(line: str) -> Row:
     return Row(*[_ESCAPE.sub(_unescape, field) for field in fields])
 
 
-def unescaped(test: str) -> str:
-    """A test as somebody may have copied it from a row; what is none is the test as it is."""
+def unescaped(text: str) -> str:
+    """A field, such as a test that somebody may have copied from a row; what is none stays as it is."""
     try:
-        return _ESCAPE.sub(_unescape, test)
+        return _ESCAPE.sub(_unescape, text)
     except ValueError:
-        return test
+        return text
 
 
 def _escape(found: re.Match[str]) -> str:

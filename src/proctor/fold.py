@@ -14,6 +14,8 @@ from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
 from proctor.result import RunResult, Session, SuiteResult
 from proctor.verdict import verdict, worst
 
+_ENDINGS = ("failed", "skipped")  # that end a test; not `rerun`: another attempt must follow
+
 
 def begin(started: e.RunStarted) -> RunResult:
     """A run has a first suite from the start; before anything is said of it, it is what the run is."""
@@ -67,6 +69,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.count = event.count
             suite.build = event.build
             suite.filtered_out = event.filtered_out
+            suite.foreign = event.foreign
+            suite.title = event.name
         case e.CollectionFailed():
             suite.errors.append(event)
         case e.WarningRecorded():
@@ -83,6 +87,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.session.channel_error = event.reason
         case e.FaultTraced():
             suite.session.fault = event
+        case e.RunStopped(only_suite=True):
+            suite.stopped = event.reason
         case e.RunStopped():
             result.stopped = event.reason
             for known in result.suites:
@@ -106,12 +112,26 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             assert_never(event)
 
 
-def fold_parts(result: RunResult, number: int, parts: Sequence[e.TestFinished]) -> None:
-    """What `fold` comes to for parts of tests whose labels are new, in fewer steps."""
-    suite = result.suites[number]
-    suite.tests.update({part.test: part for part in parts})
-    suite.counts.update([part.outcome for part in parts])
-    suite.parts += len(parts)
+def fold_all(result: RunResult, first: e.Entry, events: Sequence[e.Event]) -> None:
+    """`fold` of each; `first` is the entry of the first one, and the others follow it in number."""
+    at, number = first.at, first.suite
+    if number >= len(result.suites) or not _fold_ends(result.suites[number], events):
+        for seq, event in enumerate(events, first.seq):
+            fold(result, e.Entry(seq, at, number, event))
+
+
+def _fold_ends(suite: SuiteResult, events: Sequence[e.Event]) -> bool:
+    """All at once, if they are ends of tests that are neither running nor known; else nothing."""
+    if {type(event) for event in events} != {e.TestFinished} or suite.attached:
+        return False
+    ends = {event.test: event for event in events if type(event) is e.TestFinished}
+    are_new = suite.tests.keys().isdisjoint(ends) and suite.running.keys().isdisjoint(ends)
+    if len(ends) < len(events) or not are_new:
+        return False
+    suite.tests |= ends
+    suite.counts.update([event.outcome for event in ends.values()])
+    suite.parts += sum([bool(event.part_of) for event in ends.values()])
+    return True
 
 
 def _settle(suite: SuiteResult, event: e.TestFinished) -> None:
@@ -130,6 +150,8 @@ def _settle(suite: SuiteResult, event: e.TestFinished) -> None:
 
 def _finish(suite: SuiteResult, event: e.SuiteFinished | e.RunFinished) -> None:
     suite.outcome, suite.reason, suite.seconds = event.outcome, event.reason, event.seconds
+    if isinstance(event, e.SuiteFinished):
+        suite.foreign_end = event.foreign
     suite.not_run = tuple(test for test in event.not_run if test not in suite.tests)
     for test in event.not_run:
         suite.running.pop(test, None)
@@ -140,7 +162,7 @@ def conclude(phases: Sequence[e.Phase]) -> Outcome:
     outcome = Outcome.PASSED
     called = False
     for phase in phases:
-        called = called or phase.when == "call" or phase.outcome != "passed"
+        called = called or phase.outcome in _ENDINGS or (phase.when == "call" and phase.outcome == "passed")
         if phase.subtest is not None:
             if phase.outcome == "failed":
                 outcome = Outcome.FAILED

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, assert_never
 
@@ -30,10 +32,10 @@ from proctor.wire.control.decoder import (
     FileOpened,
     Frame,
 )
-from proctor.wire.control.ledger import Body, Finished, Ledger, Limits, Partial, Plain
+from proctor.wire.control.ledger import Body, Finished, Ledger, Limits, Partial, Parts
 from proctor.wire.control.program import ProgramEnd, ProgramReader
 from proctor.wire.control.session import SessionReader
-from proctor.wire.fault import FaultReader, explain
+from proctor.wire.fault import Crashes, FaultReader
 
 _TAIL = 8 << 10  # characters of a program's output that its result shows
 _COMPLAINT = 1 << 16  # characters of stderr that may explain an exit status
@@ -86,7 +88,7 @@ class Listener(ABC):
             for stream in ("stdout", "stderr")
         }
         self._ledger = Ledger(limits)
-        self._control = ControlDecoder(self._ledger, plain=bool(own))
+        self._control = ControlDecoder(self._ledger, in_parts=bool(own))
         self._files = Attachments(run.shelf.store)
         self._reader = self._make_reader()
         self._publish(self._reader.start())
@@ -118,7 +120,7 @@ class Listener(ABC):
     def take(self, chunk: Chunk) -> None:
         if chunk.moved:
             self._files.went_by(chunk.moved)
-            self._attach()
+            self._publish(self._attached())
             self._hear(self._control.went_by(chunk.moved))
         elif chunk.stream == "control":
             self._hear(self._control.feed(chunk.data))
@@ -148,10 +150,10 @@ class Listener(ABC):
         """What is still open, and what the test did not say about itself."""
         note = "time limit reached" if self.stopped is RunOutcome.TIMEOUT else signal or ""
         observed = 1 if exit_code is None or self.stopped is not None else exit_code
-        for number, finished in enumerate(self._ledger.close(observed, note, self._channel_error), 1):
-            self._finish(finished)
-            if number % _BATCH == 0:
-                self._run.tick()  # there may be more of them than should wait in memory
+        closed = self._ledger.close(observed, note, self._channel_error)
+        while batch := list(islice(closed, _BATCH)):
+            self._publish(self._read_results(batch))
+            self._run.tick()  # there may be more of them than should wait in memory
 
     def _read(self, stream: str, data: bytes, final: bool = False) -> None:
         if data:
@@ -162,66 +164,73 @@ class Listener(ABC):
             self._read_text(stream, text)
 
     def _hear(self, frames: list[Frame]) -> None:
-        plain: list[Plain] = []
+        """All of them became known at the same moment: their events are published together."""
+        results: list[Partial | Finished] = []
+        events: list[e.Event] = []
         for frame in frames:
-            if isinstance(frame, Plain):
-                plain.append(frame)
+            if type(frame) is Finished or type(frame) is Partial:
+                results.append(frame)
                 continue
-            if plain:
-                self._finish_plain(plain)
-                plain = []
+            if results:
+                events += self._read_results(results)
+                results = []
             match frame:
-                case Partial():
-                    self._publish_result(frame, ())
-                case Finished():
-                    self._finish(frame)
+                case Parts():
+                    self._publish(events)
+                    events = []
+                    self._publish(self._read_parts(frame))
                 case FileOpened():
                     self._files.open(frame.result, frame.name, frame.length)
-                    self._attach()
+                    events += self._attached()
                 case FileChunk():
                     self._files.write(frame.data)
-                    self._attach()
+                    events += self._attached()
                 case Duration():
                     self.allowance.change(frame, self._run.now())
                 case Broken():
                     self.deaf = True
-                    self._break(frame)
+                    events += self._broken(frame)
                 case Disconnected():
                     self.deaf = True
                 case _:
                     pass  # the ledger has taken note of what needs it
-        if plain:
-            self._finish_plain(plain)
+        if results:
+            events += self._read_results(results)
+        self._publish(events)
 
-    def _break(self, broken: Broken) -> None:  # noqa: B027  of a program it is known when that has ended
-        """The process broke the rules of the channel."""
-
-    def _attach(self) -> None:
-        if whole := self._files.whole():
-            result, file = whole
-            self._publish([e.FileAttached(self._reader.full_name(result), file)])
-
-    def _finish(self, finished: Finished) -> None:
-        files = self._files.take(finished.name) if "files" in finished.body else ()
-        if self._run.keeps_results:
-            full = self._reader.full_name(finished.name)
-            self._run.write_result(_normal_form(full, finished.body, files, self._output.path))
-        self._publish_result(finished, files)
-
-    def _finish_plain(self, frames: list[Plain]) -> None:
+    def _read_parts(self, parts: Parts) -> list[e.Event]:
         raise AssertionError("only a program's decoder makes these")
 
-    def _publish_result(self, frame: Partial | Finished, files: tuple[e.File, ...]) -> None:
-        try:
-            found = self._reader.read(frame, files)
-        except msgspec.ValidationError as error:
-            reason = f"a result of {frame.name or self._name} is not understood: {error}"
-            found = [e.ChannelBroken(reason)]
-        for event in found:
-            self._run.publish(self._explained(event), self._suite)
+    def _broken(self, broken: Broken) -> list[e.Event]:
+        """The process broke the rules of the channel. Of a program that is known when it has ended."""
+        return []
 
-    def _explained(self, event: e.Event) -> e.Event:
-        return event
+    def _attached(self) -> list[e.Event]:
+        """The file that has just arrived whole, if one has."""
+        if whole := self._files.whole():
+            result, file = whole
+            return [e.FileAttached(self._reader.full_name(result), file)]
+        return []
+
+    def _read_results(self, frames: Sequence[Partial | Finished]) -> list[e.Event]:
+        """Keep those that are finished, and return what all of them mean."""
+        events: list[e.Event] = []
+        lines: list[Body] = []
+        for frame in frames:
+            files: tuple[e.File, ...] = ()
+            if type(frame) is Finished:
+                if self._files.waiting:
+                    files = _listed(self._files.take(frame.name), frame.body)
+                full = self._reader.full_name(frame.name)
+                lines.append(_normal_form(full, frame.body, files, self._output.path))
+            try:
+                events += self._reader.read(frame, files)
+            except msgspec.ValidationError as error:
+                reason = f"a result of {frame.name or self._name} is not understood: {error}"
+                events.append(e.ChannelBroken(reason))
+        if lines:
+            self._run.write_results(lines)
+        return events
 
 
 class ProgramListener(Listener):
@@ -238,6 +247,13 @@ class ProgramListener(Listener):
         self._program = ProgramReader(self._test, self._output.path, self._labels)
         return self._program
 
+    def _read_parts(self, parts: Parts) -> list[e.Event]:
+        full = [f"{self._test}/{name}" for name in parts.names]
+        self._run.write_results(
+            [{"test": test, **body} for test, body in zip(full, parts.bodies, strict=True)]
+        )
+        return self._program.read_parts(full, parts.bodies)
+
     def _read_text(self, stream: str, text: str) -> None:
         self._tail.add(text)
 
@@ -249,16 +265,6 @@ class ProgramListener(Listener):
         end = ProgramEnd(seconds, exit_code, signal, self.stopped, self._channel_error, self._tail.text())
         self._publish(self._program.end(end))
 
-    def _finish_plain(self, frames: list[Plain]) -> None:
-        """Many results at once, in as few steps as can be: all that each has is a name and a status."""
-        names = [f"{self._test}/{frame.name}" for frame in frames]
-        if self._run.keeps_results:
-            lines = [
-                _PlainLine(full, frame.name, frame.status) for full, frame in zip(names, frames, strict=True)
-            ]
-            self._run.write_result(_encoder.encode_lines(lines))
-        self._run.publish_parts(self._program.read_plain(names, frames), self._suite)
-
 
 class SessionListener(Listener):
     """The process reports a session of many tests."""
@@ -266,7 +272,7 @@ class SessionListener(Listener):
     def __init__(self, run: Running, suite: int, launch: Launch, limits: Limits) -> None:
         self._labels = run.labels
         self._cwd = launch.cwd
-        self._fault = FaultReader(launch.cwd)
+        self._fault, self._crashes = FaultReader(launch.cwd), Crashes(launch.cwd)
         self._stderr = Excerpt(_COMPLAINT)
         super().__init__(run, suite, launch, limits)
 
@@ -285,20 +291,27 @@ class SessionListener(Listener):
             self._stderr.add(text)
             self._fault.feed(text)
 
-    def _break(self, broken: Broken) -> None:
-        self._publish([e.ChannelBroken(f"control channel: {broken.error}")])
+    def _broken(self, broken: Broken) -> list[e.Event]:
+        return [e.ChannelBroken(f"control channel: {broken.error}")]
+
+    def _read_results(self, frames: Sequence[Partial | Finished]) -> list[e.Event]:
+        return [self._explained(event) for event in super()._read_results(frames)]
 
     def _explained(self, event: e.Event) -> e.Event:
         if isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH:
-            return explain(event, self._fault.dumps())
+            suite = self._run.result.suites[self._suite]
+            unfinished = [test for test in (*suite.selected, *suite.running) if test not in suite.tests]
+            return self._crashes.explain(event, self._fault.dumps(), unfinished)
         return event
 
     def _end(self, exit_code: int | None, signal: str | None) -> None:
         self._publish(self._session.close())
+        if self.stopped is RunOutcome.TIMEOUT and not self._run.stopped:
+            self._publish([e.RunStopped(self.stopped, only_suite=True)])
         self._flush(exit_code, signal)
-        dumps = self._fault.dumps()
-        if dumps and (self._run.stopped or exit_code is None or signal):
-            self._publish([dumps[-1]])
+        stopped = self._run.stopped or self.stopped is not None
+        if fault := self._crashes.own(self._fault.dumps(), "SIGABRT" if stopped else signal):
+            self._publish([fault])
         if exit_code is not None:
             if explained := self._explain_status(exit_code):
                 self._publish([explained])
@@ -394,21 +407,18 @@ class BuildListener(LinesListener):
         return e.StatusExplained(RunOutcome.COLLECTION_ERROR, why) if why else None
 
 
-_encoder = msgspec.json.Encoder()
+def _listed(files: tuple[e.File, ...], body: Body) -> tuple[e.File, ...]:
+    """Without those that the result took back after they had come."""
+    names = {file["name"] for file in body.get("files", ())}
+    return tuple(file for file in files if file.name in names)
 
 
-class _PlainLine(msgspec.Struct):
-    test: str
-    name: str
-    status: str
-
-
-def _normal_form(test: str, said: Body, files: tuple[e.File, ...], output: str) -> bytes:
+def _normal_form(test: str, said: Body, files: tuple[e.File, ...], output: str) -> Body:
     """One line of results.jsonl: the result under its full name, with paths where it has files."""
     body: Body = {"test": test, **said}
-    if files and isinstance(body.get("files"), list):
+    if files:
         paths = {file.name: file.path for file in files}
         body["files"] = [{**file, "path": paths.get(file["name"], "")} for file in body["files"]]
     if "testout" in body:
         body["testout_path"] = output
-    return _encoder.encode(body) + b"\n"
+    return body

@@ -8,6 +8,8 @@ from enum import StrEnum
 class Outcome(StrEnum):
     """How one test ended."""
 
+    __hash__ = str.__hash__  # that of an enumeration is a Python function, and every test is counted by this
+
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -44,6 +46,9 @@ class RunOutcome(StrEnum):
     INCOMPLETE = "incomplete"
     CANCELLED = "cancelled"
 
+
+#: Nothing failed.
+QUIET = frozenset({RunOutcome.PASSED, RunOutcome.NO_TESTS})
 
 #: Of several suites the worst speaks for all: the first of these that one of them has. That a suite has no
 #: tests is no fault where another one has some.

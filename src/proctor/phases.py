@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from proctor.events import Phase
+from proctor.events import Phase, TestFinished
 
+COLLECT = "collect"  # the phase of what was skipped before it had a test
 _COUNT = r"contains [0-9]+ failed subtests?"  # pytest's text for a test that fails because its subtests do
 
 
@@ -22,3 +23,8 @@ def _only_counts(phase: Phase) -> bool:
     """Whether the phase has no text of its own beside the number of failed subtests."""
     text = phase.failure.message if phase.failure is not None else phase.longrepr
     return not text or re.fullmatch(_COUNT, text) is not None
+
+
+def is_collector(test: TestFinished) -> bool:
+    """Whether it is a module or package that was skipped as a whole, and no test."""
+    return len(test.phases) == 1 and test.phases[0].when == COLLECT

@@ -142,5 +142,5 @@ def _plan(name: str, spec: RunSpec, python: str | None, environ: Mapping[str, st
     chosen = interpreters.choose(root, python, environ, sys.prefix)
     found = interpreters.probe(chosen, root, environ, user_cache(environ))
     if package:
-        interpreters.require(found, package)
+        interpreters.require(found, package, lambda: interpreters.better_place(root, chosen, environ))
     return cast(PythonRunner, runner).plan(spec, environ, Python(found.path, found.version, found.packages))

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from proctor.events import Entry, Event, Noticed, RunStarted, TestFinished
-from proctor.fold import begin, closing_events, fold, fold_parts, suite_closing_events
+from proctor.events import Entry, Event, Noticed, RunStarted
+from proctor.fold import begin, closing_events, fold, fold_all, suite_closing_events
 from proctor.outcome import RunOutcome
 from proctor.result import RunResult
 
@@ -25,11 +25,12 @@ class Sink(Protocol):
 
 
 @runtime_checkable
-class PartsSink(Sink, Protocol):
+class BatchSink(Sink, Protocol):
     """A reader for whom many entries in one piece are less work than one by one."""
 
-    def handle_parts(self, first: Entry, parts: Sequence[TestFinished], so_far: RunResult) -> None:
-        """`first` is the entry of the first part; the others follow it in number."""
+    def handle_all(self, first: Entry, events: Sequence[Event], so_far: RunResult) -> None:
+        """Events of one suite and one moment, all of them in `so_far`. `first` is the entry of the first; the
+        others follow it in number."""
         ...
 
 
@@ -50,7 +51,7 @@ class Relay:
     def __init__(self, started: RunStarted, sinks: Iterable[Sink], faults: list[Fault] | None = None) -> None:
         self.result = begin(started)
         self.faults: list[Fault] = [] if faults is None else faults
-        self._sinks = list(sinks)
+        self._set_sinks(sinks)
         self._seq = 0
         self._dropped: deque[str] = deque()  # notices that wait for the entry under way
         self.publish(started, 0.0)
@@ -58,8 +59,11 @@ class Relay:
     def publish(self, event: Event, at: float, suite: int = 0) -> None:
         self.publish_all((event,), at, suite)
 
-    def publish_all(self, events: Iterable[Event], at: float, suite: int = 0) -> None:
+    def publish_all(self, events: Sequence[Event], at: float, suite: int = 0) -> None:
         """Events of one suite that became known at the same moment."""
+        if self._batches and len(events) > 1:
+            self._publish_batch(events, at, suite)
+            return
         result = self.result
         for event in events:
             entry = Entry(self._seq, at, suite, event)
@@ -73,18 +77,14 @@ class Relay:
             if self._dropped:
                 self._announce(at)
 
-    def publish_parts(self, parts: Sequence[TestFinished], at: float, suite: int = 0) -> None:
-        """Parts of a test that became known together: a reader may take them in one piece."""
-        first = Entry(self._seq, at, suite, parts[0])
-        self._seq += len(parts)
-        fold_parts(self.result, suite, parts)
-        for sink in self._sinks:
+    def _publish_batch(self, events: Sequence[Event], at: float, suite: int) -> None:
+        """No reader wants to know what the result was between two of them."""
+        first = Entry(self._seq, at, suite, events[0])
+        self._seq += len(events)
+        fold_all(self.result, first, events)
+        for sink in self._batches:
             try:
-                if isinstance(sink, PartsSink):
-                    sink.handle_parts(first, parts, self.result)
-                else:
-                    for seq, part in enumerate(parts, first.seq):
-                        sink.handle(Entry(seq, at, suite, part), self.result)
+                sink.handle_all(first, events, self.result)
             except Exception as error:  # noqa: BLE001
                 self._drop(sink, error)
         self._announce(at)
@@ -112,8 +112,13 @@ class Relay:
         for suite, event in events:
             self.publish(event, now, suite)
 
+    def _set_sinks(self, sinks: Iterable[Sink]) -> None:
+        self._sinks = list(sinks)
+        batches = [sink for sink in self._sinks if isinstance(sink, BatchSink)]
+        self._batches = batches if len(batches) == len(self._sinks) else []  # all of them, or none
+
     def _drop(self, sink: Sink, error: Exception) -> None:
-        self._sinks = [other for other in self._sinks if other is not sink]
+        self._set_sinks(other for other in self._sinks if other is not sink)
         self.faults.append((sink, error))
         self._dropped.append(why_stopped(sink, error))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from proctor import events as e
 from proctor.fold import closing_events
 from proctor.outcome import RunOutcome
 from proctor.relay import Fault, Relay, Sink
 from proctor.result import RunResult
+from proctor.verdict import disputed, disputed_run
 
 _UNKNOWN = e.RunStarted("", "", (), "", "", "")
 
@@ -20,7 +23,8 @@ class Replay:
         self._readers, self._done = readers, done
         self._relay: Relay | None = None
         self._at = 0.0
-        self.gaps: list[str] = []  # why runs were cut short
+        self._ended = False  # a run has
+        self.gaps: list[str] = []  # why runs were cut short, or what in them disagrees
         self._faults: list[Fault] = []
 
     def take(self, entries: Iterable[e.Entry]) -> None:
@@ -32,9 +36,12 @@ class Replay:
             self._relay.tick(now)
 
     @property
-    def idle(self) -> bool:
-        """No run is open."""
-        return self._relay is None
+    def settled(self) -> bool:
+        """Something was told, and nothing is under way. More suites of a public stream may come even so."""
+        if self._relay is None:
+            return self._ended
+        result = self._relay.result
+        return result.run.retold and all(suite.outcome is not RunOutcome.RUNNING for suite in result.suites)
 
     def check(self) -> None:
         """Raise what made a reader stop: for who tells a run again, being read is all there is to it."""
@@ -64,9 +71,23 @@ class Replay:
             return
         if self._relay is None:
             self._relay = Relay(_UNKNOWN, self._readers(), self._faults)
-        self._relay.publish(event, entry.at, entry.suite)
+        self._relay.publish(self._judged(event, entry.suite, self._relay.result), entry.at, entry.suite)
         if isinstance(event, e.RunFinished):
             self._end(self._relay)
+
+    def _judged(self, event: e.Event, suite: int, result: RunResult) -> e.Event:
+        """An end, with the verdict by the facts if that is worse: a record may have been changed."""
+        if isinstance(event, e.SuiteFinished):
+            found = disputed(result.suites[suite], event.outcome) if suite < len(result.suites) else None
+        elif isinstance(event, e.RunFinished):
+            found = disputed_run(result, event.outcome)
+        else:
+            return event
+        if found is None:
+            return event
+        outcome, reason = found
+        self.gaps.append(reason)
+        return replace(event, outcome=outcome, reason=reason)
 
     def _cut(self, relay: Relay, reason: str) -> None:
         self.gaps.append(reason)
@@ -76,7 +97,7 @@ class Replay:
 
     def _end(self, relay: Relay) -> None:
         relay.tick(self._at)
-        self._relay = None
+        self._relay, self._ended = None, True
         self._done(relay.result)
 
 

@@ -132,7 +132,10 @@ class SuiteResult(msgspec.Struct):
     stopped: RunOutcome | None = None  # the run was stopped before this suite ended
     count: int | None = None  # tests that are to run, once that is known
     build: str = ""
-    filtered_out: int = 0  # as SuiteStarted has it
+    title: str = ""  # as SuiteStarted has its name
+    filtered_out: int = 0  # likewise
+    foreign: dict[str, Any] = {}  # likewise
+    foreign_end: dict[str, Any] = {}  # as SuiteFinished has it
     selected: dict[str, None] = {}  # in the order in which they run; each once
     places: dict[str, Place] = {}
     markers: dict[str, tuple[str, ...]] = {}

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -24,7 +24,9 @@ from proctor.unique_names import UniqueNames
 if TYPE_CHECKING:
     from proctor.wire.relabel import SuiteLabels
 
-#: Takes each finished result of the control channel, as one line of its normal form.
+_encoder = msgspec.json.Encoder()
+
+#: Takes finished results of the control channel, in their normal form, a line each.
 ResultLine: TypeAlias = Callable[[bytes], None]
 
 
@@ -186,7 +188,6 @@ class Running:
         self._result_lines = list(result_lines)
         if shelf.recording is not None:
             self._result_lines.append(shelf.recording.result)
-        self.keeps_results = bool(self._result_lines)
         self.labels = UniqueNames()
         self._entered = 0  # suites
         self._labels: SuiteLabels | None = None  # in a run of several suites
@@ -242,15 +243,12 @@ class Running:
             events = [self._labels.relabelled(event, suite) for event in events]
         self._relay.publish_all(events, self.now(), suite)
 
-    def publish_parts(self, parts: list[e.TestFinished], suite: int) -> None:
-        if self._labels is not None:
-            self.publish_all(parts, suite)
-        else:
-            self._relay.publish_parts(parts, self.now(), suite)
-
-    def write_result(self, line: bytes) -> None:
-        for write in self._result_lines:
-            write(line)
+    def write_results(self, results: Sequence[Mapping[str, Any]]) -> None:
+        """Results of the control channel in their normal form."""
+        if self._result_lines:
+            lines = _encoder.encode_lines(results)
+            for write in self._result_lines:
+                write(lines)
 
     def close(self) -> RunResult:
         """All processes are gone."""

@@ -3,14 +3,18 @@ the session's own end, the exit status of the process and the counts must all ag
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from proctor.launch import Voice
-from proctor.outcome import BAD, MAXFAIL, WORST_FIRST, Outcome, RunOutcome
+from proctor.outcome import BAD, EXIT_CODES, MAXFAIL, QUIET, WORST_FIRST, Outcome, RunOutcome
+from proctor.phases import is_collector
 from proctor.result import RunResult, SuiteResult
 
 #: The outcome, and the reason for it where the tests alone do not give it.
 Verdict: TypeAlias = tuple[RunOutcome, str]
+
+NOTHING = EXIT_CODES[RunOutcome.NO_TESTS]  # pytest's status for it, and that of others
 
 
 def verdict(suite: SuiteResult) -> Verdict:
@@ -46,17 +50,82 @@ def worst(result: RunResult) -> Verdict:
         return result.stopped, f"during {last.name}" if last.source == Voice.BUILD else ""
     if not result.several:
         return result.suites[0].outcome, result.suites[0].reason
-    outcomes = {suite.outcome for suite in result.suites}
-    outcome = next(outcome for outcome in WORST_FIRST if outcome in outcomes)
+    outcome, why = _combined([(suite.name, suite.outcome, suite_reason(suite)) for suite in result.suites])
     if outcome is RunOutcome.PASSED and not (result.selected if result.run.collect_only else result.tests):
         outcome = RunOutcome.NO_TESTS
-    reasons = [f"{suite.name}: {why}" for suite in result.suites if (why := suite_reason(suite))]
-    return outcome, "; ".join(reasons) if outcome is not RunOutcome.NO_TESTS else ""
+    return outcome, why if outcome is not RunOutcome.NO_TESTS else ""
+
+
+def combined(suites: Sequence[tuple[str, RunOutcome, str]]) -> Verdict:
+    """The verdict on suites of which only name, outcome and reason are known."""
+    return suites[0][1:] if len(suites) == 1 else _combined(suites)
+
+
+def _combined(suites: Sequence[tuple[str, RunOutcome, str]]) -> Verdict:
+    outcomes = {outcome for _, outcome, _ in suites}
+    outcome = next(outcome for outcome in WORST_FIRST if outcome in outcomes)
+    return outcome, "; ".join(f"{name}: {why}" if name else why for name, _, why in suites if why)
 
 
 def suite_reason(suite: SuiteResult) -> str:
     """Why one of several suites ended as it did, where its tests do not say it."""
     return suite.reason or ("no tests" if suite.outcome is RunOutcome.NO_TESTS else "")
+
+
+def disputed(suite: SuiteResult, said: RunOutcome) -> Verdict | None:
+    """The verdict by the facts of a record, if that is worse than the one that the record itself has."""
+    return _worse(said, _retold(suite) if suite.run.retold else verdict(suite))
+
+
+def disputed_run(result: RunResult, said: RunOutcome) -> Verdict | None:
+    """Likewise, of a run whose suites have ended; one that has not is the only one, and ends with the run."""
+    broken = next((why for suite in result.suites if (why := suite.session.channel_error)), None)
+    if broken is not None and said in QUIET:
+        return _worse(said, (RunOutcome.INCOMPLETE, broken))
+    under_way = [suite for suite in result.suites if suite.outcome is RunOutcome.RUNNING]
+    if under_way:
+        return next((found for suite in under_way if (found := disputed(suite, said))), None)
+    return _worse(said, worst(result))
+
+
+def _worse(said: RunOutcome, found: Verdict) -> Verdict | None:
+    outcome, why = found
+    if said is RunOutcome.NO_TESTS and outcome is RunOutcome.PASSED:
+        outcome, why = RunOutcome.INCOMPLETE, "there are tests"
+    quiet = said in QUIET and outcome in QUIET
+    if (outcome is said) if quiet else _rank(outcome) <= _rank(said):
+        return None
+    more = f": {why}" if why else ""
+    return outcome, f"the record says {_words(said)}, and its facts say {_words(outcome)}{more}"
+
+
+def _rank(outcome: RunOutcome) -> int:
+    """How bad an outcome is: nothing failed, something did, it did not come to its end."""
+    return 0 if outcome in QUIET else 1 if EXIT_CODES[outcome] == 1 else 2
+
+
+def _words(outcome: RunOutcome) -> str:
+    return outcome.replace("_", " ")
+
+
+def _retold(suite: SuiteResult) -> Verdict:
+    """By what a document or a stream has of a suite."""
+    exited, session = suite.session.exited, suite.session
+    if session.channel_error is not None:
+        return RunOutcome.INCOMPLETE, session.channel_error
+    if exited is not None and exited.signal:
+        return RunOutcome.CRASHED, exited.signal
+    if spoiled := _spoiled(suite):
+        return spoiled
+    code = exited.exit_code if exited is not None and suite.source != Voice.PROGRAM else 0
+    if suite.source == Voice.BUILD:
+        return _built(suite, code)
+    if code != 0 and (code != NOTHING or suite.tests):
+        return RunOutcome.FAILED, f"exit status {code}, though no test failed"
+    missing = sum(test not in suite.tests for test in suite.selected)
+    if missing and not suite.run.collect_only:
+        return RunOutcome.INCOMPLETE, f"{missing} of {len(suite.selected)} tests have no result"
+    return (RunOutcome.PASSED if suite.tests or suite.run.collect_only else RunOutcome.NO_TESTS), ""
 
 
 def _unseen(suite: SuiteResult) -> Verdict:
@@ -128,8 +197,14 @@ def _told(suite: SuiteResult, code: int) -> Verdict:
     if spoiled := _spoiled(suite):
         return spoiled
     if explained is not None:
-        return explained.outcome, explained.reason
+        return explained.outcome, explained.reason or _nothing_left(suite)
     return _unspoiled(suite, code)
+
+
+def _nothing_left(suite: SuiteResult) -> str:
+    """Why there are no tests, where something was found."""
+    skipped = bool(suite.tests) and all(map(is_collector, suite.tests.values()))
+    return "everything was skipped before a test was found" if skipped else ""
 
 
 def _spoiled(suite: SuiteResult) -> Verdict | None:
@@ -158,7 +233,8 @@ def _unspoiled(suite: SuiteResult, code: int) -> Verdict:
     if suite.run.collect_only:
         return (RunOutcome.PASSED if suite.selected else RunOutcome.NO_TESTS), ""
     expected = max(suite.count or 0, len(suite.selected))
-    ended = len(suite.tests) - suite.parts
-    if ended < expected:
-        return RunOutcome.INCOMPLETE, f"{expected - ended} of {expected} tests have no result"
+    unnamed = expected - (len(suite.tests) - suite.parts)
+    missing = max(unnamed, sum(test not in suite.tests for test in suite.selected))
+    if missing > 0:
+        return RunOutcome.INCOMPLETE, f"{missing} of {expected} tests have no result"
     return (RunOutcome.PASSED if suite.tests else RunOutcome.NO_TESTS), ""

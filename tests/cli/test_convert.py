@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -257,13 +258,23 @@ def test_results_are_read_as_the_tests_and_parts_that_they_are(project: Path) ->
     assert found["test_a.py::test_fails"] == "failed"
 
 
-def test_several_suites_do_not_fit_into_one_document(project: Path) -> None:
-    (project / "two").write_bytes(2 * (project / "out.stream").read_bytes())
+def test_several_runs_do_not_fit_into_one_document_and_leave_no_file(project: Path) -> None:
+    one = (project / "out.stream").read_bytes()
+    other = re.sub(rb'"run":"[^"]*"', b'"run":"another"', one)
+    (project / "two").write_bytes(one + other)
 
-    ran = proctor("convert", "two", "--to", "junit", cwd=project)
+    (project / "there.xml").write_text("before")
 
-    assert ran.code == 4
-    assert "runs and junit holds one" in ran.err
+    for name in ("new.xml", "there.xml"):
+        ran = proctor("convert", "two", "--to", "junit", "-o", name, cwd=project)
+        assert ran.code == 4
+        assert "2 runs and junit holds one" in ran.err
+    shown = proctor("show", "two", "--format", "json", cwd=project)
+
+    assert (shown.code, shown.out) == (4, "")
+    assert not (project / "new.xml").exists()
+    assert (project / "there.xml").read_text() == "before"
+    assert not list(project.glob("*.part"))
 
 
 @pytest.mark.parametrize("form", ["human", "libtest", "dots", "names", "tree", "summary", "agent", "github"])

@@ -53,7 +53,7 @@ def test_the_plugin_and_proctor_use_the_same_words() -> None:
     environment = supervise._with_channel({})
     assert constants(SHARED)["FD_VARIABLE"] in environment
     assert constants(PLUGIN)["PATH_VARIABLE"] == pytest_suite.PATH_VARIABLE
-    assert constants(PLUGIN)["LONGEST"] == events.LONGEST
+    assert constants(SHARED)["LONGEST"] == events.LONGEST
     for file in (SHARED, PLUGIN):
         assert f'"{session.KEY}"' in file.read_text()
     assert (INJECT / "path" / f"{pytest_suite.PLUGIN}.py").is_file()
@@ -241,7 +241,7 @@ def test_every_fact_of_a_phase_has_a_reader() -> None:
         context="c",
         proctor_facts={"log": [], "reported": []},
     )
-    facts = injected("proctor_pytest")._phase_facts(report)
+    facts = injected("proctor_pytest")._phase_facts(report, "/project", "/project")
 
     assert set(facts) <= set(events.Phase.__struct_fields__)
     assert msgspec.convert(facts, events.Phase).subtest == "c"

@@ -152,8 +152,7 @@ def test_proctor_prints_the_same_block_after_its_own_human_text(
     options, targets = EVERYTHING[:2], EVERYTHING[2:]
     ran = run_suite(project, "--format", "human", *workers, *targets, "--", *options, **AGENT)
 
-    # A lone surrogate has no JSON: in proctor it is text from the start.
-    assert block(ran.out) == GOLDEN.read_text().replace("lone \\udc80", "lone \\\\udc80")
+    assert block(ran.out) == GOLDEN.read_text()
     assert ran.code == 1
 
 
@@ -609,3 +608,43 @@ def wheel(target: Path) -> None:
     (built,) = WheelBuilder(str(SOURCE.parent)).build(directory=str(target.parent), versions=["standard"])
     with zipfile.ZipFile(built) as archive:
         archive.extractall(target)
+
+
+UNCOLLECTED = {
+    "a/test_same.py": "def test_a(): pass\n",
+    "b/test_same.py": "def test_b(): pass\n",
+    "test_json.py": "import json\njson.loads('{')\n",
+    "test_json_in_a_test.py": "import json\n\ndef test_json(): json.loads('{')\n",
+    "test_surrogate.py": "raise ValueError('lone \\udc80, and its repr: ' + repr('\\udc80'))\n",
+    "test_surrogates.py": """
+        def test_raises(): raise ValueError("lone \\udc80, and its repr: " + repr("\\udc80"))
+    """,
+    "test_unprintable.py": "class Odd(Exception):\n    def __str__(self): raise KeyError\nraise Odd\n",
+}
+SAME = (
+    "import file mismatch: the module 'test_same' is known as a/test_same.py already. HINT: remove"
+    " __pycache__ / .pyc files and/or use a unique basename for your test file modules"
+)
+
+
+def test_rows_of_files_and_of_tests_have_one_source_on_either_side(tmp_path: Path) -> None:
+    root = write_project(tmp_path, UNCOLLECTED)
+    arguments = ["--continue-on-collection-errors", "-p", "no:cacheprovider"]
+    plainly = plain(root, *arguments, **AGENT)
+    ran = run_suite(root, "--format", "human", "--", *arguments, **AGENT)
+    workers = run_suite(root, "--format", "human", "--", *arguments, "-n2", **AGENT)
+
+    assert block(ran.out) == block(plainly.out) == block(workers.out)
+    found = {row.test: row.error for row in rows(plainly.out)}
+    assert found["b/test_same.py"] == f"[collect] {SAME}"
+    assert found["test_json.py"] == f"[collect] {found['test_json_in_a_test.py::test_json']}"
+    assert found["test_json.py"].startswith("[collect] json.decoder.JSONDecodeError: Expecting")
+    assert found["test_surrogate.py"] == f"[collect] {found['test_surrogates.py::test_raises']}"
+    assert found["test_surrogate.py"] == "[collect] ValueError: lone \udc80, and its repr: '\\udc80'"
+
+
+def test_an_agent_reads_why_a_file_does_not_match_its_module(tmp_path: Path) -> None:
+    files = {name: text for name, text in UNCOLLECTED.items() if "same" in name}
+    ran = run_suite(write_project(tmp_path, files), "--format", "agent")
+
+    assert ran.out.splitlines()[1] == f"b/test_same.py {SAME}"

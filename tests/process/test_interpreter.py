@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from proctor.errors import InterpreterError
@@ -18,6 +19,7 @@ from proctor.process.interpreter import (
     CACHE_NAME,
     Candidate,
     Interpreter,
+    better_place,
     candidates,
     choose,
     probe,
@@ -703,3 +705,82 @@ def test_without_pytest_the_error_names_the_interpreter_and_the_command_to_insta
 def test_without_pip_uv_is_the_one_to_install_pytest() -> None:
     with pytest.raises(InterpreterError, match=r"uv pip install --python '/a b/bin/python' pytest$"):
         require(having(), "pytest")
+
+
+def executable(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("form", ["plain", "env", "long"])
+def test_a_console_script_stands_for_the_interpreter_behind_it(
+    tmp_path: Path, project: Path, form: str
+) -> None:
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    heads = {
+        "plain": f"#!{python}\n",
+        "env": "#!/usr/bin/env -S python3 -I\n",
+        "long": f"#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n",
+    }
+    console = executable(tmp_path / "bin" / "pytest", heads[form] + "import pytest\n")
+    found = choose(project, str(console), {"PATH": str(python.parent)}, "/own")
+
+    assert found.path == str(python)
+
+
+def test_a_console_script_without_its_interpreter_is_refused_in_one_line(
+    tmp_path: Path, project: Path
+) -> None:
+    console = executable(tmp_path / "pytest", "#!/gone/bin/python3\nimport pytest\n")
+    with pytest.raises(InterpreterError) as refused:
+        choose(project, str(console), {}, "/own")
+
+    assert (
+        str(refused.value)
+        == f"'{console}' is a script for the interpreter /gone/bin/python3, which does not exist"
+    )
+
+
+def test_a_program_that_repeats_our_question_is_refused_without_it(tmp_path: Path, project: Path) -> None:
+    echo = script(tmp_path / "echo", '#!/bin/sh\necho "$@" >&2\nexit 3\n')
+    with pytest.raises(InterpreterError) as refused:
+        probe(choose(project, str(echo), {}, "/own"), project, {"PATH": "/usr/bin:/bin"}, None)
+
+    assert str(refused.value) == (
+        f"{echo} does not take what Python takes; expected a Python interpreter, 2.7 or newer"
+    )
+
+
+@pytest.mark.parametrize(
+    "tool, sign, text",
+    [
+        ("poetry", "pyproject.toml", "[tool.poetry]\n"),
+        ("pdm", "pyproject.toml", "[tool.pdm.dev-dependencies]\n"),
+        ("uv", "pyproject.toml", "[tool.uv]\n"),
+        ("hatch", "pyproject.toml", "[tool.hatch.version]\n"),
+        ("pipenv", "Pipfile", "[packages]\n"),
+        ("poetry", "poetry.lock", ""),
+    ],
+)
+def test_where_the_tool_of_a_project_is_missing_the_advice_is_about_the_tool(
+    project: Path, tool: str, sign: str, text: str
+) -> None:
+    (project / sign).write_text(text)
+    chosen = Candidate("/usr/bin/python3", "PATH", "`python3` on PATH", usable=True)
+
+    assert better_place(project, chosen, {"PATH": ""}) == (
+        f"the project uses {tool} (`{sign}`), which is not on PATH: `--python PATH` names its environment"
+    )
+    assert better_place(project, msgspec.structs.replace(chosen, rule="explicit"), {"PATH": ""}) == ""
+
+
+def test_an_environment_without_a_lock_is_named(project: Path, tools: Path) -> None:
+    (project / "pyproject.toml").write_text("[tool.poetry]\n")
+    script(tools / "poetry", f"#!/bin/sh\necho {sys.executable}\n")
+    chosen = Candidate("/usr/bin/python3", "PATH", "`python3` on PATH", usable=True)
+
+    found = better_place(project, chosen, {"PATH": f"{tools}:/usr/bin:/bin"})
+    assert found.endswith(f"whose environment is {sys.executable}: `--python {sys.executable}` uses it")

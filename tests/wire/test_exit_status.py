@@ -98,3 +98,23 @@ def test_a_status_means_this(
 )
 def test_a_complaint_is_the_line_that_says_what_is_wrong(stderr: str, said: str) -> None:
     assert complaint(stderr) == said
+
+
+@pytest.mark.parametrize("kind", ["RecursionError", "MemoryError", "SyntaxError"])
+@pytest.mark.parametrize("file", ["x/_pytest/mark/expression.py", r"x\_pytest\mark\legacy.py"])
+def test_an_expression_that_pytest_cannot_evaluate_is_a_usage_error(kind: str, file: str) -> None:
+    broke = e.SessionBroke(e.Failure(kind, f"{kind}: too much"), f'File "{file}", line 3')
+    found = explained(Session(finished=e.SessionFinished(3), broke=broke), 3, "")
+
+    assert found is not None and found.outcome is RunOutcome.USAGE_ERROR
+    assert found.reason == f"pytest cannot evaluate the expression of -k or -m: {kind}: too much"
+
+
+@pytest.mark.parametrize(
+    "kind, file", [("RecursionError", "x/conftest.py"), ("KeyError", "x/_pytest/mark/a.py")]
+)
+def test_any_other_fault_is_an_internal_error(kind: str, file: str) -> None:
+    broke = e.SessionBroke(e.Failure(kind, "x"), f'File "{file}", line 3')
+    found = explained(Session(finished=e.SessionFinished(3), broke=broke), 3, "")
+
+    assert found is not None and found.outcome is RunOutcome.INTERNAL_ERROR

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from support.pieces import pieces
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.wire.fault import FaultReader, explain
+from proctor.wire.fault import Crashes, FaultReader
 
 DUMP = """\
 noise before
@@ -71,19 +72,88 @@ def test_without_a_dump_there_is_none() -> None:
     assert reader.dumps() == []
 
 
-def test_a_dead_workers_words_explain_the_test_they_are_about() -> None:
-    reader = FaultReader("/project")
-    reader.feed(DUMP + DUMP.replace("test_b", "test_c").replace("line 5 in", "line 6 in"))
-    crash = e.TestFinished("tests/test_b.py::test_peek_null", Outcome.CRASH, message="worker died")
+CRASH = e.TestFinished("tests/test_b.py::test_peek_null", Outcome.CRASH, message="worker died")
 
-    told = explain(crash, reader.dumps())
+
+def dumps_of(text: str) -> list[e.FaultTraced]:
+    reader = FaultReader("/project")
+    reader.feed(text)
+    return reader.dumps()
+
+
+def test_a_dead_workers_words_explain_the_test_they_are_about() -> None:
+    dumps = dumps_of(DUMP + DUMP.replace("test_b", "test_c").replace("line 5 in", "line 6 in"))
+    crash = replace(CRASH, phases=(e.Phase("???", "failed"),))
+
+    told = Crashes("/project").explain(crash, dumps, [crash.test])
 
     assert told.message == "worker died: Segmentation fault at shop/native.py:5"
     assert told.failure == e.Failure("", told.message, e.Place("shop/native.py", 5))
-    assert told.traceback == reader.dumps()[0].text
+    assert [phase.failure for phase in told.phases] == [told.failure]
+    assert told.traceback == dumps[0].text
 
 
-def test_other_outcomes_need_no_explanation() -> None:
-    event = e.TestFinished("tests/test_b.py::t", Outcome.FAILED)
+@pytest.mark.parametrize("test", ["tests/test_b.py::test_other", "tests/test_a.py::test_peek_null"])
+def test_a_dump_that_does_not_run_through_the_test_is_not_told_of_it(test: str) -> None:
+    crash = replace(CRASH, test=test)
 
-    assert explain(event, [e.FaultTraced("x", (e.Place("tests/test_b.py", 1),))]) is event
+    assert Crashes("/project").explain(crash, dumps_of(DUMP), []) is crash
+
+
+def test_a_dump_of_a_test_that_calls_another_is_of_the_first() -> None:
+    frame = '  File "/project/tests/test_b.py", line 25 in test_peek_null\n'
+    dumps = dumps_of(
+        DUMP.replace(frame, f'{frame}  File "/project/tests/test_b.py", line 9 in test_caller\n')
+    )
+
+    assert Crashes("/project").explain(CRASH, dumps, ["tests/test_b.py::test_caller"]) is CRASH
+
+
+@pytest.mark.parametrize("other", ["[1]", "[a::b]"])
+def test_a_dump_that_another_run_of_the_function_may_have_written_is_told_of_none(other: str) -> None:
+    crashes, dumps = Crashes("/project"), dumps_of(DUMP)
+    first, second = (replace(CRASH, test=CRASH.test + which) for which in ("[0]", other))
+
+    assert crashes.explain(first, dumps, [second.test]) is first
+    assert crashes.explain(second, dumps, []) is second
+
+
+def test_two_dumps_that_run_through_a_test_explain_nothing() -> None:
+    assert Crashes("/project").explain(CRASH, dumps_of(DUMP + DUMP), []) is CRASH
+
+
+def test_a_forked_test_that_exited_has_written_no_dump() -> None:
+    crash = replace(CRASH, message="t.py:1: running the test EXITED with status 0")
+
+    assert Crashes("/project").explain(crash, dumps_of(DUMP), []) is crash
+
+
+@pytest.mark.parametrize(
+    "reason, signal, own",
+    [
+        ("Segmentation fault", "SIGSEGV", True),
+        ("Segmentation fault", "SIGKILL", False),
+        ("Segmentation fault", "SIGABRT", False),
+        ("Segmentation fault", None, False),
+        ("Aborted", "SIGABRT", True),
+        ("PyMem_Free: called without the GIL", "SIGABRT", True),
+        ("Bus error", "SIGBUS", True),
+    ],
+)
+def test_the_last_words_of_a_process_fit_the_signal_that_ended_it(
+    reason: str, signal: str | None, own: bool
+) -> None:
+    dumps = dumps_of(DUMP.replace("Segmentation fault", reason))
+
+    assert Crashes("/project").own(dumps, signal) == (dumps[0] if own else None)
+
+
+def test_the_words_of_a_dead_worker_are_not_those_of_a_session_that_outlived_it() -> None:
+    crashes, dumps = Crashes("/project"), dumps_of(DUMP)
+    crashes.explain(CRASH, dumps, [])
+
+    assert crashes.own(dumps, "SIGSEGV") is None
+
+
+def test_without_a_dump_nobody_has_last_words() -> None:
+    assert Crashes("/project").own([], "SIGSEGV") is None

@@ -19,7 +19,7 @@ from proctor.archive.store import (
     RunDirectory,
     RunHead,
 )
-from proctor.events import Entry, OutputReceived, RunFinished, TestFinished
+from proctor.events import Entry, Event, OutputReceived, RunFinished, RunStarted
 from proctor.launch import Voice
 from proctor.result import KEPT, RunResult
 from proctor.text import text_of
@@ -27,6 +27,9 @@ from proctor.wire.document import writer as document
 from proctor.wire.literal import encode
 from proctor.wire.stream import log
 
+_SPECIAL = frozenset(
+    {RunStarted, OutputReceived, RunFinished}
+)  # events that are more to a record than a line
 OUTPUT_LIMIT = 16 << 30  # bytes of output kept on disk; more means that a test writes without end
 
 
@@ -56,9 +59,13 @@ class Recording:
         if isinstance(event, RunFinished):
             self._finish(so_far)
 
-    def handle_parts(self, first: Entry, parts: Sequence[TestFinished], so_far: RunResult) -> None:
-        self._encode(so_far)
-        self._pending[EVENTS_FILE].append(log.encode_parts(first, parts))
+    def handle_all(self, first: Entry, events: Sequence[Event], so_far: RunResult) -> None:
+        if not _SPECIAL.isdisjoint(map(type, events)):
+            for seq, event in enumerate(events, first.seq):
+                self.handle(Entry(seq, first.at, first.suite, event), so_far)
+        else:
+            self._encode(so_far)
+            self._pending[EVENTS_FILE].append(log.encode_all(first, events, so_far))
 
     def _clipped(self, entry: Entry, event: OutputReceived) -> Entry:
         """The whole output is in output.txt; the log keeps its beginning."""
@@ -78,8 +85,9 @@ class Recording:
         self._pending[RESULTS_FILE].append(line)
 
     def _encode(self, so_far: RunResult) -> None:
-        self._pending[EVENTS_FILE].append(log.encode_lines(self._entries, so_far))
-        self._entries.clear()
+        if self._entries:
+            self._pending[EVENTS_FILE].append(log.encode_lines(self._entries, so_far))
+            self._entries.clear()
 
     def tick(self, now: float, so_far: RunResult) -> None:
         """Writes everything that is pending."""

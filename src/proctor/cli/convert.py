@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -12,7 +13,7 @@ import msgspec
 
 from proctor.cli import standard_streams, text_settings
 from proctor.cli.parser import Parser
-from proctor.cli.writers import Output, for_each_run
+from proctor.cli.writers import Output, Runs
 from proctor.errors import OutputError, UsageError
 from proctor.events import Entry
 from proctor.replay import Replay
@@ -57,25 +58,53 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
     report = AnyReport(name, form)
     batches = _entries(report, source)
     first: list[Entry] = []
-    while report.form == "auto":  # OUT is opened, and so emptied, only after IN is known to be readable
+    while report.form == "auto":  # OUT is opened only after IN is known to be readable
         first += next(batches)
     results: list[RunResult] = []
-    with open(output, "wb") if output else open(sys.stdout.fileno(), "wb", closefd=False) as file:
+    with _opened(output) as file:
         settings = msgspec.structs.replace(text_settings.of_replay(Path(), {}), colours=False)
-        replay = Replay(for_each_run(target, Output(file, settings, {})), results.append)
+        runs = Runs(target, Output(file, settings, {}))
+        replay = Replay(runs.sinks, results.append)
         replay.take(first)
         for batch in batches:
             replay.take(batch)
         replay.close()
         replay.check()
-    if len(results) > 1 and formats.FORMATS[target].one_run:
-        raise UsageError(
-            f"{name} has {len(results)} runs and {target} holds one: expected --to stream or events"
-        )
-    gap = "; ".join([*replay.gaps, *([report.gap] if report.gap else [])])
+        runs.close(name)
+    gaps = [gap for gap in dict.fromkeys((*replay.gaps, report.gap)) if gap]
+    gap = "; ".join(gap for gap in gaps if not any(gap != other and gap in other for other in gaps))
     lost = formats.left_out(target, results[0]) if results else []
     _remark(name, target, gap if results else "it has no suite", lost)
     return 0 if results and not gap else _INCOMPLETE
+
+
+@contextmanager
+def _opened(output: str | None) -> Iterator[IO[bytes]]:
+    """The file to write to: all of it is there at the end, or nothing has changed."""
+    if output is None:
+        with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+            yield file
+        return
+    path = os.path.realpath(output)
+    temporary = f"{path}.{os.getpid()}.part"
+    made = None
+    there = os.path.exists(path)
+    if not there or (os.path.isfile(path) and os.access(path, os.W_OK)):  # no pipe, no device
+        with suppress(OSError):  # the directory may not be writable, and the file be so
+            made = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    if made is None:
+        with open(output, "wb") as file:
+            yield file
+        return
+    try:
+        with os.fdopen(made, "wb") as file:
+            if there:
+                os.fchmod(made, os.stat(path).st_mode & 0o7777)
+            yield file
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
 
 
 def _entries(report: AnyReport, source: IO[bytes]) -> Iterator[list[Entry]]:

@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from proctor.archive.inside import Folder, open_inside
+from proctor.archive.inside import Folder, open_inside, read_inside
 from proctor.archive.lookup import LAST, find_run, read_run
 from proctor.archive.store import RESULT_FILE, read_head
 from proctor.cli import options, text_settings
 from proctor.cli.output import chosen, live_terminal, with_failure_index
 from proctor.cli.source import Source, abandoned, opened
 from proctor.cli.text_settings import TextSettings, on_terminal
-from proctor.cli.writers import Output, for_each_run, speaker
-from proctor.errors import UsageError
+from proctor.cli.writers import Output, Runs, speaker
+from proctor.errors import StreamError, UsageError
 from proctor.outcome import EXIT_CODES, WORST_FIRST, RunOutcome
 from proctor.relay import Sink
 from proctor.replay import Replay
@@ -61,8 +61,7 @@ def main(arguments: list[str]) -> int:
         return 0
     form = "agent" if parsed.format == "auto" else parsed.format
     if form == "json" and not (parsed.strict or parsed.follow) and _copy_document(run):
-        head = read_head(run)
-        return _exit_code(RunOutcome(head.outcome) if head else RunOutcome.INCOMPLETE, run.name)
+        return _document_code(run)
     return _show(run, run.name, "events", form, parsed, settings)
 
 
@@ -96,24 +95,25 @@ def _show(
         if parsed.strict:
             return _check(found.pieces(lambda: False), name)
         indexed = with_failure_index(form, parsed.failure_summary, os.environ)
-        results = _replay(AnyReport(name, source), found, form, parsed.follow, settings)
+        results = _replay(AnyReport(name, source), name, found, form, parsed.follow, settings)
         if indexed:
             speaker(sys.stdout.buffer)("".join(map(settings.failure_index, results)))
     return _conclude(results, name)
 
 
 def _replay(
-    reader: AnyReport, source: Source, form: str, follow: bool, settings: TextSettings
+    reader: AnyReport, name: str, source: Source, form: str, follow: bool, settings: TextSettings
 ) -> list[RunResult]:
     """Writes the runs of the source in this format, and returns them."""
     results: list[RunResult] = []
     closers: list[Callable[[], None]] = []
+    runs = Runs(form, Output(sys.stdout.buffer, settings, os.environ, lambda: source.directory))
     plain = form == "human" and not on_terminal(os.environ)  # shows progress only while nothing arrives
-    replay = Replay(_sinks(form, source, settings, closers), results.append)
+    replay = Replay(_sinks(form, runs, settings, closers), results.append)
     began = time.monotonic()  # when the run began, as far as its entries show that
 
     def may_grow() -> bool:
-        return follow and not (results and replay.idle) and not abandoned(source.directory)
+        return follow and not replay.settled and not abandoned(source.directory)
 
     try:
         for piece in source.pieces(may_grow):
@@ -129,6 +129,7 @@ def _replay(
             replay.take(reader.close())  # of a run under way the last line may not be whole yet
         replay.close(under_way)
         replay.check()
+        runs.close(name)
     finally:
         for close in closers:
             close()
@@ -136,10 +137,10 @@ def _replay(
 
 
 def _sinks(
-    form: str, source: Source, settings: TextSettings, closers: list[Callable[[], None]]
+    form: str, runs: Runs, settings: TextSettings, closers: list[Callable[[], None]]
 ) -> Callable[[], list[Sink]]:
     if form != "human" or not on_terminal(os.environ):
-        return for_each_run(form, Output(sys.stdout.buffer, settings, os.environ, lambda: source.directory))
+        return runs.sinks
 
     def live() -> list[Sink]:
         sink, close = live_terminal(settings)
@@ -178,6 +179,23 @@ def _copy_document(run: Folder) -> bool:
     with os.fdopen(descriptor, "rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer, _PIECE)
     return True
+
+
+def _document_code(run: Folder) -> int:
+    """The exit code of a run by its document, which may have been changed since, and by its head."""
+    head = read_head(run)
+    outcomes = {RunOutcome(head.outcome) if head else RunOutcome.INCOMPLETE}
+    replay = Replay(lambda: [], lambda result: outcomes.add(result.outcome))
+    reader = AnyReport(run.name, "json")
+    try:
+        replay.take([*reader.feed(read_inside(run, RESULT_FILE)), *reader.close()])
+        replay.close()
+    except (OSError, StreamError) as error:
+        replay.gaps.append(str(error))
+        outcomes.add(RunOutcome.INCOMPLETE)
+    for gap in replay.gaps:
+        print(f"proctor: {run.name}: {gap}", file=sys.stderr)
+    return _exit_code(next(outcome for outcome in WORST_FIRST if outcome in outcomes), run.name)
 
 
 def _conclude(results: list[RunResult], name: str) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from proctor.cli.text_settings import TextSettings
-from proctor.errors import OutputError
-from proctor.events import Entry, RunFinished
+from proctor.errors import OutputError, UsageError
+from proctor.events import Entry, Event, RunFinished
 from proctor.outcome import RunOutcome
 from proctor.relay import Sink
 from proctor.render.writer import Writer, coloured_writer, plain_writer
@@ -61,6 +61,10 @@ class AtTheEnd:
         if isinstance(entry.event, RunFinished):
             self.write(so_far)
 
+    def handle_all(self, first: Entry, events: Sequence[Event], so_far: RunResult) -> None:
+        if isinstance(events[-1], RunFinished):  # nothing follows it
+            self.write(so_far)
+
     def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
@@ -79,10 +83,27 @@ def writer(name: str, output: Output) -> Sink:
     return masking(sink, output.settings) if row.mask == "values" else sink
 
 
-def for_each_run(name: str, output: Output) -> Callable[[], list[Sink]]:
-    """Makes the sink for each run of an input that may have several; labels of a stream are unique in all."""
-    first = writer(name, output)
-    return lambda: [first if isinstance(first, Lines) else writer(name, output)]
+class Runs:
+    """Writes an input that may have several runs: a format that holds one is written when all was read."""
+
+    def __init__(self, name: str, output: Output) -> None:
+        self._name, self._output = name, output
+        self._first = writer(name, output)
+        self._results: list[RunResult] = []
+
+    def sinks(self) -> list[Sink]:
+        """For the next run; labels of a stream are unique in all of them."""
+        if formats.FORMATS[self._name].one_run:
+            return [AtTheEnd(self._results.append)]
+        return [self._first if isinstance(self._first, Lines) else writer(self._name, self._output)]
+
+    def close(self, source: str) -> None:
+        """Write the only run, if that has waited for the end of `source`."""
+        if len(self._results) > 1:
+            many = f"{source} has {len(self._results)} runs and {self._name} holds one"
+            raise UsageError(f"{many}: expected stream or events")
+        if self._results and isinstance(self._first, AtTheEnd):
+            self._first.write(self._results[0])
 
 
 def masking(sink: Sink, settings: TextSettings) -> Sink:

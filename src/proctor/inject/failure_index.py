@@ -61,6 +61,8 @@ class FailureIndex:
         # every test that passes would pay.
         if call.excinfo is not None:
             self._try(self._raised, item, call)
+        elif self.raised:  # an earlier attempt at the same test may have left it
+            self.raised.pop((item.nodeid, call.when), None)
 
     def _raised(self, item, call):
         if not isinstance(call.excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)):

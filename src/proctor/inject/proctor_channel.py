@@ -16,6 +16,7 @@ VARIABLES = (FD_VARIABLE, "PROCTOR_CONTROL", "ATEX_TEST_CONTROL")
 LONG_TEXT = 64 * 1024  # a longer text travels as a file
 TAIL = 2000  # characters of such a text that travel with the facts as well
 ATOMIC = 4096  # bytes that one write puts on a pipe whole
+LONGEST = 1e10  # seconds
 OUR_FD = 200  # out of the way of tests that count descriptors, and of what they open
 
 # Taken at the start: a test may replace what these modules have, and some never put it back.
@@ -32,6 +33,15 @@ def literal(text):
 def quote(text):
     """A JSON string, in ASCII."""
     return _quote(text if text.isascii() else literal(text))
+
+
+def exact(facts):
+    """The facts of a failure; a message that JSON cannot carry comes as a row of the failure index has it,
+    too, so that the row is the same on either side."""
+    message = facts.get("message") if facts else None
+    if message and literal(message) != message:
+        facts["exact"] = load("../failure_row").escaped(message)
+    return facts
 
 
 def clean(value):
@@ -60,6 +70,15 @@ def cut(text):
         return text
     half = LONG_TEXT // 2
     return "%s\n[... %d characters left out ...]\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
+
+
+def took(seconds):
+    """A plugin may have put anything there, and a test may have set the clock: no result is lost for that."""
+    try:
+        seconds = float(seconds)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return seconds if -LONGEST < seconds < LONGEST else 0.0
 
 
 def relative(path, start):

@@ -29,7 +29,7 @@ PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put bac
 ASKED_VARIABLE = "PROCTOR_ASKED"
 CHUNK = 500  # collected tests in one message
 MOST_WORDS = 5000
-LONGEST = 1e10  # seconds
+LONGEST, _took = _channel.LONGEST, _channel.took
 USUAL = ["setup", "call", "teardown", ""]  # none comes after these
 PASSED = '{"name":%s,"status":"pass","proctor":{"keywords":%s,"passed_in":[%de-9,%de-9,%de-9]}}'
 
@@ -148,8 +148,9 @@ class Observer:
         self.config, self.channel = config, channel  # a worker has no channel
         # Not caplog's handler: a test may clear that one, and set its level.
         self.logs = getattr(config.pluginmanager.get_plugin("logging-plugin"), "report_handler", None)
+        # (node id, phase) -> facts, until the report comes by. In a worker of xdist also None -> what a test
+        # has reported, which travels with the next report.
         self.pinned = {}
-        self.reported = []  # in a worker of xdist: what waits for the next report to travel with
         self.explain = _channel.Explain("pytest_failures", config)
 
     def _give_up(self, error):
@@ -157,25 +158,29 @@ class Observer:
             self.channel.give_up(error)
 
     def report(self, text, sources):
-        self.reported.append((text, [source.read(size).ljust(size, b"\0") for source, size in sources]))
+        blobs = [source.read(size).ljust(size, b"\0") for source, size in sources]
+        self.pinned.setdefault(None, []).append((text, blobs))
 
     def pytest_runtest_makereport(self, item, call):
         # Not the first: pytest's unittest part puts the exception there first.
         excinfo = call.excinfo
         records = self.logs.records if self.logs is not None else None
-        if excinfo is None and not records and not self.reported:
+        if excinfo is None and not records and not self.pinned:
             return
         try:
+            # What an earlier attempt at this test has left is not part of this one.
+            self.pinned.pop((item.nodeid, call.when), None)
             facts = {}
-            if self.reported:
-                facts["reported"], self.reported = self.reported, []
+            if None in self.pinned:
+                facts["reported"] = self.pinned.pop(None)
             if excinfo is not None and not isinstance(
                 excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)
             ):
                 facts["failure"] = self.explain("of_test", item, excinfo, call.when)
             if records:
                 facts["log"] = [_log_record(record) for record in records]
-            self.pinned[item.nodeid, call.when] = facts
+            if facts:
+                self.pinned[item.nodeid, call.when] = facts
         except Exception as error:
             self._give_up(error)
 
@@ -196,6 +201,8 @@ class Observer:
             facts = dict(facts or (), subtest=subtest_name(report))
         if facts:
             report.proctor_facts = facts
+        elif "proctor_facts" in report.__dict__:  # it was an attempt; a plugin has made the next one of it
+            del report.proctor_facts
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session):
@@ -232,8 +239,11 @@ class Reporter(Observer):
         self.known = set()
         self.started = time()
         self.deselected = 0
+        self.setup_only = getattr(config.option, "setuponly", False)  # pytest itself calls no test
         self.traced = getattr(config.option, "tbstyle", "auto") != "no"
         self.is_controller = False  # of xdist
+        self.root = str(getattr(config, "rootpath", None) or config.rootdir)
+        self.here = str(config.invocation_params.dir)
         self.suite = {}
         self.usual_size = 0  # attributes of a report that has no more than every report has
 
@@ -283,6 +293,16 @@ class Reporter(Observer):
             failure = getattr(report, "proctor_facts", None) or {"message": text.strip().rpartition("\n")[2]}
             error = {"id": report.nodeid, "longrepr": text, "failure": failure}
             self.channel.session({"collection_errors": [error]})
+        elif report.skipped:
+            self.channel.session({"skipped": [self._skipped(report)]})
+
+    def _skipped(self, report):
+        """A module or package that skips itself: pytest counts it, though it has no test."""
+        facts = {"id": report.nodeid, "reason": str(report.longrepr or "")}
+        if isinstance(report.longrepr, (tuple, list)) and len(report.longrepr) == 3:  # (path, line, reason)
+            path, line, facts["reason"] = report.longrepr
+            facts["place"] = {"file": _channel.relative(str(path), self.root), "line": line}
+        return facts
 
     def _flush_collectors(self):
         if self.collectors:
@@ -324,10 +344,11 @@ class Reporter(Observer):
     def _selected(self, ids, markers):
         for start in range(0, len(ids), CHUNK):
             part = ids[start : start + CHUNK]
-            facts = {"selected": part}
-            if markers is not None:
-                facts["markers"] = {test: markers[test] for test in part}
-            self.channel.session(facts)
+            if markers is None:
+                quoted = ",".join(map(quote, part))
+                self.channel.send('{"status":"error","partial":true,"proctor":{"selected":[%s]}}' % quoted)
+            else:
+                self.channel.session({"selected": part, "markers": {test: markers[test] for test in part}})
         self.channel.session({"collection_ended": time()})
 
     # Tests
@@ -397,7 +418,10 @@ class Reporter(Observer):
             test.has_subtests = True
             answer = self.config.hook.pytest_report_teststatus(report=report, config=self.config)
             status = str(answer[0])
-        test.add(report, status, self.traced)
+        facts = _phase_facts(report, self.root, self.here)
+        if not self.is_controller:
+            report.__dict__.pop("proctor_facts", None)  # told; a plugin may report the next attempt with it
+        test.add(report, facts, status, self.traced)
         if report.when == "???":  # a worker died; nobody will say that the test has finished
             self._finish(report.nodeid)
 
@@ -429,7 +453,7 @@ class Reporter(Observer):
                 self.quoted[word] = text
         return text
 
-    def _finish(self, nodeid):
+    def _finish(self, nodeid, final=False):
         test = self.tests.pop(nodeid, None)
         if test is None:
             return
@@ -446,6 +470,10 @@ class Reporter(Observer):
         test.spell_out()
         if not test.phases:
             return  # interrupted: it stays open
+        if not (test.called or final or self.setup_only):
+            # A plugin that runs tests again has hidden this attempt: the next one counts.
+            self.tests[nodeid] = test
+            return
         text, blobs = test.result()
         if blobs or self.is_controller:
             self.channel.send(text, blobs)
@@ -477,18 +505,19 @@ class Reporter(Observer):
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session, exitstatus):
-        self._try(self._finish_failed)
+        self._try(self._finish_rest)
         self._try(self.channel.flush)
         outcome = yield
         if outcome.excinfo is not None and not isinstance(outcome.excinfo[1], pytest.exit.Exception):
             _broke(outcome.excinfo[1], self.config)
         self._try(self._session_finished, session)
 
-    def _finish_failed(self):
-        """A hook that breaks pytest between a test's failure and its end does not cost us the failure."""
+    def _finish_rest(self):
+        """A hook that breaks pytest between a test's failure and its end does not cost us the failure; and a
+        test of which no attempt was shown has no other end."""
         for nodeid, test in list(self.tests.items()):
-            if not test.plain and test.status == "fail":
-                self._finish(nodeid)
+            if not test.plain and (test.status == "fail" or not test.called):
+                self._finish(nodeid, final=True)
 
     def _session_finished(self, session):
         now = time()
@@ -497,8 +526,8 @@ class Reporter(Observer):
         facts = {
             "exit_status": int(session.exitstatus),
             "collected": session.testscollected + self.deselected,
-            "duration": now - self.started,
-            "created": now,
+            "duration": _took(now - self.started),
+            "created": _took(now),
         }
         status = "pass" if facts["exit_status"] == 0 else "fail"
         self.channel.session({"finished": facts}, status=status, partial=False)
@@ -508,7 +537,9 @@ def _child(node):
     location, tested = getattr(node, "location", None), ""
     if location is not None:
         tested = ',"line":%s,"tested":true' % ("null" if location[1] is None else location[1])
-    return '{"id":%s,"type":%s%s}' % (quote(node.nodeid), quote(type(node).__name__), tested)
+    kind = type(node).__name__
+    kind = '"Function"' if kind == "Function" else quote(kind)  # nearly all
+    return '{"id":%s,"type":%s%s}' % (quote(node.nodeid), kind, tested)
 
 
 class UnderWay:
@@ -518,7 +549,7 @@ class UnderWay:
     `spell_out`, each phase is JSON, or (when, duration) if it passed and has nothing else to report.
     """
 
-    __slots__ = ("files", "has_subtests", "keywords", "name", "passed", "phases", "plain", "status")
+    __slots__ = ("called", "files", "has_subtests", "keywords", "name", "passed", "phases", "plain", "status")
 
     def __init__(self, nodeid):
         self.name = quote(nodeid)
@@ -532,18 +563,20 @@ class UnderWay:
             self.plain = self.has_subtests = False
             self.phases = list(zip(USUAL, map(_took, self.passed)))
             self.files, self.status = [], "pass"
+            self.called = len(self.passed) > 1
 
-    def begin(self, when):
+    def begin(self, when, outcome="passed"):
+        ends = outcome in ("failed", "skipped") or (when == "call" and outcome == "passed")  # not `rerun`
+        self.called = self.called or ends
         if when == "setup" and self.phases:  # another attempt at the same test: the last one counts
             self.phases, self.files, self.status = [], [], "pass"
 
-    def add(self, report, status=None, traced=True):
-        facts = _phase_facts(report)
+    def add(self, report, facts, status=None, traced=True):
         if status is not None:
             facts["status"] = status
         if not traced:
             facts.pop("traceback", None)
-        self.begin(report.when)
+        self.begin(report.when, report.outcome)
         if facts["outcome"] == "failed":
             self.status = "fail"
         elif facts["outcome"] == "skipped" and self.status == "pass":
@@ -586,16 +619,7 @@ def _is_plain(facts):
     )
 
 
-def _took(seconds):
-    """A plugin may have put anything there: no test is lost for that."""
-    try:
-        seconds = float(seconds)
-    except (TypeError, ValueError, OverflowError):
-        return 0.0
-    return seconds if -LONGEST < seconds < LONGEST else 0.0
-
-
-def _phase_facts(report):
+def _phase_facts(report, root, here):
     facts = {
         "when": report.when,
         "outcome": report.outcome,
@@ -615,6 +639,8 @@ def _phase_facts(report):
         crash = getattr(longrepr, "reprcrash", None)
         if crash is not None:
             facts["crash"] = _location(crash)
+            if report.outcome == "failed":  # in case that nobody saw the exception
+                facts["failure"] = _crash_facts(crash, root, here)
             try:
                 entries = longrepr.reprtraceback.reprentries
                 facts["traceback"] = [_location(entry.reprfileloc) for entry in entries]
@@ -625,11 +651,18 @@ def _phase_facts(report):
             if title == "Captured %s %s" % (stream, report.when):
                 facts[stream] = text
     if isinstance(longrepr, str) and report.outcome == "failed":  # without an exception
-        facts["failure"] = {"message": cut(longrepr)}
+        facts["failure"] = _channel.exact({"message": cut(longrepr)})
     pinned = getattr(report, "proctor_facts", None)
     if pinned:
         facts.update((key, value) for key, value in pinned.items() if value and key != "reported")
     return facts
+
+
+def _crash_facts(crash, root, here):
+    facts = {"message": cut(str(crash.message))}
+    if not _channel.relative(str(crash.path), root).startswith("../"):
+        facts["place"] = {"file": _channel.relative(str(crash.path), here), "line": crash.lineno}
+    return _channel.exact(facts)
 
 
 def _location(place):

@@ -52,7 +52,11 @@ class Session:
             self.channel.session({"interrupted": facts})
             status = STOPPED
         now = time()
-        finished = {"exit_status": status, "duration": now - began, "created": now}
+        finished = {
+            "exit_status": status,
+            "duration": _channel.took(now - began),
+            "created": _channel.took(now),
+        }
         self.channel.session({"finished": finished}, status="fail" if status else "pass", partial=False)
         return status
 

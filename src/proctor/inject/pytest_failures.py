@@ -7,7 +7,7 @@ the first failure of a run that proctor reads; the failure index of a plain pyte
 load = globals()["load"]  # the loader gives it to each file
 _exceptions, _channel = load("proctor_exceptions"), load("proctor_channel")
 Frames, causes_of, shown_by = _exceptions.Frames, _exceptions.causes_of, _exceptions.shown_by
-clean, cut, os = _channel.clean, _channel.cut, _channel.os
+clean, cut, exact, os = _channel.clean, _channel.cut, _channel.exact, _channel.os
 
 
 class Failures:
@@ -53,12 +53,11 @@ class Failures:
             if fixture:
                 facts["fixture"] = fixture
         self.frames.add_locals(facts, traceback, excinfo, self.real_locals)
-        return clean(facts)
+        return clean(exact(facts))
 
     def not_collected(self, excinfo):
         value = _cause(excinfo.value)
-        shown = str(value) if type(value).__module__.startswith("_pytest") else None
-        return clean(self.plainly(value, shown))
+        return exact(self.frames.failure(value, _worded(value, self.frames)))
 
     def compared(self, left, right, frame):
         """`frame` is the one that called the hook; the assertion is in the first that is not pytest's."""
@@ -86,7 +85,7 @@ def conftest_error(value, config):
     cause = getattr(value, "cause", None) or value.excinfo[1]
     here = str(config.invocation_params.dir)
     frames = Frames(here, here)
-    return cause, frames.relative(str(value.path)), frames.failure(cause)
+    return cause, frames.relative(str(value.path)), exact(frames.failure(cause, _worded(cause, frames)))
 
 
 def of_session(value, config):
@@ -169,9 +168,45 @@ def _fixture(item, traceback):
 
 
 def _cause(value):
-    """A collection error is a wrapper that pytest made; what the user knows is inside."""
+    """A collection error is a wrapper that pytest made; what the user knows is inside. If that is pytest's
+    own as well, the wrapper explains it."""
     seen = 0
-    while value.__cause__ is not None and type(value).__module__.startswith("_pytest") and seen < 20:
+    while value.__cause__ is not None and _is_pytests(value) and seen < 20:
+        if _is_pytests(value.__cause__):
+            break
         value = value.__cause__
         seen += 1
     return value
+
+
+def _is_pytests(value):
+    return type(value).__module__.partition(".")[0] in ("_pytest", "py")
+
+
+def _worded(value, frames):
+    """What kept something from being collected, as pytest shows it; None if it has no words for it."""
+    for known in (value, value.__cause__):
+        if type(known).__name__.endswith("MismatchError") and len(known.args) == 3:
+            return _mismatch(frames, *known.args)
+    try:
+        if _is_pytests(value):  # pytest shows no more of a CollectError than its first argument
+            return str(value.args[0]) if value.args else str(value)
+        return _alone(value)
+    except Exception:
+        return None
+
+
+def _mismatch(frames, module, imported, wanted):
+    """pytest's explanation has six lines, and the exception behind it none."""
+    known = frames.relative(str(imported))
+    return (
+        "import file mismatch: the module %r is known as %s already. HINT: remove __pycache__ / .pyc files"
+        " and/or use a unique basename for your test file modules" % (module, known)
+    )
+
+
+def _alone(value):
+    """The exception without its traceback, named as pytest names those of tests."""
+    from traceback import format_exception_only
+
+    return "".join(format_exception_only(type(value), value)).strip()

@@ -18,6 +18,7 @@ HERE = os.getcwd()  # a test may leave it
 USUAL_PLACES = ("tests", "test")  # looked into even if they are no packages
 # Kept on the tests: unittest lets go of each test that has run, and so must we.
 ORIGIN, NAME = "_proctor_file", "_proctor_name"
+PLACE = "_proctor_place"  # of a module's skip
 #: What unittest calls around the tests of a class or a module, by the phase that it is.
 AROUND = {
     "setUpClass": "setup",
@@ -190,6 +191,8 @@ class Loaded:
     def _name(self, test):
         if hasattr(test, NAME):
             return  # the same object once more
+        if type(test).__name__ == "ModuleSkipped":
+            setattr(test, PLACE, self._place_of_skip(test._testMethodName))
         label = self._label(test)
         number, name = 1, label
         while name in self.tests:
@@ -197,6 +200,15 @@ class Loaded:
             name = "%s#%d" % (label, number)
         setattr(test, NAME, name)
         self.tests[name] = Known(test)
+
+    def _place_of_skip(self, name):
+        """Where a module skipped itself; unittest's own code has the test that stands for it."""
+        traceback = getattr(self.loader.broken.get(name), "__traceback__", None)
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        if traceback is None:
+            return relative(self._file_of(name)), 0
+        return relative(traceback.tb_frame.f_code.co_filename), traceback.tb_lineno
 
     def _label(self, test):
         kind, method = type(test), getattr(test, "_testMethodName", None)
@@ -268,6 +280,9 @@ def matches(expression, name):
 
 def place_of(test):
     """(file, line) of the code of a test."""
+    skipped = getattr(test, PLACE, None)
+    if skipped is not None:
+        return skipped
     doctest = getattr(test, "_dt_test", None)
     if doctest is not None:
         return relative(doctest.filename or ""), (doctest.lineno or 0) + 1

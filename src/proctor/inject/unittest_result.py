@@ -129,7 +129,7 @@ class Result(unittest.TestResult):
         self.channel.send(dumps(clean(body)))
 
     def stopTest(self, test):
-        seconds = _clock() - self.since
+        seconds = _channel.took(_clock() - self.since)
         phases, self.phases = self.phases, None
         if not phases:
             return  # interrupted, and still open

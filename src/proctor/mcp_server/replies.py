@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from proctor.describe import Description
 from proctor.errors import ProctorError, UsageError
 from proctor.mcp_server import shorten
@@ -15,12 +17,12 @@ from proctor.mcp_server.size import cut, lines_within, weight
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.agent_budget import agent_text_within
-from proctor.render.discovery_tree import discovery_tree
+from proctor.render.discovery_tree import discovery_tree, skipped_lines
 from proctor.render.masking import plain
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.result import RunResult
-from proctor.wire.document.discovery import discovery
+from proctor.wire.document.discovery import Skipped, discovery
 
 _REFUSAL = 2000  # characters
 _FULL_TEXT = 6000  # tokens of the text beside a whole document
@@ -95,6 +97,7 @@ def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: i
         if shown_errors:
             break
     document: dict[str, Any] = {**whole, "tests": [], "collection_errors": shown_errors, "omitted": {}}
+    document["skipped"] = shorten.fill(whole["skipped"], budget // 4)
     document["tests"] = shorten.fill(whole["tests"], budget - weight(document) - 60)
     if whole["tests"] and not document["tests"]:  # first the tests, then, with the next calls, the errors
         document["collection_errors"] = shown_errors = []
@@ -114,7 +117,8 @@ def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: i
         note = f"{sum(omitted.values())} more: {rest}\n"
     tree = discovery_tree(found.tests[: len(document["tests"])])
     faults = agent_text(result, _detail(mask)) if result.collection_errors else ""
-    return Reply(lines_within(f"{found.total} tests\n{note}{faults}{tree}", budget, rest), document)
+    skips = skipped_lines([msgspec.convert(skip, Skipped) for skip in document["skipped"]])
+    return Reply(lines_within(f"{found.total} tests\n{note}{faults}{tree}{skips}", budget, rest), document)
 
 
 def _error(error: dict[str, Any], size: int) -> dict[str, Any]:

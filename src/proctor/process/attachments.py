@@ -127,6 +127,11 @@ class Attachments:
         self._taken.setdefault(result, []).append(file)
         return result, file
 
+    @property
+    def waiting(self) -> bool:
+        """There are files of results that are not complete."""
+        return bool(self._taken)
+
     def take(self, result: str | None) -> tuple[File, ...]:
         """The files of a result that is complete now."""
         return tuple(self._taken.pop(result, ()))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from proctor.errors import InterpreterError
 from proctor.places import is_program, program
-from proctor.process.managed import environments
+from proctor.process.managed import advice, environments
 
 ENVIRONMENT_NAMES = (".venv", "venv", ".virtualenv")
 COMMANDS = ("python3", "python")
+_HEAD = 1024  # bytes of a script
+# An installer writes the second form where the path is too long for a kernel, or has blanks.
+_SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-\S+\s+)*)?((?:\S*/)?(?:python|pypy)[\w.]*)(?:\s|$)")
+_LONG_SHEBANG = re.compile(r"#!/bin/sh\s*\n'''exec' \"?([^\n\"]+?)\"? \"\$0\"")
 
 # 1: first published form.
 CACHE_NAME = "interpreters-1.json"
@@ -102,12 +107,30 @@ def _explicit(top: str, wanted: str, environ: Mapping[str, str]) -> Candidate:
     python, fault = _python_at(path)
     if os.sep not in wanted and not os.path.isdir(path):
         python, fault = program(wanted, environ), "is not a command on PATH"
+    if python and (behind := _behind(python, environ)):
+        python, fault = _python_at(behind)
+        if not python:
+            raise InterpreterError(f"'{wanted}' is a script for the interpreter {behind}, which {fault}")
     if not python:
         raise InterpreterError(
             f"the interpreter '{wanted}' {fault}; expected an interpreter's path, an environment's directory"
             " or a command on PATH"
         )
     return Candidate(python, "explicit", "was asked for", usable=True)
+
+
+def _behind(path: str, environ: Mapping[str, str]) -> str:
+    """The Python that a script such as `pytest` is for; empty for an interpreter, or a shim of one."""
+    try:
+        with open(path, "rb") as file:
+            head = os.fsdecode(file.read(_HEAD))
+    except OSError:
+        return ""
+    found = _SHEBANG.match(head) or _LONG_SHEBANG.match(head)
+    if found is None:
+        return ""
+    command = found[1].strip()
+    return command if os.sep in command else program(command, environ) or command
 
 
 def _active(prefix: str, own_prefix: str) -> Candidate:
@@ -127,10 +150,12 @@ def _up_to_repository(top: str) -> list[str]:
     return directories
 
 
-def require(interpreter: Interpreter, package: str) -> str:
-    """The version of the package there."""
+def require(interpreter: Interpreter, package: str, advice: Callable[[], str] = str) -> str:
+    """The version of the package there; if it is missing, `advice` may know a better place than this one."""
     if version := interpreter.packages.get(package):
         return version
+    if better := advice():
+        raise InterpreterError(f"no {package} in {interpreter.path} ({interpreter.why}); {better}")
     import shlex
 
     python = shlex.quote(interpreter.path)
@@ -138,6 +163,11 @@ def require(interpreter: Interpreter, package: str) -> str:
     if "pip" not in interpreter.packages:
         install = f"uv pip install --python {python} {package}"
     raise InterpreterError(f"no {package} in {interpreter.path} ({interpreter.why}); install it: {install}")
+
+
+def better_place(root: Path, chosen: Candidate, environ: Mapping[str, str]) -> str:
+    """Where the project's tool wants packages to be, if the interpreter is only the one on PATH."""
+    return advice(_up_to_repository(os.path.abspath(root)), environ) if chosen.rule == "PATH" else ""
 
 
 class _Remembered(msgspec.Struct, frozen=True):

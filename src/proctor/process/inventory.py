@@ -8,8 +8,11 @@ import msgspec
 
 from proctor.errors import InterpreterError
 from proctor.process.ask import ask
+from proctor.text import first_line
 
 PATIENCE = 30.0  # seconds; a cold network disk is slow, a hanging interpreter is endless
+_SHOWN = 300  # characters of what another program says
+_OURS = 20  # characters of a line by which our script is known, which some programs repeat
 MARK = "proctor-inventory:"  # a sitecustomize may print, too
 
 
@@ -32,7 +35,11 @@ def take(python: str, cwd: str, environ: Mapping[str, str]) -> Inventory:
     # hide the user's site-packages and PYTHONPATH.
     answer = ask((python, "-B", "-c", SCRIPT), cwd, environ, PATIENCE)
     if answer.fault:
-        raise InterpreterError(f"{python} {answer.fault}; expected a Python interpreter, 2.7 or newer")
+        repeated = any(line.strip() in answer.fault for line in SCRIPT.splitlines() if len(line) > _OURS)
+        fault = "does not take what Python takes" if repeated else answer.fault
+        raise InterpreterError(
+            f"{python} {first_line(fault, _SHOWN)}; expected a Python interpreter, 2.7 or newer"
+        )
     for line in answer.text.splitlines():
         if line.startswith(MARK + "{"):  # and not an `echo` of the script
             # The standard decoder takes the lone surrogates of a path that is not UTF-8.

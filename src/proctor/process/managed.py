@@ -27,6 +27,7 @@ class Tool(msgspec.Struct, frozen=True):
     marks: tuple[str, ...]
     hint: str
     table: str = ""
+    signs: tuple[str, ...] = ()  # that the project is the tool's, though it has no lock: files, or tables
     variable: str = ""  # that names the environment: no need to ask
     file: str = ""  # that names it
     not_if: dict[str, str] = {}  # variables with values that mean: that environment is not the project's
@@ -41,6 +42,36 @@ def environments(directories: Iterable[str], environ: Mapping[str, str]) -> Iter
         for tool in TOOLS:
             if mark := _mark(tool, directory):
                 yield _find(tool, mark, directory, environ)
+
+
+def advice(directories: Iterable[str], environ: Mapping[str, str]) -> str:
+    """What to do where the project's tool has no environment that could be used."""
+    for directory in directories:
+        for tool in TOOLS:
+            if mark := _mark(tool, directory) or _sign(tool, directory):
+                return _advice(tool, mark, directory, environ)
+    return ""
+
+
+def _advice(tool: Tool, mark: str, directory: str, environ: Mapping[str, str]) -> str:
+    uses = f"the project uses {tool.name} (`{mark}`)"
+    command = program(tool.name, environ)
+    if tool.needed and not command:
+        return f"{uses}, which is not on PATH: `--python PATH` names its environment"
+    found = _asked(tool, mark, command, directory, environ) if tool.question else Found("", "")
+    if found.path:
+        return f"{uses}, whose environment is {found.path}: `--python {found.path}` uses it"
+    return f"{uses}, which has no environment yet: {tool.hint}"
+
+
+def _sign(tool: Tool, directory: str) -> str:
+    for sign in tool.signs:
+        if not sign.startswith("["):
+            if os.path.isfile(os.path.join(directory, sign)):
+                return sign
+        elif f"\n{sign}" in "\n" + _read(os.path.join(directory, "pyproject.toml")):
+            return "pyproject.toml"
+    return ""
 
 
 def _mark(tool: Tool, directory: str) -> str:
@@ -99,17 +130,25 @@ TOOLS = (
         variable="UV_PROJECT_ENVIRONMENT",  # `uv python find` does not heed it
         question=("python", "find"),
         guesses=True,
+        signs=("[tool.uv",),
     ),
-    Tool("poetry", ("poetry.lock",), "`poetry install` makes one", question=("env", "info", "--executable")),
+    Tool(
+        "poetry",
+        ("poetry.lock",),
+        "`poetry install` makes one",
+        question=("env", "info", "--executable"),
+        signs=("poetry.toml", "[tool.poetry"),
+    ),
     # Not asked: `pdm info --python` creates an environment where there is none.
-    Tool("pdm", ("pdm.lock",), "`pdm install` makes one", file=".pdm-python"),
-    Tool("pipenv", ("Pipfile.lock",), "`pipenv install` makes one", question=("--py",)),
+    Tool("pdm", ("pdm.lock",), "`pdm install` makes one", file=".pdm-python", signs=("[tool.pdm",)),
+    Tool("pipenv", ("Pipfile.lock",), "`pipenv install` makes one", question=("--py",), signs=("Pipfile",)),
     Tool(
         "hatch",
         ("hatch.toml",),
         "`hatch env create` makes one",
         table="[tool.hatch.envs",
         question=("env", "find"),
+        signs=("[tool.hatch",),
     ),
     # An active environment needs no tool: with mamba or micromamba there is no `conda` on PATH.
     Tool(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from proctor.render.neutral import neutral
-from proctor.wire.document.discovery import Discovered
+from proctor.text import first_line
+from proctor.wire.document.discovery import Discovered, Skipped
 
 
 def split_id(node_id: str) -> tuple[str, ...]:
@@ -26,6 +27,15 @@ def new_branches(above: Sequence[str], parents: Sequence[str]) -> Iterator[str]:
 
 def discovery_tree(tests: Sequence[Discovered]) -> str:
     return "".join(f"{line}\n" for line in _lines(tests))
+
+
+def skipped_lines(skipped: Sequence[Skipped]) -> str:
+    """A line for each module that skipped itself, with its reason."""
+    return "".join(
+        f"skipped: {neutral(str(skip.place or skip.node_id))} {neutral(first_line(skip.message))}".rstrip()
+        + "\n"
+        for skip in skipped
+    )
 
 
 def _lines(tests: Sequence[Discovered]) -> Iterator[str]:

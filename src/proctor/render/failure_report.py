@@ -43,7 +43,7 @@ class Block(msgspec.Struct, frozen=True):
 
 def blocks(result: RunResult) -> Iterator[Block]:
     """What went wrong, worst first. The output of a test stands in the first block that the test begins."""
-    if result.broke is not None:
+    if result.broke is not None and result.outcome is not RunOutcome.USAGE_ERROR:
         yield Block("INTERNAL ERROR", _trace(result.broke.traceback or result.broke.failure.message), "loud")
     if result.outcome is RunOutcome.USAGE_ERROR and result.stderr.text().strip():
         yield Block("USAGE ERROR", neutral_block(result.stderr.text()).strip(), "loud")
@@ -61,7 +61,7 @@ def blocks(result: RunResult) -> Iterator[Block]:
 
 def headlines(result: RunResult) -> Iterator[str]:
     """One line for each block."""
-    if result.broke is not None:
+    if result.broke is not None and result.outcome is not RunOutcome.USAGE_ERROR:
         yield f"INTERNAL ERROR: {short(result.broke.failure.message)}"
     for cause in causes_of(result):
         yield f"{cause_headline(cause)}: {short(message_of(cause.first))}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from posixpath import join, relpath
 
 from proctor.causes import Occurrence, failures
-from proctor.failure_row import LENGTH, ROWS, Row, block, encode, error
+from proctor.failure_row import LENGTH, ROWS, Row, block, encode, error, unescaped
 from proctor.result import RunResult
 
 
@@ -18,6 +18,8 @@ def failure_index(result: RunResult, most: int = ROWS, length: int = LENGTH) -> 
 
 def _row(found: Occurrence, result: RunResult, length: int) -> Row:
     name, message, place = _relative(found.test, result), found.failure.message, found.failure.place
+    if found.failure.exact:
+        message = unescaped(found.failure.exact)
     defined, test = "", found.finished
     if test is not None:
         message = message or test.message or ("" if test.phases else test.outcome)

@@ -10,8 +10,8 @@ import msgspec
 
 from proctor.errors import UsageError
 
-_SHOWN = 200  # characters of an expression in an error
-_DEEPEST = 100  # brackets and negations inside each other
+_SHOWN = 100  # characters of an expression in an error
+DEEPEST = 100  # brackets and nots inside one another: those who evaluate an expression have limits, too
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 Test = Callable[[str], bool]
@@ -49,11 +49,28 @@ def in_name(expression: str) -> Callable[[str], bool]:
 
 
 def read(expression: str) -> Expression:
+    check_depth(expression)
     parser = _Parser(expression)
     found = parser.alternatives()
     if parser.next:
         raise parser.wrong(f"{parser.next!r} is one too many")
     return found
+
+
+def check_depth(expression: str) -> None:
+    """Of an expression, whoever will evaluate it."""
+    depth = deepest = nots = 0
+    for token in _TOKEN.findall(expression):
+        depth += (token == "(") - (token == ")")
+        nots = nots + 1 if token == "not" else nots if token == "(" else 0
+        deepest = max(deepest, depth + nots)
+    if deepest > DEEPEST:
+        nested = f"it is nested {deepest} deep; expected {DEEPEST} levels at most"
+        raise UsageError(f"invalid expression {_shown(expression)!r}: {nested}")
+
+
+def _shown(expression: str) -> str:
+    return expression if len(expression) <= _SHOWN else expression[: _SHOWN - 3] + "..."
 
 
 def _holds(tree: Expression, test: Test) -> bool:
@@ -70,15 +87,13 @@ def _holds(tree: Expression, test: Test) -> bool:
 
 class _Parser:
     def __init__(self, expression: str) -> None:
-        self._expression, self._depth = expression, 0
+        self._expression = expression
         self._tokens = iter(_TOKEN.findall(expression))
         self.next = next(self._tokens, "")
 
     def wrong(self, what: str) -> UsageError:
         expected = "expected words joined by and, or, not and brackets"
-        text = self._expression
-        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
-        return UsageError(f"invalid expression {shown!r}: {what}; {expected}")
+        return UsageError(f"invalid expression {_shown(self._expression)!r}: {what}; {expected}")
 
     def alternatives(self) -> Expression:
         return self._joined("or", self._conjunction, Some)
@@ -98,9 +113,9 @@ class _Parser:
             raise self.wrong("it ends where a word should be")
         token = self._take()
         if token == "not":
-            return Not(self._deeper(self._negation))
+            return Not(self._negation())
         if token == "(":
-            inner = self._deeper(self.alternatives)
+            inner = self.alternatives()
             if self.next != ")":
                 raise self.wrong("a bracket is not closed")
             self._take()
@@ -108,14 +123,6 @@ class _Parser:
         if token in ("and", "or", ")"):
             raise self.wrong(f"{token!r} stands where a word should be")
         return Word(token)
-
-    def _deeper(self, part: Callable[[], Expression]) -> Expression:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise self.wrong(f"more than {_DEEPEST} brackets or `not` inside each other")
-        found = part()
-        self._depth -= 1
-        return found
 
     def _take(self) -> str:
         token, self.next = self.next, next(self._tokens, "")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Session, Text
+from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
 from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
@@ -95,6 +96,8 @@ def _selection(spec: RunSpec) -> list[str]:
     for target in chosen.targets:
         check_target(target)
     options = ["--collect-only"] if spec.collect_only else []
+    for expression in (chosen.keywords, chosen.markers):
+        matching.check_depth(expression)
     if chosen.keywords:
         options.append(f"-k={chosen.keywords}")
     if chosen.markers:

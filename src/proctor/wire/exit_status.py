@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from proctor.events import Failure, StatusExplained
+from proctor.events import Failure, SessionBroke, StatusExplained
 from proctor.outcome import RunOutcome
 from proctor.result import Session
 
 STOPPED, INTERNAL, USAGE, NOTHING = 2, 3, 4, 5
+_NOT_EVALUATED = ("RecursionError", "MemoryError", "SyntaxError", "ValueError", "OverflowError")
 _CONFTEST = "while loading conftest"  # as a pytest too old for the plugin writes it
 
 
@@ -18,6 +19,9 @@ def explained(session: Session, code: int, stderr: str) -> StatusExplained | Non
     if stop.type == "KeyboardInterrupt":
         why = f"KeyboardInterrupt at {stop.place}" if stop.place else "KeyboardInterrupt"
         return StatusExplained(RunOutcome.INTERRUPTED, why)
+    if session.broke is not None and _is_of_expression(session.broke):
+        why = f"pytest cannot evaluate the expression of -k or -m: {session.broke.failure.message}"
+        return StatusExplained(RunOutcome.USAGE_ERROR, why)
     if session.broke is not None:
         return StatusExplained(RunOutcome.INTERNAL_ERROR, session.broke.failure.message)
     if stop.type == "Exit":  # with any status
@@ -32,6 +36,11 @@ def explained(session: Session, code: int, stderr: str) -> StatusExplained | Non
     if code == USAGE:
         return StatusExplained(RunOutcome.USAGE_ERROR, complaint(stderr))
     return StatusExplained(RunOutcome.NO_TESTS) if code == NOTHING else None
+
+
+def _is_of_expression(broke: SessionBroke) -> bool:
+    """pytest's own errors in an expression are usage errors; what it does not catch is none of its code's."""
+    return broke.failure.type in _NOT_EVALUATED and "_pytest/mark/" in broke.traceback.replace("\\", "/")
 
 
 def _refused(session: Session, code: int, stderr: str) -> StatusExplained | None:

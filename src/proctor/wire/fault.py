@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
+from typing import TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from proctor.events import Failure, FaultTraced, Place, TestFinished
-from proctor.outcome import Outcome
 
 _FATAL = re.compile(r"^Fatal Python error: (.+)$", re.M)
 _FRAME = re.compile(r'^  File "(.+)", line ([0-9]{1,9}) in (.+)$')
 _LIBRARY = re.compile(r"/(?:lib/python[0-9.]+|site-packages|dist-packages)/")
 _KEPT = 64 * 1024  # characters of stderr in which a dump is looked for
 _MOST = 20  # dumps remembered
+_EXITED = re.compile(r"running the test EXITED with status")  # pytest-forked's words; xdist does not know
+_SIGNALS = {
+    "Segmentation fault": "SIGSEGV",
+    "Bus error": "SIGBUS",
+    "Floating-point exception": "SIGFPE",
+    "Floating point exception": "SIGFPE",
+    "Illegal instruction": "SIGILL",
+}  # and every other fatal error aborts
+
+
+_Function: TypeAlias = tuple[str, str]  # its file, its name
 
 
 class FaultReader:
@@ -47,14 +59,50 @@ class FaultReader:
         return FaultTraced(reason.partition(": ")[2], tuple(own), "\n".join(kept))
 
 
-def explain(event: TestFinished, dumps: list[FaultTraced]) -> TestFinished:
-    """Adds the place of a worker's crash, which only the worker's dump has."""
-    if event.outcome is not Outcome.CRASH:
-        return event
-    file = event.test.partition("::")[0]
-    for dump in reversed(dumps):
-        if any(place.file == file for place in dump.places):
-            message = f"{event.message}: {dump.reason} at {dump.places[0]}"
-            failure = Failure("", message, dump.places[0])
-            return msgspec.structs.replace(event, message=message, traceback=dump.text, failure=failure)
-    return event
+class Crashes:
+    """Which dump belongs to which crash. Workers and forked children write to one stderr: a dump is told of a
+    test only if its stack runs through that test and no other crash can have written it."""
+
+    def __init__(self, cwd: str) -> None:
+        self._cwd = cwd.rstrip("/") + "/"
+        self._crashed: list[str] = []
+
+    def explain(
+        self, event: TestFinished, dumps: list[FaultTraced], unfinished: Iterable[str]
+    ) -> TestFinished:
+        """Adds the place of a crash; `unfinished` are the tests that other processes may run by now."""
+        function = _function(event.test)
+        if _EXITED.search(event.message or ""):
+            return event  # its process ended itself, and wrote none
+        others = [test for test in (*self._crashed, *unfinished) if test != event.test]
+        self._crashed.append(event.test)
+        known = {function, *map(_function, others)}
+        told = [dump for dump in dumps if self._test_of(dump, known) == function]
+        if len(told) != 1 or any(_function(test) == function for test in others):
+            return event
+        (dump,) = told
+        message = f"{event.message}: {dump.reason} at {dump.places[0]}"
+        failure = Failure("", message, dump.places[0])
+        phases = tuple(replace(p, failure=failure) if p.outcome == "failed" else p for p in event.phases)
+        return replace(event, message=message, traceback=dump.text, failure=failure, phases=phases)
+
+    def own(self, dumps: list[FaultTraced], signal: str | None) -> FaultTraced | None:
+        """The last words of the session's own process, which a signal ended: not those of a process that it
+        has outlived."""
+        dump = dumps[-1] if dumps else None
+        if dump is None or _SIGNALS.get(dump.reason, "SIGABRT") != signal:
+            return None
+        crashed = set(map(_function, self._crashed))
+        return None if self._test_of(dump, crashed) else dump
+
+    def _test_of(self, dump: FaultTraced, known: Collection[_Function]) -> _Function | None:
+        """The test that was running: of the known ones the outermost, for a test may call another."""
+        frames = [found for line in dump.text.splitlines() if (found := _FRAME.match(line))]
+        functions = ((frame[1].removeprefix(self._cwd), frame[3]) for frame in reversed(frames))
+        return next((function for function in functions if function in known), None)
+
+
+def _function(test: str) -> _Function:
+    """The file of a test, and the name of its function."""
+    path = test.partition("[")[0].split("::")
+    return path[0], path[-1]

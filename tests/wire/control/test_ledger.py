@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from proctor.wire.control.ledger import Admission, Finished, Ledger, Limits, Partial, Plain, Refused
+from proctor.wire.control.ledger import Admission, Finished, Ledger, Limits, Partial, Refused
 
 
 def said(ledger: Ledger, **body: Any) -> Partial | Finished:
@@ -130,24 +130,43 @@ def test_a_limit_is_reached_and_not_passed(
     assert refused(ledger, **bad) == ("limits", message)
 
 
-def test_results_in_bulk_count_like_others() -> None:
+def part(name: Any, **more: Any) -> dict[str, Any]:
+    return {"name": name, "status": "pass"} | more
+
+
+def test_many_parts_count_like_single_ones() -> None:
     ledger = Ledger(Limits(results=5))
 
-    assert ledger.admit_plain(Plain("a", "pass"))
-    assert ledger.admit_many([Plain("b", "pass"), Plain("c", "pass")])
-    assert not ledger.admit_many([Plain("d", "pass")] * 3)
-    assert ledger.admit_many([Plain("d", "pass")] * 2)
-    assert not ledger.admit_plain(Plain("e", "pass"))
+    assert ledger.receive_parts([part("a"), part("b", note="x"), part("c", status="fail")])
+    assert ledger.receive_parts([part("d")] * 3) is None
+    assert ledger.receive_parts([part("d")] * 2)
+    assert ledger.receive_parts([part("e")]) is None
     assert refused(ledger)[0] == "limits"
 
 
-def test_what_has_more_to_look_at_than_its_words_is_not_admitted_in_bulk() -> None:
+ODD: list[Any] = [None, 7, True, [], {}]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        part(""),
+        part("open"),
+        *(part(name) for name in ODD),
+        *(part("b", status=status) for status in ["good", *ODD]),
+        *(part("b", **{key: value}) for key in ("partial", "files", "testout") for value in ["x", *ODD]),
+        {"name": "b"},
+        {"status": "pass"},
+        {},
+    ],
+    ids=str,
+)
+def test_what_has_more_to_look_at_is_not_received_with_many(body: dict[str, Any]) -> None:
     ledger = Ledger()
     said(ledger, name="open", partial=True)
 
-    for name in ("", "open"):
-        assert not ledger.admit_plain(Plain(name, "pass"))
-        assert not ledger.admit_many([Plain("a", "pass"), Plain(name, "pass")])
+    assert ledger.receive_parts([part("a"), body, part("c")]) is None
+    assert ledger.receive_parts([part("a"), part("c")])
 
 
 OWN = {"testout": "output.txt", "by": "proctor"}
@@ -235,6 +254,13 @@ def test_the_name_of_our_output_is_one_that_no_file_has() -> None:
         ([{"a": 1}, {"b": 1}, {"a": [3]}, {"a": [4]}], {"a": [3, 4], "b": 1}),
         ([{"a": None, "b": 1}, {"c": 2}], {"b": 1, "c": 2}),
         ([{"status": None, "b": 1}, {"c": 2}], {"b": 1, "c": 2}),
+        ([{"status": "pass", "b": 1}, {"status": None}], {"b": 1}),
+        ([{"status": "pass"}, {"status": "fail"}, {"status": None}], {}),
+        ([{"status": "pass"}, {"status": None}, {"c": 2}], {"c": 2}),
+        ([{"status": "pass"}, {"status": None}, {"status": "fail"}], {"status": "fail"}),
+        ([{"testout": "o", "b": 1}, {"testout": None}], {"b": 1}),
+        ([{"a": {"x": 1, "y": 2}}, {"a": {"x": None}}], {"a": {"y": 2}}),
+        ([{"a": {"x": {"z": 1}}}, {"a": {"x": {"z": None}}}], {"a": {"x": {}}}),
     ],
 )
 @pytest.mark.parametrize("name", [{"name": "x"}, {}])
@@ -254,3 +280,40 @@ def test_partials_add_up_whether_or_not_others_come_between(
 
 def test_a_result_that_closes_nothing_is_as_it_was_but_for_files_that_it_takes_back() -> None:
     assert said(Ledger(), name="x", files=None, a=None).body == {"name": "x", "a": None}
+
+
+@pytest.mark.parametrize(
+    "parts, withdrawn",
+    [
+        ([{"status": "fail", "partial": True}, {"status": None}], True),
+        ([{"status": "pass", "partial": True}, {"status": None, "partial": True}, {"x": 1}], True),
+        ([{"status": "pass", "partial": True}, {"status": None, "partial": True}, {"status": "pass"}], False),
+        ([{"status": "pass", "partial": True}, {"x": None}], False),
+        ([{"partial": True}, {"status": None}], False),
+        ([{"status": None}], False),
+    ],
+)
+def test_a_status_that_was_taken_back_is_known(parts: list[dict[str, Any]], withdrawn: bool) -> None:
+    ledger = Ledger()
+    closed = [said(ledger, name="x", **part) for part in parts][-1]
+
+    assert isinstance(closed, Finished)
+    assert closed.withdrawn is withdrawn
+
+
+def test_a_testout_that_was_taken_back_is_the_name_of_no_file() -> None:
+    ledger = Ledger()
+    said(ledger, name="x", testout="o", partial=True)
+    closed = said(ledger, name="x", status="pass", testout=None, files=files("o"))
+
+    assert closed.body == {"name": "x", "status": "pass", "files": files("o")}
+    assert [closed.body["status"] for closed in ledger.close(0)] == ["pass"]
+
+
+def test_a_result_of_another_name_takes_nothing_back() -> None:
+    ledger = Ledger()
+    said(ledger, name="x", status="fail", partial=True)
+    said(ledger, name="y", status=None)
+    said(ledger, status=None, x=1)
+
+    assert [(closed.name, closed.body.get("status")) for closed in ledger.close(0)] == [("x", "fail")]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
 from proctor.unique_names import UniqueNames
-from proctor.wire.control.ledger import Finished, Partial, Plain
+from proctor.wire.control.ledger import Finished, Partial
 from proctor.wire.control.program import ProgramEnd, ProgramReader, reported
 
 FINE = ProgramEnd(1.5, 0)
@@ -95,14 +96,34 @@ def test_parts_are_told_at_once_and_the_program_itself_when_it_has_ended() -> No
     ]
 
 
-def test_plain_results_are_told_like_others() -> None:
-    plain = [Plain("a", "pass"), Plain("b", "fail"), Plain("a", "warn")]
-
-    assert program().read_plain(["t.sh/a", "t.sh/b", "t.sh/a"], plain) == [
-        e.TestFinished("t.sh/a", Outcome.PASSED, part_of="t.sh"),
-        e.TestFinished("t.sh/b", Outcome.FAILED, failure=e.Failure("", "failed"), part_of="t.sh"),
-        e.TestFinished("t.sh/a#2", Outcome.WARN, part_of="t.sh"),
+def test_many_parts_are_told_like_one() -> None:
+    bodies: list[dict[str, Any]] = [
+        {"name": "a", "status": "pass"},
+        {"name": "b", "status": "fail"},
+        {"name": "a", "status": "warn", "note": "hot", "n": [1]},
+        {"name": "a", "status": "pass", "note": "fine", "x": None},
+        {"name": "c", "status": "error", "note": 7},
     ]
+    one_by_one = program()
+    told = [
+        event
+        for body in bodies
+        for event in one_by_one.read(Finished(body["name"], dict(body), msgspec.json.encode(body)))
+    ]
+
+    assert program().read_parts([f"t.sh/{body['name']}" for body in bodies], bodies) == told
+    assert [event.test for event in told if isinstance(event, e.TestFinished)][2:4] == [
+        "t.sh/a#2",
+        "t.sh/a#3",
+    ]
+
+
+def test_a_part_whose_status_was_taken_back_is_an_error() -> None:
+    (event,) = program().read(Finished("a", {"name": "a"}, b"{}", withdrawn=True))
+
+    why = "its status was taken back, and none was reported in its place"
+    failure = e.Failure("", why)
+    assert event == e.TestFinished("t.sh/a", Outcome.ERROR, message=why, failure=failure, part_of="t.sh")
 
 
 @pytest.mark.parametrize(

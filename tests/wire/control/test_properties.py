@@ -148,6 +148,33 @@ def test_partials_and_their_close_add_up_to_the_union_of_all(
     assert exactly(body, messages[0] if alone else joined(named, *parts))
 
 
+SAID = st.sampled_from([{}, {"status": None}, {"status": "pass"}, {"status": "fail"}])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["", "a", "b"]), SAID, st.booleans()), max_size=8), st.integers(0, 9)
+)
+def test_a_result_has_the_status_that_was_last_said_of_it_and_none_after_a_null(
+    messages: list[tuple[str, dict[str, Any], bool]], size: int
+) -> None:
+    """By the plainest of models: a word for each name that is open."""
+    stream, still_open, closed = b"", dict[str, str | None](), list[tuple[str, str | None]]()
+    for name, said, partial in messages:
+        named = {"name": name} if name else {}
+        stream += encode({**named, **said, **({"partial": True} if partial else {})})
+        status = said.get("status", still_open.get(name))
+        if partial:
+            still_open[name] = status
+        else:
+            still_open.pop(name, None)
+            closed.append((name, status))
+
+    frames, _ = decode(stream, size)
+
+    finished = [frame for frame in frames if isinstance(frame, Finished)]
+    assert [(frame.name or "", frame.body.get("status")) for frame in finished] == closed
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=12))
 def test_open_partials_are_flushed_in_the_order_of_their_first_appearance(
     messages: list[tuple[str, bool]],

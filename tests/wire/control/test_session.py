@@ -281,3 +281,17 @@ def test_a_conclusion_has_all_that_was_said() -> None:
         files=(file,),
         properties={"mine": 1},
     )
+
+
+@pytest.mark.parametrize(
+    "facts", [{"passed_in": [0.1, 0.2, 0.3]}, {"phases": [{"when": "call", "outcome": "passed"}]}]
+)
+@pytest.mark.parametrize("status", ["fail", "error"])
+def test_a_test_that_is_reported_as_failed_has_not_passed_whatever_its_phases_say(
+    facts: dict[str, Any], status: str
+) -> None:
+    body = {"name": "a", "status": status, "proctor": facts}
+    (event,) = reader().read(Finished("a", body, json.dumps(body).encode()))
+
+    assert isinstance(event, e.TestFinished)
+    assert event.outcome is Outcome.ERROR

@@ -15,6 +15,7 @@ from proctor.outcome import RunOutcome
 from proctor.wire import formats
 from proctor.wire.reports.any_report import AnyReport
 from proctor.wire.reports.detect import detect
+from proctor.wire.reports.openings import opening
 
 LINES = {
     "libtest": REPORTS["cargo/doc.txt"],
@@ -168,12 +169,21 @@ def test_the_decision_does_not_depend_on_how_the_bytes_arrive(name: str, size: i
         (b"\xef\xbb\xbf1..1\nok\n", "tap"),
         (b"<!-- x --><?xml version='1.0'?><ns:testsuite xmlns:ns='x'/>", "junit"),
         (b"<html><testsuite/></html>", None),
+        (b"<!-- <testsuite/> --><html/>", None),
+        (b"<!--a-->" * 5000 + b"<html/>", None),
         (b'{"numTotalTests": "x"}', None),
         (b"running late\n", None),
     ],
 )  # fmt: skip
 def test_beginnings_and_parts_of_reports(data: bytes, form: str | None) -> None:
     assert detect(data) == form
+
+
+@pytest.mark.parametrize("repeated", [b'\\"', b'"', b'{"a":', b"\\", b"[", b'"a",', b":"])
+def test_a_line_made_to_be_slow_is_looked_at_all_the_same(repeated: bytes) -> None:
+    assert detect(b'{"a": "' + repeated * 20_000) is None
+    assert detect(text("1..1", "ok 1") + b'{"Action": "' + repeated * 20_000) == "tap"
+    assert opening(b'{"Action": "run", "a": "' + repeated * 1_000_000) == "go-json"
 
 
 def test_what_is_no_report_is_refused_with_the_formats_there_are() -> None:

@@ -9,7 +9,7 @@ import pytest
 from support.made_reports import go, objects, rust, text
 
 from proctor.cli.text_settings import TextSettings
-from proctor.cli.writers import Output, for_each_run
+from proctor.cli.writers import Output, Runs
 from proctor.outcome import RunOutcome
 from proctor.replay import Replay
 from proctor.result import RunResult
@@ -61,12 +61,14 @@ def promises(number: int) -> dict[str, tuple[str, bytes]]:
 
 def written(form: str, data: bytes, target: str) -> tuple[int, RunResult]:
     file, results = io.BytesIO(), list[RunResult]()
-    replay = Replay(for_each_run(target, Output(file, TextSettings(), {})), results.append)
+    runs = Runs(target, Output(file, TextSettings(), {}))
+    replay = Replay(runs.sinks, results.append)
     reader = formats.run_reader(form)
     replay.take(reader.feed(data))
     replay.take(reader.close())
     replay.close()
     replay.check()
+    runs.close(form)
     return len(file.getvalue()), results[0]
 
 

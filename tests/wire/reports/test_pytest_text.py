@@ -70,7 +70,7 @@ def test_every_test_starts_and_finishes_once() -> None:
     ended = [event.test for event in of(e.TestFinished, events)]
     assert started == ended
     assert len(started) == len(set(started)) == 45
-    assert events[0] == e.SuiteStarted("pytest", "", 45)
+    assert events[0] == e.SuiteStarted("pytest", "", 45, 1)
     assert events[-1] == e.SessionFinished(None, 45)
 
 
@@ -252,7 +252,8 @@ def test_an_internal_error_has_the_words_of_its_exception() -> None:
 
 
 def test_a_session_without_tests_comes_to_its_end() -> None:
-    assert read(captured("nothing")) == [e.SuiteStarted("pytest", "", 0), e.SessionFinished(None, 0)]
+    nothing = e.SuiteStarted("pytest", "", 0, filtered_out=4)
+    assert read(captured("nothing")) == [nothing, e.SessionFinished(None, 0)]
 
 
 def test_a_tally_that_counts_more_than_was_read_breaks_the_run() -> None:

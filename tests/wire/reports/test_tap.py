@@ -201,6 +201,36 @@ def test_lines_are_a_block_where_every_reader_would_give_them_back(text: str, li
     assert list(diagnostics.write({"a": text})) == lines
 
 
+TAPE = """\
+TAP version 13
+# adds
+not ok 1 should be strictly equal
+  ---
+    operator: equal
+    expected: |-
+      3
+
+      three
+    actual:   2
+    at: Test.<anonymous> (/project/a.js:4:5)
+    stack: |-
+      Error: should be strictly equal
+          at Test.assert (/project/node_modules/tape/lib/test.js:492:48)
+  ...
+
+1..1
+"""
+
+
+def test_the_failures_of_tape_have_their_places_and_values() -> None:
+    result = read(TAPE.encode(), "tap")
+
+    failure = result.tests["should be strictly equal"].failure
+    assert failure is not None
+    assert (failure.message, failure.place) == ("expected 3\n\nthree, got 2", e.Place("/project/a.js", 4))
+    assert result.outcome is RunOutcome.FAILED
+
+
 VITEST = """\
 TAP version 13
 1..1

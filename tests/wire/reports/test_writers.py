@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
+from support.ctrf import ctrf_schema as ctrf_schema
 from support.full_runs import CASES
 from support.full_runs import result_of as run_of
 from support.golden import agree
-from support.projects import CACHE, GUARD
+from support.projects import GUARD
 from support.reports import outcomes, read, report, result_of
 
 from proctor import events as e
@@ -186,24 +186,6 @@ def test_lxml_finds_a_case_for_each_test_with_its_texts(result: RunResult) -> No
         bad = case.findall("failure") + case.findall("error")
         assert bool(bad) == (test.outcome in BAD)
         assert bool(case.findall("skipped")) == (test.outcome in SKIPPED)
-
-
-@pytest.fixture(scope="module")
-def ctrf_schema() -> dict[str, Any]:
-    """The schema that CTRF's own package brings."""
-    home = CACHE / "ctrf"
-    archive = home / "ctrf-0.3.0.tgz"
-    if not archive.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        try:
-            pack = ["npm", "pack", "--silent", "ctrf@0.3.0"]
-            subprocess.run(pack, cwd=home, check=True, capture_output=True, timeout=GUARD)
-        except (OSError, subprocess.CalledProcessError):
-            pytest.skip("npm does not give the schema of CTRF")
-    with tarfile.open(archive) as tar:
-        file = tar.extractfile("package/dist/ctrf-schema-0.0.json")
-        assert file is not None
-        return json.load(file)
 
 
 @given(result=results())

@@ -74,11 +74,14 @@ def test_a_run_is_logged_in_these_lines(name: str) -> None:
     agree(GOLDEN / f"log-{name.replace(' ', '-')}.txt", b"".join(lines).decode())
 
 
-def test_parts_are_logged_like_others() -> None:
+def test_events_of_one_moment_are_logged_like_others() -> None:
     parts = [e.TestFinished(f"t/{word}", word, part_of="t", message="no") for word in Outcome]
-    entries = [e.Entry(7 + number, 0.1234567, 0, part) for number, part in enumerate(parts)]
+    events = [*parts, *EVENTS, e.TestFinished("\ud800", Outcome.PASSED)]
+    entries = [e.Entry(7 + number, 0.1234567, 0, event) for number, event in enumerate(events)]
 
-    assert jsonl.encode_parts(entries[0], parts) == jsonl.encode_lines(entries, begin(STARTED))
+    for some in (entries, entries[:-1]):
+        at_once = jsonl.encode_all(some[0], events[: len(some)], begin(STARTED))
+        assert at_once == jsonl.encode_lines(some, begin(STARTED))
 
 
 def test_there_is_an_example_of_every_event() -> None:

@@ -85,12 +85,10 @@ def test_a_missing_subtype_is_a_plain_test() -> None:
 
 def test_noise_before_a_suite_and_after_a_final_line_is_ignored() -> None:
     noise = [b"compiling", b'{"type":"test","status":"fail","label":"x"}', b"[1]", b""]
-    results = read(written(*noise, suite(1), case("a"), final(1), *noise, suite(0), final(), b"bye"))
+    (result,) = read(written(*noise, suite(1), case("a"), final(1), *noise, suite(0), final(), b"bye"))
 
-    assert [(one.outcome, one.notices) for one in results] == [
-        (RunOutcome.PASSED, []),
-        (RunOutcome.NO_TESTS, []),
-    ]
+    assert [one.outcome for one in result.suites] == [RunOutcome.PASSED, RunOutcome.NO_TESTS]
+    assert (result.outcome, result.notices) == (RunOutcome.PASSED, [])
 
 
 def test_noise_inside_a_suite_is_kept_as_output_with_one_warning() -> None:
@@ -104,13 +102,25 @@ def test_noise_inside_a_suite_is_kept_as_output_with_one_warning() -> None:
 
 
 def test_a_suite_before_the_final_line_closes_the_one_before_as_incomplete() -> None:
-    first, second = read(written(suite(2), case("a"), suite(1), case("b"), final(1)))
+    (result,) = read(written(suite(2), case("a"), suite(1), case("b"), final(1)))
 
-    assert first.outcome is RunOutcome.INCOMPLETE
+    first, second = result.suites
+    assert first.outcome is result.outcome is RunOutcome.INCOMPLETE
     assert first.reason == (
-        "another run begins before the final line of this one; 1 of 2 tests have no result"
+        "another suite begins before the final line of this one; 1 of 2 tests have no result"
     )
     assert second.outcome is RunOutcome.PASSED
+
+
+def test_suites_that_name_different_runs_are_runs_of_their_own() -> None:
+    one, two = ({"run": name} for name in ("one", "two"))
+    lines = [suite(1, extra=one), case("a"), final(1), suite(1, extra=one), case("b", "fail"), final(0, 1)]
+    results = read(written(*lines, suite(1, extra=two), case("a"), final(1)))
+
+    assert [(run.run.run_id, list(run.tests), run.outcome) for run in results] == [
+        ("one", ["a", "b"], RunOutcome.FAILED),
+        ("two", ["a"], RunOutcome.PASSED),
+    ]
 
 
 def test_an_end_without_a_final_line_is_incomplete() -> None:
@@ -174,7 +184,7 @@ def test_a_test_that_was_not_run_is_no_result() -> None:
 
 
 def test_a_status_that_is_not_known_counts_as_a_failure() -> None:
-    (result,) = read(written(suite(1), case("a", "splendid"), final(1)))
+    (result,) = read(written(suite(1), case("a", "splendid"), final(0, 1)))
 
     assert result.outcome is RunOutcome.FAILED
     assert result.notices == ["line 2: status of 'a' is 'splendid'; taken as fail"]
@@ -211,9 +221,26 @@ def test_a_label_that_is_like_one_of_ours_is_kept() -> None:
     ("lines", "outcome", "reason"),
     [
         ([suite(2), case("a"), final(1)], RunOutcome.INCOMPLETE, "the suite announced 2 tests and has 1"),
-        ([suite(1), case("a"), final(2)], RunOutcome.INCOMPLETE, "the tests add up to something else"),
-        ([suite(1), case("a"), final(1, 3)], RunOutcome.FAILED, "the final line counts 3 failures"),
-        ([suite(1), case("a", "fail"), final(1)], RunOutcome.FAILED, ""),
+        (
+            [suite(1), case("a"), final(2)],
+            RunOutcome.INCOMPLETE,
+            'the tests add up to {"ok":1,"fail":0,"ignore":0}',
+        ),
+        ([suite(1), case("a"), final(1, 3)], RunOutcome.INCOMPLETE, '"fail":3'),
+        ([suite(1), case("a", "fail"), final(1)], RunOutcome.INCOMPLETE, "the final line says"),
+        ([suite(1), case("a"), final(True)], RunOutcome.INCOMPLETE, "the final line says"),
+        (
+            [suite(1), b'{"type":"test","label":"a","status":"fail","status":"ok"}', final(1)],
+            RunOutcome.INCOMPLETE,
+            "line 2: an object has the key 'status' twice",
+        ),
+        ([suite(1), case("a"), final(1, extra={"exit": {"code": 1}})], RunOutcome.FAILED, "exit status 1"),
+        (
+            [suite(1), case("a"), final(1, extra={"exit": {"code": -11, "signal": "SIGSEGV"}})],
+            RunOutcome.CRASHED,
+            "SIGSEGV",
+        ),
+        ([suite(1), case("a", extra={"phase": "run"}), final(1)], RunOutcome.PASSED, ""),
         ([suite(1), case("a"), {"type": "final"}], RunOutcome.INCOMPLETE, "the final line says {}"),
         ([suite(1), case("a"), final(1, extra={"outcome": "crashed"})], RunOutcome.CRASHED, ""),
         ([suite(1), case("a"), final(1, extra={"outcome": "splendid"})], RunOutcome.PASSED, ""),
@@ -223,7 +250,7 @@ def test_a_label_that_is_like_one_of_ours_is_kept() -> None:
     ],
 )
 def test_a_pass_needs_every_number_to_agree(
-    lines: list[dict[str, Any]], outcome: RunOutcome, reason: str
+    lines: list[dict[str, Any] | bytes], outcome: RunOutcome, reason: str
 ) -> None:
     (result,) = read(written(*lines))
 
@@ -264,9 +291,11 @@ def test_a_log_without_its_head_is_read_but_no_rest_behind_its_end() -> None:
     log = a_log()
     tail = b'{"type":"note","seq":7,"at":1.0,"kind":"notice","extra":{"text":"late"}}\n'
 
-    assert len(entries(b"".join(log[1:]))) == len(log) - 1
+    (gap, *rest) = entries(b"".join(log[1:]))
+    assert gap.event == e.ChannelBroken("line 1 has the number 1: expected 0")
+    assert len(rest) == len(log) - 1
     assert entries(b"".join(log) + tail) == entries(b"".join(log))
-    assert len(entries(tail)) == 1
+    assert len(entries(tail)) == 2
 
 
 def test_what_is_left_out_of_a_log_is_told_in_its_place() -> None:

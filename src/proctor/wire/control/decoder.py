@@ -13,7 +13,7 @@ import msgspec
 
 from proctor import durations
 from proctor.errors import ControlError
-from proctor.wire.control.ledger import Admission, Finished, Ledger, Partial, Plain, Refused
+from proctor.wire.control.ledger import Admission, Finished, Ledger, Partial, Parts, Refused
 
 LINE = 4096  # bytes of a control line, with its LF: what one write puts on a pipe whole
 _NUMBER = re.compile(r"[0-9]+\Z")
@@ -21,10 +21,9 @@ _SIGNED = re.compile(r"-?[0-9]+\Z")
 _DURATION = re.compile(r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z")
 _PAST = 64  # bytes before the current one that are kept, to be shown with an error
 _decode = msgspec.json.Decoder().decode
-_decode_plain = msgspec.json.Decoder(Plain).decode
-_decode_many = msgspec.json.Decoder(list[Plain]).decode
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+_NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _MESSAGE = re.compile(rb"result ([0-9]{1,7})\n")
-_BULK = 4096  # bytes from which on it pays to look for many results at once
 
 
 class ExitCode(msgspec.Struct, frozen=True):
@@ -77,7 +76,7 @@ class Broken(msgspec.Struct, frozen=True):
     error: ControlError
 
 
-Result: TypeAlias = Partial | Finished | Plain
+Result: TypeAlias = Partial | Finished | Parts
 Frame: TypeAlias = (
     Result | FileOpened | FileChunk | ExitCode | Duration | Noop | Reconnect | Disconnected | Broken
 )
@@ -94,11 +93,10 @@ class _Fault(Exception):
 class ControlDecoder:
     """`feed` returns what is complete. After a Broken or Disconnected frame it returns nothing more."""
 
-    def __init__(self, ledger: Ledger, plain: bool = False) -> None:
-        """With `plain`, results of a name and a status alone come in their short form."""
+    def __init__(self, ledger: Ledger, in_parts: bool = False) -> None:
+        """With `in_parts`, many results of parts of a test may come in one frame."""
         self.ledger = ledger
-        self._plain = plain
-        self._expect_plain = plain  # as the last result was
+        self._in_parts = in_parts
         self.error: ControlError | None = None
         self.open = True
         self.offset = 0  # of the first byte in _chunks: so many were taken
@@ -122,7 +120,7 @@ class ControlDecoder:
         buffer = data if len(self._chunks) == 1 else b"".join(self._chunks)
         frames: list[Frame] = []
         at, have, most = 0, len(buffer), self.ledger.limits.json
-        in_bulk = True  # until it does not work
+        many = True  # once: what it leaves is not for it
         try:
             while self.open:
                 if self._admitted is not None:
@@ -138,10 +136,9 @@ class ControlDecoder:
                     self._take_result(buffer[at:end], at, frames)
                     at = end
                     self._length = 0
-                elif in_bulk and self._expect_plain and have - at > _BULK:
-                    taken = self._take_many(buffer[at:], frames)
-                    in_bulk = taken > 0
-                    at += taken
+                elif many:
+                    at += self._take_many(buffer[at:], frames)
+                    many = False
                 else:
                     end = buffer.find(b"\n", at, at + LINE)
                     if end < 0:
@@ -170,32 +167,66 @@ class ControlDecoder:
         return frames
 
     def _take_many(self, buffer: bytes, frames: list[Frame]) -> int:
-        """Takes all plain results in one step, if every whole message in the buffer is one; else none.
+        """Takes the results with which the buffer begins, up to the first message that is not whole, or is
+        something else, or breaks a rule: that is left to `feed`. Returns how many bytes were taken.
 
-        That is safe: no JSON string has an LF, so one can mark where two messages meet; where each has `}`
-        before it and `{` after it, and nothing is nested, each message is one object if there are as many
-        objects as messages.
+        The buffer is cut at everything that looks like the line of a result. Where a length is exactly that
+        of the piece behind it, that line was one.
         """
         head, *parts = _MESSAGE.split(buffer)
-        lengths, bodies = parts[::2], parts[1::2]
-        if bodies and len(bodies[-1]) != int(lengths[-1]):  # not whole yet, or something else follows
-            del lengths[-1], bodies[-1]
-        sizes = list(map(len, bodies))
-        if head or not sizes or sizes != list(map(int, lengths)) or max(sizes) > self.ledger.limits.json:
+        if head:
             return 0
-        joined = b",\n".join(bodies)
-        if not joined.count(b"\n") == joined.count(b"},\n{") == len(bodies) - 1:
+        digits, pieces = parts[::2], parts[1::2]
+        lengths, sizes = list(map(int, digits)), list(map(len, pieces))
+        odd = [n for n, size in enumerate(sizes) if size != lengths[n]] if lengths != sizes else []
+        taken = 0
+        for number in (*odd, len(pieces)):
+            taken += self._take_whole(pieces[taken:number], frames)
+            if taken < number or number == len(pieces):
+                break
+            if not self._take_with_files(pieces[number], lengths[number], frames):
+                break
+            taken += 1
+        return sum(sizes[:taken]) + sum(map(len, digits[:taken])) + taken * len(b"result \n")
+
+    def _take_whole(self, pieces: list[bytes], frames: list[Frame]) -> int:
+        """Results without files; returns how many were taken."""
+        if not pieces or max(map(len, pieces)) > self.ledger.limits.json:
             return 0
-        if joined[:1] != b"{" or joined[-1:] != b"}":
-            return 0
+        taken = 0
         try:
-            plain = _decode_many(b"[%b]" % joined)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return 0
-        if len(plain) != len(bodies) or not self.ledger.admit_many(plain):
-            return 0
-        frames.extend(plain)
-        return sum(sizes) + sum(map(len, lengths)) + len(bodies) * len(b"result \n")
+            bodies = list(map(_decode_object, pieces))
+            if self._in_parts and (parts := self.ledger.receive_parts(bodies)):
+                frames.append(parts)
+                return len(pieces)
+            for raw, body in zip(pieces, bodies, strict=True):
+                received = self.ledger.receive(raw, body)
+                if isinstance(received, Admission):
+                    break
+                frames.append(received)
+                taken += 1
+        except (*_NOT_JSON, Refused):
+            pass  # told when `feed` comes to it
+        return taken
+
+    def _take_with_files(self, data: bytes, length: int, frames: list[Frame]) -> bool:
+        """One result and its files, if `data` is exactly that; else nothing is taken."""
+        if not 0 < length < len(data) or length > self.ledger.limits.json:
+            return False
+        raw = data[:length]
+        try:
+            body = _decode_object(raw)
+            admitted = self.ledger.receive(raw, body) if body.get("files") else None
+        except (*_NOT_JSON, Refused):
+            return False
+        if (
+            not isinstance(admitted, Admission)
+            or sum(size for _, size in admitted.files) != len(data) - length
+        ):
+            return False
+        self._admit(admitted, frames)
+        self._take_files(data, length, frames)
+        return True
 
     @property
     def direct(self) -> int:
@@ -305,14 +336,6 @@ class ControlDecoder:
         return Duration(_SIGNS[found[1]], int(seconds))
 
     def _take_result(self, raw: bytes, at: int, frames: list[Frame]) -> None:
-        if self._expect_plain:
-            try:
-                short = _decode_plain(raw)
-                if self.ledger.admit_plain(short):
-                    frames.append(short)
-                    return
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                self._expect_plain = False
         try:
             body = _decode(raw)
             if type(body) is not dict:
@@ -324,12 +347,14 @@ class ControlDecoder:
             raise _Fault("bad_json", "R3", at, f"not JSON: {error}", raw) from None
         except Refused as refused:
             raise _Fault("bad_result", refused.rule, at, str(refused), raw) from None
-        self._expect_plain = self._plain and len(body) == 2 and isinstance(received, Finished)
         if isinstance(received, Admission):
-            self._admitted, self._files = received, list(received.files)
-            self._open_file(frames)
+            self._admit(received, frames)
         else:
             frames.append(received)
+
+    def _admit(self, admitted: Admission, frames: list[Frame]) -> None:
+        self._admitted, self._files = admitted, list(admitted.files)
+        self._open_file(frames)
 
     def _open_file(self, frames: list[Frame]) -> None:
         assert self._admitted is not None

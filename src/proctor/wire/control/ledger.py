@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, count
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 STATUSES = frozenset({"pass", "fail", "info", "warn", "skip", "error"})
 OWN_OUTPUT = "output.txt"
 _RESERVED = ("name", "status", "files", "partial", "testout")
+_LOOKED_AT = frozenset({"files", "partial", "testout"})  # and more than at their type
 
 Body = dict[str, Any]
 
@@ -54,13 +55,24 @@ class Finished(msgspec.Struct, frozen=True, gc=False):
     name: str | None
     body: Body
     raw: bytes = b""
+    withdrawn: bool = False  # it had a status, which a null took back
 
 
-class Plain(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    """A result that is a name and a status and nothing else, in short form: some send very many."""
+class Parts(msgspec.Struct, frozen=True, gc=False):
+    """Finished results that each have a name and a status, no files and no testout: some send very many.
 
-    name: str
-    status: Literal["pass", "fail", "info", "warn", "skip", "error"]
+    Who reads them may change the bodies.
+    """
+
+    names: list[str]
+    bodies: list[Body]
+
+
+class Merged(msgspec.Struct, frozen=True, gc=False):
+    """What the partials of a result and the message that closes it add up to."""
+
+    body: Body
+    withdrawn: bool = False
 
 
 class Admission(msgspec.Struct, frozen=True):
@@ -69,7 +81,7 @@ class Admission(msgspec.Struct, frozen=True):
     name: str | None
     raw: bytes
     body: Body
-    merged: Body | None
+    merged: Merged | None
     files: tuple[tuple[str, int], ...]
 
 
@@ -77,8 +89,10 @@ class Ledger:
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.exit_code: int | None = None  # the `exitcode` word, which overrides what was observed
-        # Raw, because most partials are only ever closed, and dicts cost ten times the memory.
-        self._open: dict[str | None, bytes | list[bytes]] = {}
+        # Raw, because most partials are only ever closed, and dicts cost ten times the memory. But that of
+        # the test itself is united as it comes: there is one, and it may have very many updates.
+        self._open: dict[str | None, bytes | list[bytes] | Body] = {}
+        self._own_had_status = False
         # But the newest is often the next to be closed: it is kept as it was decoded.
         self._newest: tuple[str | None, Body] | None = None
         self._taken: set[tuple[str | None, str]] = set()
@@ -90,49 +104,90 @@ class Ledger:
     def receive(self, raw: bytes, body: Body) -> Partial | Finished | Admission:
         """Check one result against every rule that does not need its file bytes.
 
-        Without files it counts at once; with files it is admitted, and counts after `commit`.
+        Without files it counts at once; with files it is admitted, and counts after `commit`. The body is
+        the ledger's from here on.
         """
-        nulls = b"null" in raw
-        if nulls:
-            _drop_nulls(body)
-        partial = body.pop("partial", False)
-        if partial is not True and partial is not False:
+        name, status = body.get("name"), body.get("status")
+        if (
+            type(name) is str
+            and name
+            and type(status) is str
+            and status in STATUSES
+            and "files" not in body
+            and "testout" not in body
+            and b"null" not in raw
+            and self._results < self.limits.results
+        ):  # nearly all: it is opened, or closes the newest, or never was open
+            if "partial" not in body:
+                united = self._united_with_newest(name, body) if name in self._open else body
+                if united is not None and "testout" not in united:
+                    self._open.pop(name, None)
+                    self._results += 1
+                    return Finished(name, united, raw)
+            elif (
+                body["partial"] is True and name not in self._open and len(self._open) < self.limits.partials
+            ):
+                del body["partial"]
+                self._open[name] = raw
+                self._newest = name, body
+                return Partial(name, body, raw)
+        return self._receive_any(name, status, raw, body)
+
+    def _united_with_newest(self, name: str | None, last: Body) -> Body | None:
+        """The union itself, where it replaces nothing but the name and the status. `last` has no null."""
+        if self._newest is None or self._newest[0] != name:
+            return None
+        first = self._newest[1]
+        united = first | last
+        replaced = len(first) + len(last) - len(united)
+        return united if replaced <= ("name" in last) + ("status" in first and "status" in last) else None
+
+    def _receive_any(self, name: Any, status: Any, raw: bytes, body: Body) -> Partial | Finished | Admission:
+        partial = body.pop("partial", None)
+        if partial is not None and type(partial) is not bool:
             raise Refused("P1", f"`partial` is {partial!r}; it must be true or false")
-        name = body.get("name")
         if name is not None and (not isinstance(name, str) or not name):
             rest = "it must be a string with at least one character, or absent"
             raise Refused("R5", f"`name` is {name!r}; {rest}")
-        status = body.get("status")
         if status is not None and (not isinstance(status, str) or status not in STATUSES):
             raise Refused("R2", f"status is {status!r}; known: {', '.join(sorted(STATUSES))}")
-        if "testout" in body:
+        if body.get("testout") is not None:
             _check_file_name(body["testout"], "testout", "T1")
         files = self._files(name, body["files"]) if "files" in body else ()
+        nulls = b"null" in raw
+        if nulls and name not in self._open:
+            _drop_nulls(body)
         if files or self._results >= self.limits.results or len(self._open) >= self.limits.partials:
-            self._check_quota(name, partial, files)
+            self._check_quota(name, bool(partial), files)
         merged = None if partial else self._merge(name, body, nulls)
-        if merged is not None and "testout" in merged:
-            self._check_testout(name, merged, files)
+        if merged is not None and "testout" in merged.body:
+            self._check_testout(name, merged.body, files)
         if files:
             return Admission(name, raw, body, merged, files)
         return self._count(name, raw, body, merged)
 
-    def admit_plain(self, plain: Plain) -> bool:
-        """Count it, unless it has an open partial, an empty name or exceeds a limit."""
-        if plain.name in self._open or not plain.name or self._results >= self.limits.results:
-            return False
-        self._results += 1
-        return True
+    def receive_parts(self, bodies: list[Body]) -> Parts | None:
+        """`receive` of all of them, in few steps, if each is nothing but the result of a part."""
+        names = self._part_names(bodies)
+        if names is None:
+            return None
+        self._results += len(names)
+        return Parts(names, bodies)
 
-    def admit_many(self, plain: list[Plain]) -> bool:
-        """All of them, or none."""
-        names = [result.name for result in plain]
-        if "" in names or not self._open.keys().isdisjoint(names):
-            return False
-        if self._results + len(plain) > self.limits.results:
-            return False
-        self._results += len(plain)
-        return True
+    def _part_names(self, bodies: list[Body]) -> list[str] | None:
+        """The names of the results, if each has a name and a status, and is not an update, and there is
+        nothing else to look at; as of most that come in large numbers."""
+        if not _LOOKED_AT.isdisjoint(set().union(*bodies)):
+            return None
+        try:
+            names = [body["name"] for body in bodies]
+            if not STATUSES.issuperset([body["status"] for body in bodies]):
+                return None
+        except (KeyError, TypeError):
+            return None
+        if set(map(type, names)) != {str} or "" in names or not self._open.keys().isdisjoint(names):
+            return None
+        return names if self._results + len(names) <= self.limits.results else None
 
     def commit(self, admitted: Admission) -> Partial | Finished:
         """The files are there: the result counts."""
@@ -141,17 +196,23 @@ class Ledger:
         self._file_bytes += sum(size for _, size in admitted.files)
         return self._count(name, admitted.raw, admitted.body, admitted.merged)
 
-    def _count(self, name: str | None, raw: bytes, body: Body, merged: Body | None) -> Partial | Finished:
+    def _count(self, name: str | None, raw: bytes, body: Body, merged: Merged | None) -> Partial | Finished:
         if merged is not None:
-            if name in self._open:
-                del self._open[name]
+            self._open.pop(name, None)
             return self._finish(name, merged, raw)
         before = self._open.get(name)
-        if before is None:
+        if name is None:
+            own: Body = before if isinstance(before, dict) else {}
+            union(own, body)
+            self._own_had_status = "status" in own or (before is not None and self._own_had_status)
+            self._open[None] = own
+        elif before is None:
             self._open[name] = raw
             self._newest = None if b"null" in raw else (name, body)
-        else:
-            self._open[name] = [before, raw] if isinstance(before, bytes) else [*before, raw]
+        elif isinstance(before, list):
+            before.append(raw)
+        elif isinstance(before, bytes):
+            self._open[name] = [before, raw]
             self._newest = None
         return Partial(name, body, raw)
 
@@ -162,8 +223,9 @@ class Ledger:
         """
         own_partial: Body | None = None
         for name in list(self._open):
-            body = self._merge(name, {}, nulls=False)
+            merged = self._merge(name, {}, nulls=False)
             del self._open[name]
+            body = merged.body
             try:
                 self._check_testout(name, body, ())
             except Refused as refused:
@@ -172,16 +234,16 @@ class Ledger:
             if name is None and "status" not in body and error is None:
                 own_partial = body
             else:
-                yield self._finish(name, body)
+                yield self._finish(name, merged)
         if error is not None:
             if own_partial is not None:
-                yield self._finish(None, own_partial)
-            yield self._finish(None, self._own_made({"status": "error"}, error))
+                yield self._finish(None, Merged(own_partial))
+            yield self._finish(None, Merged(self._own_made({"status": "error"}, error)))
         elif own_partial is not None or not self._own:
             code = observed if self.exit_code is None else self.exit_code
             own = {**(own_partial or {}), "status": "pass" if code == 0 else "fail"}
             reason = note if note and self.exit_code is None else f"exit code {code}"
-            yield self._finish(None, self._own_made(own, reason))
+            yield self._finish(None, Merged(self._own_made(own, reason)))
 
     def _own_made(self, body: Body, note: str) -> Body:
         names = chain([OWN_OUTPUT], (f"output-{number}.txt" for number in count(2)))
@@ -189,37 +251,38 @@ class Ledger:
         body.setdefault("note", note)
         return {**body, "by": "proctor"}
 
-    def _finish(self, name: str | None, body: Body, raw: bytes = b"") -> Finished:
+    def _finish(self, name: str | None, merged: Merged, raw: bytes = b"") -> Finished:
         self._results += 1
+        body = merged.body
         if "testout" in body:
             self._linked.add((name, body["testout"]))
         if name is None:
             self._own = True
-        return Finished(name, body, raw)
+        return Finished(name, body, raw, merged.withdrawn)
 
-    def _merge(self, name: str | None, last: Body, nulls: bool) -> Body:
+    def _merge(self, name: str | None, last: Body, nulls: bool) -> Merged:
         """What the partials of that name and its last message add up to. Changes no body that is known."""
         if name not in self._open:
-            if "files" in last and last["files"] is None:
-                del last["files"]
-            return last
-        if self._newest is not None and self._newest[0] == name and not nulls:
-            first = self._newest[1]
-            merged = first | last
-            replaced = len(first) + len(last) - len(merged)
-            if replaced <= ("name" in last) + ("status" in first and "status" in last):
-                return merged  # the union itself: nothing is deleted, and what both say is a plain text
-        merged = {}
-        parts = self._open[name]
-        for raw in [parts] if isinstance(parts, bytes) else parts:
+            return Merged(last)
+        if not nulls and (united := self._united_with_newest(name, last)) is not None:
+            return Merged(united)
+        body, had_status = self._united(name)
+        union(body, last)
+        return Merged(body, withdrawn=had_status and "status" not in body)
+
+    def _united(self, name: str | None) -> tuple[Body, bool]:
+        """What the partials of that name add up to, and whether they ever had a status."""
+        parts, body = self._open[name], Body()
+        if isinstance(parts, dict):
+            union(body, parts)
+            return body, self._own_had_status
+        had_status = False
+        for raw in parts if isinstance(parts, list) else [parts]:
             part = msgspec.json.decode(raw)
             part.pop("partial", None)
-            if not merged and b"null" not in raw:
-                merged = part  # a union with nothing, and nothing to delete
-            else:
-                union(merged, part)
-        union(merged, last)
-        return merged
+            union(body, part)
+            had_status = had_status or "status" in body
+        return body, had_status
 
     def _files(self, name: str | None, files: Any) -> tuple[tuple[str, int], ...]:
         if files is None:
@@ -262,7 +325,10 @@ class Ledger:
 
 
 def union(old: Body, new: Body) -> None:
-    """The seed's union, in place: null deletes, arrays append, objects recurse, the rest replaces."""
+    """The seed's union, in place: null deletes, arrays append, objects recurse, the rest replaces.
+
+    `new` stays as it is, whatever is united with `old` later.
+    """
     for key, value in new.items():
         if value is None:
             old.pop(key, None)
@@ -271,16 +337,20 @@ def union(old: Body, new: Body) -> None:
             if not isinstance(before, dict):
                 before = old[key] = {}
             union(before, value)
-        elif isinstance(value, list) and isinstance(before := old.get(key), list):
-            before.extend(value)
+        elif isinstance(value, list):
+            before = old.get(key)
+            if isinstance(before, list):
+                before.extend(value)
+            else:
+                old[key] = value.copy()
         else:
             old[key] = value
 
 
 def _drop_nulls(body: Body) -> None:
-    """Null in a reserved key is absence; in `files` it is a deletion, and for the union to see."""
+    """Null in a reserved key is absence where there is no partial from which it could take something back."""
     for key in _RESERVED:
-        if key != "files" and key in body and body[key] is None:
+        if key in body and body[key] is None:
             del body[key]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from proctor import events as e
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.unique_names import UniqueNames
-from proctor.wire.control.ledger import Body, Finished, Partial, Plain
+from proctor.wire.control.ledger import Body, Finished, Partial
 
 OUTCOMES = {
     "pass": Outcome.PASSED,
@@ -22,21 +22,26 @@ OUTCOMES = {
 }
 # A program may report on itself more than once: the first of these that it reported counts.
 _ORDER = (Outcome.ERROR, Outcome.FAILED, Outcome.WARN, Outcome.PASSED, Outcome.INFO, Outcome.SKIPPED)
-_RESERVED = frozenset({"name", "status", "files", "testout"})
+_RESERVED = ("name", "status", "files", "testout")
+WITHDRAWN = "its status was taken back, and none was reported in its place"
 
 
-def _plain(outcome: Outcome) -> Callable[[str, str], e.TestFinished]:
-    failure = e.Failure("", outcome) if outcome in BAD else None  # there is nothing more
-    return lambda label, test: e.TestFinished(label, outcome, failure=failure, part_of=test)
+def reported(
+    label: str,
+    part_of: str,
+    body: Body,
+    files: tuple[e.File, ...] = (),
+    output: str = "",
+    withdrawn: bool = False,
+) -> e.TestFinished:
+    """A result without a status is INFO, never a pass; ERROR if it had one, which its reporter took back.
 
-
-_PLAIN = {status: _plain(outcome) for status, outcome in OUTCOMES.items()}
-
-
-def reported(label: str, part_of: str, body: Body, files: tuple[e.File, ...], output: str) -> e.TestFinished:
-    """A result without a status is INFO, never a pass. `output` is testout's path."""
-    outcome = OUTCOMES.get(body.get("status", ""), Outcome.INFO)
+    `output` is testout's path.
+    """
+    outcome = OUTCOMES.get(body.get("status", ""), Outcome.ERROR if withdrawn else Outcome.INFO)
     message = (note(body) or None) if outcome is not Outcome.PASSED else None
+    if withdrawn:
+        message = message or WITHDRAWN
     testout = body.get("testout")
     return e.TestFinished(
         label,
@@ -59,8 +64,12 @@ def note(body: Body) -> str:
     return text if isinstance(text, str) else ""
 
 
-def properties(body: Body, known: frozenset[str]) -> dict[str, Any] | None:
-    return {key: value for key, value in body.items() if key not in known} or None
+def properties(body: Body, known: Iterable[str]) -> dict[str, Any] | None:
+    rest = body.copy()
+    for key in known:
+        if key in rest:
+            del rest[key]
+    return rest or None
 
 
 class ProgramEnd(msgspec.Struct, frozen=True):
@@ -96,12 +105,23 @@ class ProgramReader:
             self._own.append(frame)
             self._own_files += files
             return [amended(full, frame.body)] if frame.raw else []
-        return [reported(self._labels.unique(full), self._test, frame.body, files, self._output)]
+        label = self._labels.unique(full)
+        return [reported(label, self._test, frame.body, files, self._output, frame.withdrawn)]
 
-    def read_plain(self, names: list[str], frames: list[Plain]) -> list[e.TestFinished]:
-        """`names` are the full ones."""
-        labels = self._labels.unique_all(names)
-        return [_PLAIN[frame.status](label, self._test) for label, frame in zip(labels, frames, strict=True)]
+    def read_parts(self, names: list[str], bodies: list[Body]) -> list[e.Event]:
+        """What `read` returns for results that have a name and a status, no files and no testout.
+
+        `names` are the full ones. What is left of the bodies becomes properties.
+        """
+        test = self._test
+        found: list[e.Event] = []
+        for label, body in zip(self._labels.unique_all(names), bodies, strict=True):
+            if body["status"] != "pass":
+                found.append(reported(label, test, body))
+                continue
+            del body["name"], body["status"]
+            found.append(e.TestFinished(label, Outcome.PASSED, properties=body or None, part_of=test))
+        return found
 
     def end(self, end: ProgramEnd) -> list[e.Event]:
         """The program's own result, after everything else."""

@@ -10,8 +10,8 @@ import msgspec
 
 from proctor import events as e
 from proctor.fold import conclude
-from proctor.outcome import Outcome
-from proctor.phases import failed_phases
+from proctor.outcome import BAD, Outcome
+from proctor.phases import COLLECT, failed_phases
 from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Body, Finished, Partial
 from proctor.wire.control.program import amended, properties, reported
@@ -25,6 +25,14 @@ class _CollectionError(msgspec.Struct):
     id: str
     failure: e.Failure
     longrepr: str = ""
+
+
+class _Skip(msgspec.Struct):
+    """Of a collector: it has no test of its own that could be skipped."""
+
+    id: str
+    reason: str = ""
+    place: e.Place | None = None
 
 
 class _Description(msgspec.Struct):
@@ -46,10 +54,11 @@ class _SessionFacts(msgspec.Struct):
     suite: _Description | None = None
     collectors: list[e.CollectorFinished] = []
     collection_errors: list[_CollectionError] = []
+    skipped: list[_Skip] = []
     deselected: tuple[str, ...] = ()
     selected: tuple[str, ...] = ()
     markers: dict[str, tuple[str, ...]] = {}
-    collection_ended: e.Seconds = 0.0
+    collection_ended: float | None = None  # a test may have changed the clock: any time
     warnings: list[e.WarningRecorded] = []
     internal_error: _InternalError | None = None
     interrupted: e.Failure | None = None
@@ -87,6 +96,8 @@ class SessionReader:
         # Each id comes four times and most keywords come with every test: equal strings are kept once.
         self._strings: dict[str, str] = {}
         self._errors: list[e.CollectionFailed] = []
+        self._skips: list[e.TestFinished] = []
+        self._skip_names = UniqueNames()
         self._places: dict[str, e.Place] = {}
         self._begun = False
 
@@ -109,9 +120,10 @@ class SessionReader:
         return []  # a test that the end of the process cut short: the fold knows more about that
 
     def close(self) -> list[e.Event]:
-        """The end of the channel: the errors of a suite that never began."""
-        held, self._errors = self._errors, []
-        return [] if self._begun else [*held]
+        """The end of the channel: the errors and skips of a suite that never began."""
+        held: list[e.Event] = [*self._errors, *self._skips]
+        self._errors, self._skips = [], []
+        return [] if self._begun else held
 
     def _test_started(self, name: str, body: Body) -> list[e.Event]:
         file, line = body.get("file"), body.get("line")
@@ -127,13 +139,17 @@ class SessionReader:
         facts = _test_facts(frame.raw or b"{}").proctor
         if facts is None and KEY not in frame.body:
             test = next((test for test in self._places if name.startswith(f"{test}/")), name)
-            return reported(self._labels.unique(name), test, frame.body, files, self._output)
+            label = self._labels.unique(name)
+            return reported(label, test, frame.body, files, self._output, frame.withdrawn)
         place = self._places.pop(name, None)
         facts = facts or _TestFacts()
         keywords = tuple(map(self._strings.setdefault, facts.keywords, facts.keywords))
         timed = facts.passed_in
-        if timed is not None:  # nearly all
+        status = frame.body.get("status")
+        if timed is not None and status == "pass":  # nearly all
             seconds = timed[0] + timed[1] + timed[2]
+            if seconds < 0:
+                seconds = 0.0  # the clock was set back
             custom = None if frame.body.keys() <= _KNOWN else properties(frame.body, _KNOWN)
             return e.TestFinished(
                 name,
@@ -147,7 +163,13 @@ class SessionReader:
             )
         if not facts.phases:  # sent in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
-        return concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
+        ended = concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
+        if ended.outcome in BAD or status not in ("fail", "error"):
+            return ended
+        contradiction = f"reported as `{status}`, though none of its phases failed"
+        return msgspec.structs.replace(
+            ended, outcome=Outcome.ERROR, message=contradiction, failure=e.Failure("", contradiction)
+        )
 
     def _session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []
@@ -161,6 +183,8 @@ class SessionReader:
         self._note_places(facts.collectors)
         for error in facts.collection_errors:
             self._collection_failed(error, found)
+        for skip in facts.skipped:
+            self._collection_skipped(skip, found)
         if facts.deselected:
             found.append(e.TestsDeselected(facts.deselected))
         if facts.selected:
@@ -168,7 +192,7 @@ class SessionReader:
             self._selected.update(selected)
             places = {test: self._found[test] for test in selected if test in self._found}
             found.append(e.TestsSelected(selected, facts.markers, places))
-        if facts.collection_ended and not self._begun:
+        if facts.collection_ended is not None and not self._begun:
             found += self._begin(facts.collection_ended)
         found += facts.warnings
         if facts.internal_error is not None:
@@ -199,11 +223,22 @@ class SessionReader:
         if self._begun:
             found.append(failed)
 
+    def _collection_skipped(self, skip: _Skip, found: list[e.Event]) -> None:
+        """pytest counts each: a module's tests and its doctests are collected apart."""
+        name = self._skip_names.unique(skip.id or ".")
+        finished = not_collected_but_skipped(name, skip.reason, skip.place)
+        (found if self._begun else self._skips).append(finished)
+
     def _begin(self, ended: float) -> list[e.Event]:
         self._begun = True
-        build = datetime.fromtimestamp(ended, UTC).isoformat()
-        count = len(self._selected) + len(self._errors)
-        return [e.SuiteStarted(self._name, build, count), *self._errors]
+        build = datetime.fromtimestamp(ended, UTC).isoformat() if 0 < ended < e.LONGEST else ""
+        count = len(self._selected) + len(self._errors) + len(self._skips)
+        return [e.SuiteStarted(self._name, build, count), *self._errors, *self._skips]
+
+
+def not_collected_but_skipped(name: str, reason: str, place: e.Place | None) -> e.TestFinished:
+    """A module or package that skipped itself counts as one skipped test; `place` is where it did that."""
+    return concluded(name, (e.Phase(COLLECT, "skipped", reason=reason),), place)
 
 
 def concluded(
@@ -220,7 +255,7 @@ def concluded(
     return e.TestFinished(
         name,
         outcome,
-        sum([phase.duration for phase in phases]),
+        max(0.0, sum([phase.duration for phase in phases])),
         message=_message(phases),
         traceback=_traceback(phases, outcome),
         place=place,
@@ -243,9 +278,16 @@ def _message(phases: tuple[e.Phase, ...]) -> str | None:
     return "\n".join(text for phase in _decisive(phases) if (text := _text(phase))) or None
 
 
+def without_type(reason: str) -> str:
+    """The reason of a skip as the user wrote it, without the exception that carries it."""
+    for kind in ("Skipped: ", "unittest.case.SkipTest: "):
+        reason = reason.removeprefix(kind)
+    return reason
+
+
 def _text(phase: e.Phase) -> str:
     if phase.outcome == "skipped" and phase.wasxfail is None:
-        return phase.reason.removeprefix("Skipped: ") or phase.longrepr
+        return without_type(phase.reason) or phase.longrepr
     if phase.outcome != "failed":
         return (phase.wasxfail or "").removeprefix("reason: ")
     if phase.crash is not None:

@@ -6,7 +6,8 @@ from itertools import islice
 
 import msgspec
 
-from proctor.events import Failure
+from proctor.events import Failure, Place
+from proctor.phases import is_collector
 from proctor.result import RunResult
 
 # 1: first published form.
@@ -28,6 +29,14 @@ class Uncollected(msgspec.Struct, frozen=True):
     failure: Failure
 
 
+class Skipped(msgspec.Struct, frozen=True):
+    """A module or package that skipped itself: what tests it has, nobody knows."""
+
+    node_id: str
+    message: str
+    place: Place | None
+
+
 class Discovery(msgspec.Struct, frozen=True):
     schema: str
     outcome: str
@@ -36,6 +45,7 @@ class Discovery(msgspec.Struct, frozen=True):
     offset: int
     tests: list[Discovered]
     collection_errors: list[Uncollected]
+    skipped: list[Skipped] = []
 
 
 def discovery(result: RunResult, offset: int, limit: int) -> Discovery:
@@ -50,4 +60,5 @@ def discovery(result: RunResult, offset: int, limit: int) -> Discovery:
         offset,
         [Discovered(test, lines.get(test) or None, markers.get(test, ())) for test in page],
         [Uncollected(e.file, e.failure.message, e.traceback, e.failure) for e in result.collection_errors],
+        [Skipped(t.test, t.message or "", t.place) for t in result.tests.values() if is_collector(t)],
     )

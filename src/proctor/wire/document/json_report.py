@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from proctor import events as e
+from proctor.outcome import EXIT_CODES, QUIET, RunOutcome
+from proctor.phases import is_collector
 from proctor.result import RunResult
 
 Load = Callable[[str], str]
@@ -23,17 +25,24 @@ def head(result: RunResult) -> dict[str, Any]:
     summary["collected"] = finished.collected if finished else len(result.selected) + len(deselected)
     if deselected:
         summary["deselected"] = len(deselected)
-    exit_code = finished.exit_status if finished else None
-    if exit_code is None:
-        exit_code = result.exited.exit_code if result.exited else 0
     return {
         "created": finished.created if finished else 0.0,
         "duration": finished.duration if finished else result.seconds,
-        "exitcode": exit_code,
+        "exitcode": _exit_code(result),
         "root": described.root if described else result.run.cwd,
         "environment": described.environment if described else {},
         "summary": dict(summary),
     }
+
+
+def _exit_code(result: RunResult) -> int:
+    """What the session said, as the plugin has it. Otherwise never 0 for a run that did not pass."""
+    if result.finished is not None and result.finished.exit_status is not None:
+        return result.finished.exit_status
+    code = result.exited.exit_code if result.exited is not None else None
+    if result.outcome is RunOutcome.RUNNING or (code == 0 and result.outcome in QUIET):
+        return code or 0
+    return code or EXIT_CODES[result.outcome]
 
 
 def collectors(result: RunResult) -> Iterator[dict[str, Any]]:
@@ -61,8 +70,8 @@ def tests(result: RunResult, load: Load) -> Iterator[dict[str, Any]]:
 
 
 def _own(result: RunResult) -> Iterator[e.TestFinished]:
-    """Without the parts of tests, which the plugin does not know."""
-    return (test for test in result.tests.values() if not test.part_of)
+    """Those that the plugin knows: not the parts of tests, nor modules that were skipped as a whole."""
+    return (test for test in result.tests.values() if not test.part_of and not is_collector(test))
 
 
 def warnings(result: RunResult) -> list[dict[str, Any]]:
@@ -103,8 +112,10 @@ def reported(test: e.TestFinished, load: Load) -> dict[str, Any]:
     if test.keywords:
         facts["keywords"] = test.keywords
     if test.passed_in is not None:
-        for when, seconds in zip(("setup", "call", "teardown"), test.passed_in, strict=True):
-            facts[when] = {"duration": seconds, "outcome": "passed"}
+        setup, call, teardown = test.passed_in
+        facts["setup"] = {"duration": setup, "outcome": "passed"}
+        facts["call"] = {"duration": call, "outcome": "passed"}
+        facts["teardown"] = {"duration": teardown, "outcome": "passed"}
         return facts
     paths = {file.name: file.path for file in test.files}
     for phase in test.phases:

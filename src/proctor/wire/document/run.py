@@ -1,20 +1,29 @@
-"""Reads a result document as the entries of its run."""
+"""Reads a result document as the entries of its run, and compares what it says twice.
+
+The outcome that it has is taken as it is; `replay` compares that with the facts.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.outcome import Outcome, RunOutcome
+from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
 from proctor.wire.reports.report import MAX_DOCUMENT
+from proctor.wire.stream.words import KIND
 
 #: The tests and the collection errors of one suite.
 _Share: TypeAlias = tuple[list[Test], list[CollectionError]]
 #: Fields that a test of the document has in common with `TestFinished`, without the outcome.
 _SHARED = [name for name in Test.__struct_fields__ if name in e.TestFinished.__struct_fields__[2:]]
+#: Outcomes in `json_report`, and those that are better.
+_WORSE = {"skipped": frozenset({Outcome.PASSED})}
+_WORSE |= dict.fromkeys(("failed", "error"), frozenset({Outcome.PASSED, Outcome.SKIPPED}))
+_SHOWN = 5  # disagreements that are named
 
 
 class DocumentRun:
@@ -23,6 +32,7 @@ class DocumentRun:
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self._size = 0
+        self._gaps: list[str] = []
 
     def feed(self, data: bytes) -> list[e.Entry]:
         self._pieces.append(data)
@@ -34,15 +44,25 @@ class DocumentRun:
     def close(self) -> list[e.Entry]:
         found = read(b"".join(self._pieces))
         try:
-            return [e.Entry(seq, 0.0, suite, event) for seq, (suite, event) in enumerate(_events(found))]
+            self._gaps = list(_disagreements(found))
+            events = list(_events(found, self.gap))
         except ValueError as error:  # an outcome that this version does not know
             raise StreamError(f"not a result document: {error}") from None
+        return [e.Entry(seq, 0.0, suite, event) for seq, (suite, event) in enumerate(events)]
+
+    @property
+    def gap(self) -> str:
+        """Where the document contradicts itself."""
+        return "; ".join(self._gaps[:_SHOWN])
 
 
-def _events(found: Document) -> Iterator[tuple[int, e.Event]]:
+def _events(found: Document, gap: str) -> Iterator[tuple[int, e.Event]]:
     """Each with the number of its suite."""
     run = (found.run_id, found.runner, found.command, "", found.interpreter, found.started)
-    yield 0, e.RunStarted(*run, source=found.source)
+    yield (
+        0,
+        e.RunStarted(*run, source=found.source, collect_only=found.collect_only, retold=True),
+    )
     suites = found.suites or [_only_suite(found)]
     shares: dict[str, _Share] = {suite.name: ([], []) for suite in suites}
     rest = shares[suites[-1].name]  # what names no suite that is known belongs to the last
@@ -50,9 +70,10 @@ def _events(found: Document) -> Iterator[tuple[int, e.Event]]:
         shares.get(test.suite, rest)[0].append(test)
     for error in found.collection_errors:
         shares.get(error.suite, rest)[1].append(error)
+    outputs = found.outputs()
     for number, suite in enumerate(suites):
         share = shares.pop(suite.name, ([], []))
-        yield from ((number, event) for event in _of_suite(found, suite, share))
+        yield from ((number, event) for event in _of_suite(found, suite, share, outputs, gap))
     last = len(suites) - 1
     for warning in found.warnings:
         recorded = e.WarningRecorded(warning.category, warning.message, warning.file, warning.line)
@@ -71,18 +92,108 @@ def _only_suite(found: Document) -> Suite:
     return Suite(name=found.runner, duration=found.summary.get("duration", 0.0), **shared)
 
 
-def _of_suite(found: Document, suite: Suite, share: _Share) -> Iterator[e.Event]:
+def _of_suite(
+    found: Document, suite: Suite, share: _Share, outputs: dict[str, tuple[str, str]], gap: str
+) -> Iterator[e.Event]:
     tests, errors = share
     own = tuple(test.node_id for test in tests if not test.part_of)
     yield e.SuiteEntered(suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source)
+    if suite.toolchain:
+        yield e.SuiteDescribed(suite.root, suite.toolchain)
     yield e.TestsSelected((*own, *suite.not_run))
-    yield e.SuiteStarted(suite.name, found.started, len(own) + len(suite.not_run) + len(errors))
+    count = len(own) + len(suite.not_run) + len(errors)
+    build = found.started if suite.build is None else suite.build
+    title = suite.name if suite.title is None else suite.title
+    yield e.SuiteStarted(title, build, count, foreign=suite.foreign)
     for error in errors:
         failure = error.failure or e.Failure("", error.message)
-        yield e.CollectionFailed(error.file, failure, error.traceback)
+        yield e.CollectionFailed(error.file, failure, error.traceback, error.foreign)
     for test in tests:
         outcome, shared = Outcome(test.outcome), {name: getattr(test, name) for name in _SHARED}
+        if test.node_id in outputs:
+            shared["phases"] = (_printed(outcome, test.duration, *outputs[test.node_id]),)
         yield e.TestFinished(test.node_id, outcome, test.duration, **shared)
-    if suite.exit_code is not None:
-        yield e.ProcessExited(suite.exit_code, suite.signal)
-    yield e.SuiteFinished(RunOutcome(suite.outcome), suite.duration, suite.not_run, suite.reason)
+    if suite.exit_code is not None or suite.signal is not None:
+        yield e.ProcessExited(suite.exit_code or 0, suite.signal)
+    if gap:
+        yield e.ChannelBroken(gap)
+    ended = RunOutcome(suite.outcome), suite.duration, suite.not_run, suite.reason, suite.foreign_end
+    yield e.SuiteFinished(*ended)
+
+
+def _printed(outcome: Outcome, seconds: float, stdout: str, stderr: str) -> e.Phase:
+    """All that a test wrote, as if its call had."""
+    kind, status = str(KIND[outcome]), str(outcome)
+    return e.Phase("call", kind, seconds, status=status, stdout=stdout, stderr=stderr)
+
+
+def _disagreements(found: Document) -> Iterator[str]:
+    outcomes = Counter(Outcome(test.outcome) for test in found.tests)
+    yield from _of_counts("its summary", found.summary, _summary(found, outcomes))
+    names = Counter(test.node_id for test in found.tests)
+    yield from (f"{name} is listed {count} times" for name, count in names.items() if count > 1)
+    yield from (f"{name} is among the tests and not run" for name in found.not_run if name in names)
+    if found.current_test is not None and not (outcomes[Outcome.CRASH] or outcomes[Outcome.TIMEOUT]):
+        yield f"its current test is {found.current_test}, and no test crashed or timed out"
+    yield from _of_suites(found)
+    yield from _of_report(found)
+
+
+def _summary(found: Document, outcomes: Counter[Outcome]) -> dict[str, int]:
+    errors = outcomes[Outcome.ERROR] + outcomes[Outcome.CRASH] + outcomes[Outcome.TIMEOUT]
+    words = (Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED)
+    counts = {str(word): outcomes[word] for word in (*words, Outcome.INFO, Outcome.WARN)}
+    counts["errors"] = errors + len(found.collection_errors)
+    return counts | {"total": len(found.tests), "not_run": len(found.not_run)}
+
+
+def _of_counts(where: str, stated: dict[str, Any], counted: dict[str, int]) -> Iterator[str]:
+    for name, count in counted.items():
+        if stated.get(name, count) != count:
+            yield f"{where} says {stated[name]} {name}, and there are {count}"
+
+
+def _of_suites(found: Document) -> Iterator[str]:
+    """Each thing belongs to a suite, and the run ended like one of them."""
+    if not found.suites:
+        return
+    names = Counter(suite.name for suite in found.suites)
+    yield from (f"{count} suites are named {name!r}" for name, count in names.items() if count > 1)
+    owners = [(test.node_id, test.suite) for test in found.tests]
+    owners += [(error.file, error.suite) for error in found.collection_errors]
+    for name, suite_name in owners:
+        if suite_name not in names:
+            yield f"{name} is of the suite {suite_name!r}, which is not there"
+    for suite in found.suites:
+        if suite.counts is not None:
+            own = Counter(test.outcome for test in found.tests if test.suite == suite.name)
+            known = {word: own[word] for word in {*own, *suite.counts}}
+            yield from _of_counts(f"suite {suite.name!r}", dict.fromkeys(known, 0) | suite.counts, known)
+    if sorted(found.not_run) != sorted(test for suite in found.suites for test in suite.not_run):
+        yield "the tests that were not run are others at the top than in the suites"
+    codes = [suite.exit_code for suite in found.suites if suite.exit_code is not None]
+    if found.exit_code not in ({next((code for code in codes if code), 0)} if codes else {None}):
+        yield f"its exit code is {found.exit_code}, and those of the suites are {codes}"
+    if found.signal is not None and found.signal not in {suite.signal for suite in found.suites}:
+        yield f"its signal is {found.signal}, and no suite has that"
+
+
+def _of_report(found: Document) -> Iterator[str]:
+    """`json_report` has the same tests, but for the parts of tests."""
+    reported = found.reported()
+    if reported is None:
+        return
+    own = {test.node_id: Outcome(test.outcome) for test in found.tests if not test.part_of}
+    there = {test.nodeid for test in reported}
+    if odd := sorted(own.keys() ^ there):
+        yield f"{odd[0]} is in only one of tests and json_report"
+    for test in reported:
+        outcome = own.get(test.nodeid, Outcome.FAILED)
+        better = _WORSE.get(test.outcome, frozenset())
+        if outcome not in BAD and KIND[outcome] in better:
+            yield f"{test.nodeid} is {outcome} in tests, and {test.outcome} in json_report"
+    report = found.report
+    failed = sum(test.outcome in ("failed", "error") for test in reported)
+    stated = report.summary.get("failed", 0) + report.summary.get("error", 0)
+    if report.summary and stated != failed:
+        yield f"the summary of json_report says {stated} failed, and there are {failed}"

@@ -17,6 +17,7 @@ SCHEMA = "proctor.result/1"
 Count: TypeAlias = Annotated[int, msgspec.Meta(gt=-int(e.LONGEST), lt=int(e.LONGEST))]
 
 T = TypeVar("T")
+_STREAMS = ("stdout", "stderr")
 
 
 class Test(msgspec.Struct, omit_defaults=True):
@@ -35,6 +36,9 @@ class Test(msgspec.Struct, omit_defaults=True):
     subtests: tuple[dict[str, Any], ...] = ()
     part_of: str = ""
     suite: str = ""  # in a run of several
+    subtype: str = ""  # bench, should_panic
+    throughput: float | None = None
+    foreign: e.Foreign | None = None  # what another writer of the public stream said of it
 
 
 class Suite(msgspec.Struct):
@@ -52,6 +56,12 @@ class Suite(msgspec.Struct):
     root: str = ""
     source: str = ""
     not_run: tuple[str, ...] = ()
+    counts: dict[str, Count] | None = None
+    title: str | None = None  # its name as a stream had it, where that is another
+    build: str | None = None  # likewise, where it is not when the run began
+    foreign: dict[str, Any] = {}  # what another writer of the public stream said of it
+    foreign_end: dict[str, Any] = {}
+    toolchain: dict[str, str] = {}
 
 
 class CollectionError(msgspec.Struct):
@@ -60,6 +70,7 @@ class CollectionError(msgspec.Struct):
     traceback: str = ""
     failure: e.Failure | None = None
     suite: str = ""
+    foreign: e.Foreign | None = None
 
 
 class CountedWarning(msgspec.Struct):
@@ -85,6 +96,12 @@ class Document(msgspec.Struct):
     command: tuple[str, ...] = ()
     source: str = ""
     started: str = ""
+    collect_only: bool = False
+    title: str | None = None  # as of Suite
+    build: str | None = None
+    foreign: dict[str, Any] = {}
+    foreign_end: dict[str, Any] = {}
+    toolchain: dict[str, str] = {}
     suites: list[Suite] = []
     current_test: str | None = None
     notices: list[str] = []
@@ -100,6 +117,21 @@ class Document(msgspec.Struct):
         """What a test printed and logged, phase by phase."""
         reported = _decoded(self.report.tests, list[_ReportedTest])
         return next((tuple(_captured(known)) for known in reported if known.nodeid == test), ())
+
+    def outputs(self) -> dict[str, tuple[str, str]]:
+        """What each test wrote to stdout and stderr, by its id; without those that wrote nothing."""
+        found = {}
+        for test in _decoded(self.report.tests, list[_ReportedTest]):
+            phases = [phase for phase in (test.setup, test.call, test.teardown) if phase is not None]
+            if any(phase.stdout or phase.stderr for phase in phases):
+                stdout, stderr = ("".join(getattr(phase, name) for phase in phases) for name in _STREAMS)
+                found[test.nodeid] = stdout, stderr
+        return found
+
+    def reported(self) -> list[Reported] | None:
+        """The tests as `json_report` has them; None where it has no list."""
+        raw = _decoded(self.json_report, _Listed).tests
+        return None if isinstance(raw, msgspec.UnsetType) else raw
 
     @property
     def report(self) -> JsonReport:
@@ -127,12 +159,24 @@ class _ReportedTest(msgspec.Struct):
     teardown: _ReportedPhase | None = None
 
 
+class Reported(msgspec.Struct):
+    """A test of pytest-json-report's document, without its phases."""
+
+    nodeid: str
+    outcome: str
+
+
 class JsonReport(msgspec.Struct):
     """The document of pytest-json-report, without its long lists."""
 
     root: str = ""  # where the ids of a single suite's tests begin
+    exitcode: int | None = None
     summary: dict[str, int] = {}
     tests: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Listed(msgspec.Struct):
+    tests: list[Reported] | msgspec.UnsetType = msgspec.UNSET
 
 
 @cache  # made when a document is read: a run only writes one

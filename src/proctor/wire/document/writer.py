@@ -10,6 +10,7 @@ from typing import Any
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import SEVERAL, RunResult, SuiteResult
+from proctor.unique_names import UniqueNames
 from proctor.wire.document import json_report
 from proctor.wire.document.json_report import Load
 from proctor.wire.document.schema import SCHEMA, Test
@@ -44,17 +45,25 @@ def chunks(result: RunResult, load: Load, output_path: str = "") -> Iterator[byt
 
 
 def _tests(result: RunResult, load: Load) -> Iterator[Test]:
-    for suite in result.suites:
+    for name, suite in zip(_names(result), result.suites, strict=True):
         for entry in suite.tests.values():
             found = test(entry, load)
             if result.several:
-                found.suite = suite.name
+                found.suite = name
+            if result.run.retold:
+                found.duration = round(entry.seconds, 9)  # as exact as a stream
             yield found
 
 
-def _suite(suite: SuiteResult) -> dict[str, Any]:
+def _names(result: RunResult) -> list[str]:
+    """Of the suites, each once: tests name the one that they belong to."""
+    names = UniqueNames()
+    return [names.unique(suite.name or "suite") for suite in result.suites]
+
+
+def _suite(name: str, suite: SuiteResult) -> dict[str, Any]:
     return {
-        "name": suite.name,
+        "name": name,
         "runner": suite.entered.runner,
         **_end(suite),
         "counts": {outcome: count for outcome, count in suite.counts.items() if count},
@@ -64,7 +73,21 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
         "root": suite.described.root if suite.described else suite.entered.cwd,
         "source": suite.source,
         "not_run": suite.not_run,
+        **_retold(suite, name),
     }
+
+
+def _retold(suite: SuiteResult, name: str) -> dict[str, Any]:
+    """What a stream said that no other field has."""
+    if not suite.run.retold:
+        return {}
+    other: list[tuple[str, Any, Any]] = [
+        ("title", suite.title, name),
+        ("build", suite.build, suite.run.started),
+    ]
+    other += [("foreign", suite.foreign, {}), ("foreign_end", suite.foreign_end, {})]
+    other.append(("toolchain", suite.described.toolchain if suite.described else {}, {}))
+    return {key: value for key, value, usual in other if value != usual}
 
 
 def _end(ended: RunResult | SuiteResult) -> dict[str, Any]:
@@ -96,47 +119,73 @@ def _head(result: RunResult) -> dict[str, Any]:
         "command": () if result.several else result.suites[0].entered.command,
         "source": SEVERAL if result.several else result.suites[0].source,
         "started": result.run.started,
-        **({"suites": [_suite(suite) for suite in result.suites]} if result.several else {}),
+        **({"collect_only": True} if result.run.collect_only else {}),
+        **_suites(result),
         "current_test": result.current_test,
         "omitted": {},
         "notices": result.notices,
     }
 
 
+def _suites(result: RunResult) -> dict[str, Any]:
+    if not result.several:
+        return _retold(result.suites[0], result.run.runner)
+    return {"suites": list(map(_suite, _names(result), result.suites))}
+
+
 def test(entry: e.TestFinished, load: Load) -> Test:
-    more = entry.message or entry.failure or entry.properties or entry.files or entry.testout
-    if entry.part_of and not more:  # there may be very many
-        return Test(entry.test, entry.outcome, 0.0, None, None, part_of=entry.part_of)
-    seconds = round(entry.seconds, 6)
+    if (
+        entry.part_of
+        and entry.outcome is Outcome.PASSED
+        and not (entry.files or entry.testout or entry.seconds or entry.foreign or entry.subtype)
+    ):
+        return Test(  # there may be very many
+            entry.test, entry.outcome, 0.0, None, None, properties=entry.properties, part_of=entry.part_of
+        )
+    seconds = round(entry.seconds, 9 if entry.subtype == "bench" else 6) if entry.seconds else 0.0
     plain = entry.passed_in is not None or (entry.outcome is Outcome.PASSED and len(entry.phases) == 3)
-    if plain and not (entry.files or entry.properties):  # nearly all
+    if plain and not (entry.files or entry.properties or entry.subtype or entry.foreign):  # nearly all
         return Test(entry.test, entry.outcome, seconds, None, None)
-    paths = {file.name: file.path for file in entry.files}
-    moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
-    traceback = "\n".join(load(path) for path in moved) or entry.traceback
-    subtests = [phase for phase in entry.phases if phase.subtest is not None]
     return Test(
         entry.test,
         entry.outcome,
         seconds,
         entry.message,
-        traceback,
+        _traceback(entry, load) if entry.phases else entry.traceback,
         entry.place,
         entry.failure,
         entry.files,
         entry.testout,
         entry.properties,
-        tuple({"name": subtest.subtest, "outcome": subtest.outcome} for subtest in subtests),
+        _subtests(entry) if entry.phases else (),
         entry.part_of,
+        subtype=entry.subtype,
+        throughput=entry.throughput,
+        foreign=entry.foreign,
+    )
+
+
+def _traceback(entry: e.TestFinished, load: Load) -> str | None:
+    paths = {file.name: file.path for file in entry.files}
+    moved = [paths[p.files["longrepr"]] for p in entry.phases if p.files and p.files.get("longrepr") in paths]
+    return "\n".join(load(path) for path in moved) or entry.traceback
+
+
+def _subtests(entry: e.TestFinished) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {"name": phase.subtest, "outcome": phase.outcome}
+        for phase in entry.phases
+        if phase.subtest is not None
     )
 
 
 def _collection_errors(result: RunResult) -> Iterator[dict[str, Any]]:
-    for suite in result.suites:
-        name = {"suite": suite.name} if result.several else {}
+    for label, suite in zip(_names(result), result.suites, strict=True):
+        name = {"suite": label} if result.several else {}
         for error in suite.errors:
             texts = {"file": error.file, "message": error.failure.message, "traceback": error.traceback}
-            yield {**texts, "failure": error.failure, **name}
+            foreign = {"foreign": error.foreign} if error.foreign else {}
+            yield {**texts, "failure": error.failure, **name, **foreign}
 
 
 def _warnings(warnings: Iterable[e.WarningRecorded]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from proctor import events as e
 from proctor.errors import UsageError
 from proctor.wire import formats
 from proctor.wire.reports.detect import HEAD, Detector
-from proctor.wire.reports.report_run import ReportRun, RunReader
+from proctor.wire.reports.report_run import RunReader
 
 
 class AnyReport:
@@ -34,8 +34,8 @@ class AnyReport:
 
     @property
     def gap(self) -> str:
-        """What is missing or wrong in another tool's report, once all of it was read."""
-        return self._reader.gap if isinstance(self._reader, ReportRun) else ""
+        """What is missing or wrong in the report, once all of it was read."""
+        return self._reader.gap if self._reader is not None else ""
 
     def _take(self, form: str | None, certain: bool) -> None:
         if form is None and certain:

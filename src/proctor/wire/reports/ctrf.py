@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -15,7 +16,7 @@ from proctor.result import RunResult
 from proctor.text import literal
 from proctor.wire.literal import literal_in
 from proctor.wire.reports import contents
-from proctor.wire.reports.report import COLLECTION_ERROR, JsonDocument, finished, place_of, refined
+from proctor.wire.reports.report import COLLECTION_ERROR, SUMMARY, JsonDocument, finished, place_of, refined
 from proctor.wire.stream.objects import captured
 from proctor.wire.stream.words import KIND
 
@@ -23,37 +24,62 @@ from proctor.wire.stream.words import KIND
 SPEC_VERSION = "0.0.0"
 
 _CONTENT = "application/octet-stream"  # of attached files
+_WORDS = ("passed", "failed", "skipped", "pending", "other")
+_Status: TypeAlias = Literal["passed", "failed", "skipped", "pending", "other"]
+_Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+_VERSION = re.compile("[0-9]+[.][0-9]+[.][0-9]+")
 _STATUSES = {"passed": Outcome.PASSED, "failed": Outcome.FAILED, "skipped": Outcome.SKIPPED}
 _NOT_RUN = {"todo", "pending", "disabled", "ignored"}  # raw words of tools whose reporters write `other`
 
 
-class _Test(msgspec.Struct, rename="camel"):
+class _Attempt(msgspec.Struct):
+    """An attempt before the last one, or a step of a test."""
+
+    status: _Status
+
+
+class _File(msgspec.Struct, rename="camel"):
     name: str
+    path: str
+    content_type: str
+
+
+class _Test(msgspec.Struct, rename="camel"):
+    name: _Name
     status: str
-    duration: float = 0.0
+    duration: float | msgspec.UnsetType = msgspec.UNSET
     suite: str | list[str] | None = None
     message: str | None = None
     trace: str | None = None
     line: int | None = None
     file_path: str | None = None
     raw_status: str | None = None
-    retries: int | None = None
+    retries: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    retry_attempts: list[_Attempt] | None = None
     flaky: bool | None = None
     stdout: list[str] | None = None
     stderr: list[str] | None = None
+    tags: list[str] | None = None
+    steps: list[_Attempt] | None = None
+    attachments: list[_File] | None = None
     extra: dict[str, Any] | None = None
 
 
 class _Tool(msgspec.Struct, frozen=True):
-    name: str = ""
+    name: str | msgspec.UnsetType = msgspec.UNSET
     version: str | None = None
 
 
 class _Summary(msgspec.Struct):
     tests: int
-    failed: int = 0
-    start: float = 0.0
-    stop: float = 0.0
+    passed: int | msgspec.UnsetType = msgspec.UNSET
+    failed: int | msgspec.UnsetType = msgspec.UNSET
+    skipped: int | msgspec.UnsetType = msgspec.UNSET
+    pending: int | msgspec.UnsetType = msgspec.UNSET
+    other: int | msgspec.UnsetType = msgspec.UNSET
+    flaky: int | msgspec.UnsetType = msgspec.UNSET
+    start: float | msgspec.UnsetType = msgspec.UNSET
+    stop: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Results(msgspec.Struct):
@@ -62,8 +88,10 @@ class _Results(msgspec.Struct):
     tool: _Tool = _Tool()
 
 
-class _Report(msgspec.Struct):
+class _Report(msgspec.Struct, rename="camel"):
     results: _Results
+    report_format: str | msgspec.UnsetType = msgspec.UNSET
+    spec_version: str | msgspec.UnsetType = msgspec.UNSET
 
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
@@ -76,18 +104,37 @@ class CtrfReader(JsonDocument):
     def _events(self, report: _Report) -> Iterator[e.Event]:
         results = report.results
         tool, summary = results.tool, results.summary
-        if tool.name:
-            yield e.SuiteDescribed("", {tool.name: tool.version or ""})
+        name = tool.name if isinstance(tool.name, str) else ""
+        if name:
+            yield e.SuiteDescribed("", {name: tool.version or ""})
         for test in results.tests:
             yield self._test(test)
-        failed = sum(test.status == "failed" for test in results.tests)
-        if summary.tests != len(results.tests):
-            self._gaps.append(f"its summary has {summary.tests} tests, its list {len(results.tests)}")
-        if summary.failed > failed:
-            self._gaps.append(f"its summary has {summary.failed} failed, its list {failed}")
-        yield e.SuiteStarted(tool.name, "", max(summary.tests, len(results.tests)))
-        duration = (summary.stop - summary.start) / 1000
-        yield self._ending(None, len(results.tests), duration=duration, created=summary.stop / 1000)
+        statuses = Counter(test.status for test in results.tests)
+        self._compare("tests", summary.tests, len(results.tests), SUMMARY)
+        for word in _WORDS:
+            self._compare(word, getattr(summary, word), statuses[word], SUMMARY)
+        self._compare("flaky", summary.flaky, sum(bool(test.flaky) for test in results.tests), SUMMARY)
+        self._check_format(report)
+        yield e.SuiteStarted(name, "", max(summary.tests, len(results.tests)))
+        start, stop = (_number(time) for time in (summary.start, summary.stop))
+        duration = (stop - start) / 1000
+        yield self._ending(None, len(results.tests), duration=duration, created=stop / 1000)
+
+    def _check_format(self, report: _Report) -> None:
+        """What every report must say by CTRF's own schema."""
+        if report.report_format != "CTRF":
+            self._gaps.append(f"reportFormat is {_shown(report.report_format)}: expected 'CTRF'")
+        version = report.spec_version
+        if not isinstance(version, str) or not _VERSION.fullmatch(version):
+            self._gaps.append(f"specVersion is {_shown(version)}: expected three numbers")
+        if not report.results.tool.name:
+            self._gaps.append("the tool has no name")
+        required = ("passed", "failed", "skipped", "pending", "other", "start", "stop")
+        missing = [name for name in required if getattr(report.results.summary, name) is msgspec.UNSET]
+        if missing:
+            self._gaps.append(f"the summary lacks {', '.join(missing)}")
+        if timeless := sum(test.duration is msgspec.UNSET for test in report.results.tests):
+            self._gaps.append(f"{timeless} of its tests have no duration")
 
     def _test(self, test: _Test) -> e.Event:
         suite = [test.suite] if isinstance(test.suite, str) else test.suite or []
@@ -103,7 +150,7 @@ class CtrfReader(JsonDocument):
         return finished(
             name,
             refined(outcome, test.raw_status),
-            test.duration / 1000,
+            _number(test.duration) / 1000,
             message=test.message or unclear or ("todo" if test.raw_status == "todo" else ""),
             traceback=test.trace or "",
             place=place_of(test.file_path, test.line or 0) if test.file_path else None,
@@ -122,6 +169,14 @@ def _outcome(test: _Test) -> Outcome:
 
 def _joined(lines: list[str] | None) -> str:
     return "".join(f"{line}\n" for line in lines or ())
+
+
+def _number(value: float | msgspec.UnsetType) -> float:
+    return 0.0 if isinstance(value, msgspec.UnsetType) else value
+
+
+def _shown(value: str | msgspec.UnsetType) -> str:
+    return repr(value[:20]) if isinstance(value, str) else "missing"
 
 
 def write(result: RunResult) -> Iterator[bytes]:

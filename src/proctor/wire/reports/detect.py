@@ -18,7 +18,8 @@ _DOCUMENTS: tuple[tuple[str, frozenset[str]], ...] = (
     ("ctrf", frozenset({"reportFormat"})),
 )
 _SAYS = {"json": b'"proctor.result/', "ctrf": b'"tool"'}  # what such a document has inside as well
-_XML = re.compile(rb"(?:\s*<(?:\?.*?\?|!--.*?--|![^>]*)>)*\s*<(?:[\w.-]+:)?testsuites?[\s/>]", re.S)
+_BEFORE_ROOT = re.compile(rb"\s*<(?:\?.*?\?>|!--.*?-->|!(?!--)[^>]*>)", re.S)
+_ROOT = re.compile(rb"\s*<(?:[\w.-]{1,100}:)?testsuites?[\s/>]")
 _NAMES = {".tap": "tap", ".t": "tap", ".xml": "junit"}
 _BOM = b"\xef\xbb\xbf"
 
@@ -48,7 +49,7 @@ class Detector:
         if not text:
             return next((form for end, form in _NAMES.items() if name.endswith(end)), None)
         if text.startswith((b"<", b"\xff\xfe<", b"\xfe\xff\x00<")):
-            return "junit" if _XML.match(text.lstrip(b"\xff\xfe").replace(b"\0", b"")) else None
+            return "junit" if _is_junit(text.lstrip(b"\xff\xfe").replace(b"\0", b"")) else None
         document, alone = _document(text) if text.startswith(b"{") else (None, False)
         if document and alone:
             return document
@@ -73,6 +74,14 @@ def detect(data: bytes, name: str = "") -> str | None:
 
 def _start(head: bytes) -> bytes:
     return head.removeprefix(_BOM).lstrip()
+
+
+def _is_junit(text: bytes) -> bool:
+    """By the first element of the XML."""
+    at = 0
+    while before := _BEFORE_ROOT.match(text, at):
+        at = before.end()
+    return bool(_ROOT.match(text, at))
 
 
 def _is_lines(text: bytes) -> bool:

@@ -16,7 +16,8 @@ _KEY = re.compile(r"""(["']?)([^\s"'#:][^"':]*)\1:(?:[ \t]+(.*))?""")
 _BLOCK = re.compile(r"[|>][0-9+-]{0,2}")
 
 
-_BROKEN_QUOTE = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*')\s*[^\s#']""")
+_LOOKED_AT = 4096  # characters of a quoted text
+_BROKEN_QUOTE = re.compile(r"""(?:"[^"\\]*(?:\\.[^"\\]*)*"|'[^']*(?:''[^']*)*')\s*[^\s#']""")
 _TOP = re.compile(r"\s.*|[#}\]].*|-(?:\s.*)?|", re.S)  # what may stand beside the keys
 
 
@@ -59,10 +60,10 @@ class Check:
         self._depth = _depth(row) if self._depth is None else self._depth
         if self._inline or _depth(row) < self._depth:
             return False
-        if (key := _KEY.fullmatch(row.rstrip())) is None:
-            return bool(_TOP.fullmatch(row))
+        if (key := _KEY.fullmatch(row[self._depth :].rstrip())) is None:
+            return bool(_TOP.fullmatch(row[self._depth :]))
         self._nested = not key[3] or bool(_BLOCK.fullmatch(key[3]))
-        return not _BROKEN_QUOTE.match(key[3] or "")
+        return not _BROKEN_QUOTE.match((key[3] or "")[:_LOOKED_AT])
 
     def close(self) -> str:
         empty = self._depth is None and not self._inline
@@ -72,7 +73,9 @@ class Check:
 def read(text: str) -> dict[str, str]:
     """The values by key. Lines that make no sense are left out."""
     found: dict[str, str] = {}
-    lines = deque(text.split("\n"))
+    rows = text.split("\n")
+    base = next((_depth(row) for row in rows if row.strip()), 0)  # tape's keys stand deeper than its `---`
+    lines = deque(row[min(base, _depth(row)) :] for row in rows)
     while lines:
         key = _KEY.fullmatch(lines.popleft().rstrip())
         if key is None:

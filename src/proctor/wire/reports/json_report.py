@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import Outcome
-from proctor.wire.control.session import concluded
-from proctor.wire.reports.pytest_session import concluded_session, not_collected
-from proctor.wire.reports.report import JsonDocument, place_of, took
+from proctor.outcome import BAD, Outcome
+from proctor.wire.control.session import concluded, without_type
+from proctor.wire.reports.pytest_session import (
+    concluded_session,
+    disagreement,
+    not_collected,
+    skip_facts,
+    skipped_collector,
+)
+from proctor.wire.reports.report import SUMMARY, JsonDocument, place_of, took
 
-_SKIPPED = re.compile(r"\(.*, [0-9]+, ['\"](?:Skipped: )?(.*)['\"]\)", re.S)
+_TOTALS = {"total", "collected", "deselected"}
+_FAILED = {"failed", "error"}
+_GOOD = {"passed", "skipped", "xfailed", "xpassed"}
+_STAGES = {"passed", "failed", "skipped", "rerun"}  # the last is a word of a plugin that repeats tests
 
 
 class _Stage(msgspec.Struct):
@@ -60,15 +69,9 @@ class _Warning(msgspec.Struct):
     lineno: int = 0
 
 
-class _Summary(msgspec.Struct):
-    total: int = 0
-    collected: int = 0
-    deselected: int = 0
-
-
 class _Report(msgspec.Struct):
     exitcode: int
-    summary: _Summary
+    summary: dict[str, int]
     created: float = 0.0
     duration: float = 0.0
     root: str = ""
@@ -84,25 +87,43 @@ class JsonReportReader(JsonDocument):
 
     def _events(self, report: _Report) -> Iterator[e.Event]:
         summary = report.summary
+        total, collected = summary.get("total", 0), summary.get("collected", 0)
         yield e.SuiteDescribed(report.root, {}, report.environment)
         broken = [collector for collector in report.collectors if collector.outcome == "failed"]
+        skipped = [collector for collector in report.collectors if collector.outcome == "skipped"]
         yield from map(_collector, report.collectors)
-        expected = max(summary.collected - summary.deselected, summary.total)
-        yield e.SuiteStarted("pytest", "", expected + len(broken))
+        expected = max(collected - summary.get("deselected", 0), total)
+        yield e.SuiteStarted("pytest", "", expected + len(broken) + len(skipped))
         for collector in broken:
             yield not_collected(collector.nodeid, collector.longrepr or "")
+        for collector in skipped:
+            name = self._names.unique(collector.nodeid or ".")
+            yield skipped_collector(name, collector.longrepr, report.root)
         for test in report.tests:
             yield _finished(test, self._names.unique(test.nodeid))
         for found in report.warnings:
             yield e.WarningRecorded(found.category, found.message, found.filename, found.lineno, found.when)
-        if summary.total != len(report.tests):
-            self._gaps.append(f"its summary has {summary.total} tests, its list {len(report.tests)}")
+        self._check_counts(report)
+        failed = any(test.outcome in _FAILED for test in report.tests)
+        self._gaps += disagreement(report.exitcode, failed or bool(broken), bool(report.tests))
+        if self._gaps:
             yield self._ending()
             return
         times = took(report.duration), took(report.created)
-        yield from concluded_session(
-            e.SessionFinished(report.exitcode, summary.collected, *times), bool(broken)
-        )
+        yield from concluded_session(e.SessionFinished(report.exitcode, collected, *times), bool(broken))
+
+    def _check_counts(self, report: _Report) -> None:
+        """The summary leaves out what there is none of; a plugin may add a word of its own."""
+        outcomes = Counter(test.outcome for test in report.tests)
+        self._compare("tests", report.summary.get("total", 0), len(report.tests), SUMMARY)
+        for word in sorted({*outcomes, *report.summary} - _TOTALS):
+            self._compare(word[:40], report.summary.get(word, 0), outcomes[word], SUMMARY)
+        for test in report.tests:
+            stages = [stage.outcome for stage in (test.setup, test.call, test.teardown) if stage is not None]
+            if odd := set(stages) - _STAGES:
+                self._gaps.append(f"{test.nodeid}: the outcome of a stage is {min(odd)[:20]!r}")
+            elif "failed" in stages and test.outcome in _GOOD:
+                self._gaps.append(f"{test.nodeid} is said to be {test.outcome}, and a stage of it failed")
 
 
 def _collector(collector: _Collector) -> e.CollectorFinished:
@@ -124,6 +145,10 @@ def _finished(test: _Test, name: str) -> e.TestFinished:
         event = concluded(name, phases, place, test.keywords)
         if event.outcome is Outcome.ERROR and event.message is None:
             return msgspec.structs.replace(event, message="it was set up and never called")
+        if test.outcome in _FAILED and event.outcome not in BAD:  # of two subtests, the last has the stage
+            message = f"the report says {test.outcome}, and no stage of it shows why"
+            failure = e.Failure("", message)
+            return msgspec.structs.replace(event, outcome=Outcome.FAILED, message=message, failure=failure)
         return event
     outcome = Outcome(test.outcome) if test.outcome in set(Outcome) else Outcome.ERROR
     return e.TestFinished(name, outcome, place=place, keywords=test.keywords)
@@ -131,7 +156,7 @@ def _finished(test: _Test, name: str) -> e.TestFinished:
 
 def _phase(when: str, stage: _Stage, test: _Test) -> e.Phase:
     """Only the test as a whole has the information that it was expected to fail."""
-    reason = _SKIPPED.fullmatch(stage.longrepr) if stage.outcome == "skipped" else None
+    reason = without_type(skip_facts(stage.longrepr)[0]) if stage.outcome == "skipped" else ""
     expected = test.outcome in ("xfailed", "xpassed") and (stage.outcome == "skipped" or when == "call")
     failure = None
     if stage.outcome == "failed" and stage.crash is not None:
@@ -150,6 +175,6 @@ def _phase(when: str, stage: _Stage, test: _Test) -> e.Phase:
         stderr=stage.stderr,
         log=stage.log,
         failure=failure,
-        reason=reason[1] if reason else "",
+        reason=reason,
         user_properties=test.user_properties if when == "call" else None,
     )

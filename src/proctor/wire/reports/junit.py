@@ -12,10 +12,12 @@ from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.outcome import Outcome
+from proctor.outcome import BAD, Outcome
 from proctor.result import Excerpt
 from proctor.text import first_line
+from proctor.wire.control.session import without_type
 from proctor.wire.reports import node
+from proctor.wire.reports.pytest_session import skip_facts
 from proctor.wire.reports.report import (
     COLLECTION_ERROR,
     Report,
@@ -26,37 +28,95 @@ from proctor.wire.reports.report import (
     scope,
     seconds_of,
 )
+from proctor.wire.stream.words import KIND
 
 MAX_DEPTH = 100
 MAX_TOKEN = 16 << 20  # bytes of one tag or comment
+_COMPLAINTS = frozenset({"failure", "error", "skipped", "rerunFailure", "rerunError"})
 MAX_PARTS = 100  # failures and properties of one test
 _BLANK = 4096  # characters of white space that are output after all
 
 OUTCOME = "proctor.outcome"  # the property with the outcome, where no element stands for it
 COLLECTING = "collection failure"  # pytest's message for a file that it could not import
+NOT_COLLECTED = "collection skipped"  # and for one that skipped itself
 _TEARDOWN = "failed on teardown with "  # pytest repeats a test that failed for its teardown
-_NOT_RUN = {"notrun", "skipped", "suppressed", "disabled"}  # googletest's words, in `status` and `result`
+#: Attributes of a suite that count.
+_COUNTED = ("tests", "failures", "errors", "skipped", "disabled")
+#: Words in `status` and `result` of a test, in small letters; any other is not known to mean a pass.
+_NOT_RUN = {"notrun", "not run", "skipped", "skip", "suppressed", "disabled", "ignored", "pending"}
+_PASSED = {"", "run", "completed", "passed", "pass", "ok", "success", "successful", "fixed", "executed"}
+_FAILED = {"failed", "fail", "failure", "regression"}
 
 
 class _SuiteElement:
+    """What a suite counts in its attributes, and what it has."""
+
     def __init__(self, attributes: dict[str, str]) -> None:
         self.name = attributes.get("name", "")
-        self.tests = count_of(attributes.get("tests"))
-        self.bad = count_of(attributes.get("failures")) + count_of(attributes.get("errors"))
-        self.direct = self.found = self.found_bad = 0
+        self.unreadable = [
+            f"suite {self.name!r} says {name}={attributes[name][:20]!r}, which is no count"
+            for name in _COUNTED
+            if name in attributes and _count(attributes[name]) is None
+        ]
+        stated = {name: _count(attributes.get(name)) for name in _COUNTED}
+        self.tests, self.skipped = stated["tests"], stated["skipped"]
+        bad = [count for name in ("failures", "errors") if (count := stated[name]) is not None]
+        self.bad = sum(bad) if bad else None
+        self.disabled = stated["disabled"] or 0
+        self.direct = 0  # suites and tests that are its children
+        self.own = self.own_bad = self.own_skipped = 0  # tests that are its children
+        self.found = self.found_bad = self.found_skipped = 0  # tests in it
+        self.complaints = 0  # failures and errors in it: a test may have several
 
-    def gap(self) -> str:
-        """Where its attributes count more than it has."""
-        # With subtests, pytest counts reports; some count suites among the tests, some what is in them.
-        if self.tests > max(self.direct, self.found) and self.name not in ("pytest", "pytest tests"):
-            return f"suite {self.name!r} has {self.found} of its {self.tests} tests"
-        if self.bad and not self.found_bad:
-            return f"suite {self.name!r} says {self.bad} failed; none of its tests did"
-        return ""
+    def add(self, case: _CaseElement, complaints: int) -> None:
+        outcome = case.outcome()
+        self.direct += 1
+        self.own += 1
+        self.found += 1
+        self.own_bad += outcome in BAD
+        self.found_bad += outcome in BAD
+        self.complaints += complaints or outcome in BAD
+        skipped = KIND[outcome] is Outcome.SKIPPED
+        self.own_skipped += skipped
+        self.found_skipped += skipped
+
+    def take(self, inner: _SuiteElement) -> None:
+        self.found += inner.found
+        self.found_bad += inner.found_bad
+        self.found_skipped += inner.found_skipped
+        self.complaints += inner.complaints
+
+    def gaps(self) -> Iterator[str]:
+        """Where its attributes count other than what it has."""
+        yield from self.unreadable
+        # Some count suites among the tests, some what is in them, some leave out what was skipped.
+        counted = {self.direct, self.own, self.found, self.own - self.own_skipped}
+        counted.add(self.found - self.found_skipped)
+        # With subtests, pytest counts reports.
+        more = self.name in ("pytest", "pytest tests") and (self.tests or 0) > self.found
+        if self.tests is not None and self.tests not in counted and not more:
+            fewer = self.found < self.tests
+            has = f"has {self.found} of its" if fewer else f"lists {self.found} tests and counts"
+            yield f"suite {self.name!r} {has} {self.tests}{' tests' if fewer else ''}"
+        if self.bad is not None and not self.own_bad <= self.bad <= self.complaints:
+            which = "none of its tests did" if not self.found_bad else f"{self.found_bad} of its tests did"
+            yield f"suite {self.name!r} says {self.bad} failed; {which}"
+        elif self.bad == 0 and self.found_bad:
+            yield f"suite {self.name!r} says 0 failed; {self.found_bad} of its tests did"
+        if self.skipped is not None and not (
+            self.own_skipped - self.disabled <= self.skipped <= self.found_skipped
+        ):
+            yield f"suite {self.name!r} says {self.skipped} skipped; {self.found_skipped} of its tests were"
+
+
+def _count(text: str | None) -> int | None:
+    """None for what is missing, and for what is no count of a few digits."""
+    text = (text or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 class _Complaint:
-    """A `failure`, `error` or `skipped` element."""
+    """A `failure`, `error` or `skipped` element, or that of a failure when the test was run again."""
 
     def __init__(self, kind: str, attributes: dict[str, str]) -> None:
         self.kind = kind
@@ -96,14 +156,27 @@ class _CaseElement:
             return Outcome.XFAILED if len(kinds) > 1 else Outcome.XPASSED
         if any(complaint.type == node.TIMEOUT for complaint in self.complaints):
             return Outcome.TIMEOUT
-        if "failure" in kinds:
+        if kinds & {"failure", "rerunFailure"}:
             return Outcome.FAILED
-        if "error" in kinds:
+        if kinds & {"error", "rerunError"}:
             return Outcome.ERROR
         if "skipped" in kinds:
             return Outcome.XFAILED if skip == "pytest.xfail" else Outcome.SKIPPED
-        words = {self.attributes.get("status", ""), self.attributes.get("result", "")}
+        words = self.words()
+        if words - _PASSED - _NOT_RUN:
+            return Outcome.FAILED if words & _FAILED else Outcome.ERROR
         return Outcome.SKIPPED if words & _NOT_RUN else Outcome.PASSED
+
+    def words(self) -> set[str]:
+        """What its attributes say of how it ended."""
+        return {self.attributes.get(name, "").strip().lower() for name in ("status", "result")}
+
+    def verdict(self) -> str:
+        """What its attributes say, as it is written there, of a test that did not pass by them."""
+        said = [
+            f"{name}={self.attributes[name]!r}" for name in ("status", "result") if name in self.attributes
+        ]
+        return "" if self.words() <= _PASSED | _NOT_RUN else f"the report says {' '.join(said)} and no more"
 
 
 class JunitReader(Report):
@@ -181,7 +254,7 @@ class JunitReader(Report):
             self._open_suite(tag, attributes)
         elif tag == "testcase":
             self._case = _CaseElement(attributes)
-        elif tag in ("failure", "error", "skipped"):
+        elif tag in _COMPLAINTS:
             self._complain(tag, attributes, parent)
         elif tag == "property" and self._case is not None:
             self._case.properties[attributes.get("name", "")] = attributes.get("value", "")
@@ -224,6 +297,7 @@ class JunitReader(Report):
         elif self._case is None and tag != "skipped":
             failure = e.Failure(complaint.type, attributes.get("message", tag))
             self._suites[-1].found_bad += 1
+            self._suites[-1].complaints += 1
             self._found.append(e.CollectionFailed(self._suites[-1].name, failure))
 
     def _count_parts(self, case: _CaseElement) -> None:
@@ -247,20 +321,16 @@ class JunitReader(Report):
 
     def _close_suite(self) -> None:
         suite = self._suites.pop()
-        if gap := suite.gap():
-            self._gaps.append(gap)
+        self._gaps += suite.gaps()
         if self._suites:
-            self._suites[-1].found += suite.found
-            self._suites[-1].found_bad += suite.found_bad
+            self._suites[-1].take(suite)
 
     # Tests
 
     def _close_case(self, case: _CaseElement) -> None:
         self._loose = self._loose or len(self._suites) == 1
-        self._suites[-1].direct += 1
-        self._suites[-1].found += 1
         bad = [complaint for complaint in case.complaints if complaint.kind != "skipped"]
-        self._suites[-1].found_bad += bool(bad)
+        self._suites[-1].add(case, len(bad))
         name, held = self._name(case), self._held
         message, kind = bad[0].message if bad else "", case.properties.get(OUTCOME)
         collecting = bool(bad) and (message == COLLECTING or kind == COLLECTION_ERROR)
@@ -300,7 +370,7 @@ class JunitReader(Report):
         attributes = case.attributes
         outcome = refined(case.outcome(), case.properties.pop(OUTCOME, None))
         complaints = [c for c in case.complaints if c.message or c.text.text()]
-        message = "\n".join(complaint.message for complaint in complaints)
+        message = "\n".join(map(_message, complaints)) or case.verdict()
         traceback = "\n".join(text for c in complaints if (text := c.text.text().strip()))
         if outcome is Outcome.PASSED and (doubt := self._doubt(attributes)):
             outcome, message = Outcome.ERROR, doubt
@@ -335,6 +405,13 @@ class JunitReader(Report):
             return None
         from_zero = self._writer.startswith("pytest") and line is not None
         return e.Place(file, count_of(line) + from_zero)
+
+
+def _message(complaint: _Complaint) -> str:
+    """Of a module that skipped itself pytest's text has the reason, with the place of the skip."""
+    if complaint.kind == "skipped" and complaint.message == NOT_COLLECTED:
+        return without_type(skip_facts(complaint.text.text())[0])
+    return complaint.message
 
 
 def _last_line(complaint: _Complaint) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.S)
+_MOST = 1 << 16  # bytes of a line by which it is known
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.S)
 _GO_BEGINS = ("start", "run", "output", "skip", "build-output", "build-fail")
 _TAP_J = ("case", "test", "note", "final", "tally")
 _TEXT_BEGINS = (
@@ -64,6 +65,7 @@ def top_level(text: bytes) -> tuple[dict[str, str], int]:
 
 def _known(line: bytes) -> tuple[str | None, bool]:
     """The format, and whether the line begins a report of it."""
+    line = line[:_MOST]
     if line.startswith(b"{"):
         return _known_json(top_level(line)[0])
     line = line.rstrip()

@@ -129,7 +129,7 @@ class TextReader:
         elif collected := _COLLECTED.fullmatch(line):
             others = _counts(collected[2])
             count = int(collected[1]) - others["deselected"] + others["error"]
-            return [e.SuiteStarted(self._name, "", count)]
+            return [e.SuiteStarted(self._name, "", count, others["deselected"])]
         elif scheduled := _SCHEDULED.fullmatch(line):
             self._parallel = True
             return [e.SuiteStarted(self._name, "", int(scheduled[1]))]

@@ -7,7 +7,9 @@ The last event of a reader is `SessionFinished` if the report is complete and ag
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -28,9 +30,12 @@ MAX_DOCUMENT = 256 << 20  # bytes of a report that is one JSON value: it is held
 _SCOPE = 500  # characters
 _SHOWN = 5  # gaps that are named
 MOST_TESTS = 10**12  # a larger number of tests is only large
+_SHOWN_KEY = 80  # characters
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)', re.S)  # and whether it is a key
 
 T = TypeVar("T")
 
+SUMMARY = "its summary has {} {}, its list {}"  # how counts differ, where they stand in a summary
 COLLECTION_ERROR = "collection_error"  # where an outcome is expected: it was not even a test
 
 
@@ -83,6 +88,17 @@ class Report(ABC):
 
     def _fault(self, what: str) -> StreamError:
         return StreamError(f"{self.format}: {what}")
+
+    def _compare(
+        self,
+        what: str,
+        counted: int | msgspec.UnsetType,
+        found: int,
+        said: str = "it counts {} {} and lists {}",
+    ) -> None:
+        """Note where a report counts other than what it lists; UNSET: it does not count that."""
+        if isinstance(counted, int) and counted != found:
+            self._gaps.append(said.format(counted, what, found))
 
     def _ending(self, status: int | None = None, collected: int = 0, **times: float) -> e.Event:
         """`times` are `duration` and `created`, where the report has them."""
@@ -162,7 +178,7 @@ class JsonLines(LineReport):
             try:
                 return self._object(decode(line, self.decoder))
             except ValueError as error:
-                if self.strict:
+                if self.strict or isinstance(error, RepeatedKey):
                     raise self._fault(f"line {self._number}: {error}") from None
         return self._output(text_of(line))
 
@@ -206,20 +222,53 @@ def scope(groups: Iterable[str], between: str) -> list[str]:
     return [joined if len(joined) <= _SCOPE else f"{joined[: _SCOPE - 3]}..."] if parts else []
 
 
+class RepeatedKey(ValueError):
+    """An object has a key twice, and so says two things at once."""
+
+
 def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     """JSON as a value; raises ValueError. What is not UTF-8, and lone surrogates, become literal text."""
     try:
-        return decoder.decode(data)
+        found = decoder.decode(data)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         if b"\\ud" not in data.lower() and not isinstance(error, UnicodeDecodeError):
             raise
+    else:
+        check_keys(data)
+        return found
     try:
-        value = literal_in(json.loads(data.decode("utf-8", "surrogateescape")))
+        whole = data.decode("utf-8", "surrogateescape")
+        value = literal_in(json.loads(whole, object_pairs_hook=_once))
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return decoder.decode(json.dumps(value).encode())
+
+
+def check_keys(data: bytes, value: Any = msgspec.UNSET) -> None:
+    """Raise RepeatedKey if an object in this JSON has a key twice; `value` is what it stands for, if known.
+
+    Every decoder takes the last one, so the value written again has fewer keys.
+    """
+    if value is msgspec.UNSET:
+        value = msgspec.json.decode(data)
+    again = msgspec.json.encode(value)
+    if again != data and _keys(again) != _keys(data):
+        json.loads(data, object_pairs_hook=_once)
+        raise RepeatedKey("a key is there twice")  # for want of its name
+
+
+def _keys(data: bytes) -> int:
+    return sum(map(bool, _STRING.findall(data)))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise RepeatedKey(f"an object has the key {twice[:_SHOWN_KEY]!r} twice")
+    return found
 
 
 def finished(

@@ -19,6 +19,11 @@ class RunReader(Protocol):
 
     def close(self) -> list[e.Entry]: ...
 
+    @property
+    def gap(self) -> str:
+        """What is missing or wrong, once all of it was read."""
+        ...
+
 
 class ReportRun:
     """One run: it begins with the first bytes, and gets its verdict at the end."""

@@ -8,15 +8,26 @@ from typing import Any
 import msgspec
 
 from proctor import events as e
+from proctor.outcome import BAD
 from proctor.wire.control.session import concluded
-from proctor.wire.reports.pytest_session import concluded_session, not_collected
+from proctor.wire.reports.pytest_session import (
+    concluded_session,
+    disagreement,
+    not_collected,
+    skip_facts,
+    skipped_collector,
+)
 from proctor.wire.reports.report import JsonLines, place_of, took
+
+_AMID = frozenset({"CollectReport", "TestReport", "SubTestReport"})
+_OUTCOMES = frozenset({"passed", "failed", "skipped"})
+_EXPECTED = "passed, failed or skipped"
 
 
 class _Line(msgspec.Struct, rename={"kind": "$report_type", "context": "_subtest.context"}):
     kind: str
     pytest_version: str = ""
-    exitstatus: int = 0
+    exitstatus: int | None = None
     nodeid: str = ""
     outcome: str = ""
     when: str | None = None
@@ -44,20 +55,37 @@ class ReportlogReader(JsonLines):
         self._under_way: dict[str, tuple[str, list[e.Phase]]] = {}  # node id -> our id, phases
         self._errors: set[str] = set()
         self._status: int | None = None
+        self._ended = False
+        self._failed = False
 
     def _object(self, line: _Line) -> Iterator[e.Event]:
+        if self._ended and line.kind in _AMID:
+            self._note("there is more behind the end of the session")
         match line.kind:
             case "SessionStart":
                 yield e.SuiteDescribed("", {"pytest": line.pytest_version})
             case "SessionFinish":
-                self._status = line.exitstatus
+                self._finish(line.exitstatus)
             case "CollectReport" if line.outcome == "failed" and line.nodeid not in self._errors:
                 self._errors.add(line.nodeid)  # each xdist worker reports it
                 yield not_collected(line.nodeid, _text(line.longrepr))
+            case "CollectReport" if line.outcome == "skipped":
+                yield skipped_collector(self._names.unique(line.nodeid or "."), line.longrepr)
             case "TestReport" | "SubTestReport":
                 yield from self._phase(line)
             case "WarningMessage":
                 yield e.WarningRecorded(line.category, line.message, line.filename, line.lineno)
+
+    def _note(self, gap: str) -> None:
+        if gap not in self._gaps:
+            self._gaps.append(gap)
+
+    def _finish(self, status: int | None) -> None:
+        if status is None:
+            self._note("the session ends without its exit status")
+        elif self._status not in (None, status):
+            self._note(f"the session ends with {self._status}, and again with {status}")
+        self._ended, self._status = True, status
 
     def _phase(self, line: _Line) -> Iterator[e.Event]:
         if line.nodeid not in self._under_way:
@@ -70,13 +98,21 @@ class ReportlogReader(JsonLines):
         phases.append(_phase(line))
         if line.when == "teardown" and line.context is None:
             del self._under_way[line.nodeid]
-            yield concluded(label, tuple(phases), _place(line), tuple(word for word in line.keywords if word))
+            words = tuple(word for word in line.keywords if word)
+            if odd := {phase.outcome for phase in phases} - _OUTCOMES:
+                self._note(f"{line.nodeid} has the outcome {min(odd)[:20]!r}: expected {_EXPECTED}")
+            finished = concluded(label, tuple(phases), _place(line), words)
+            self._failed = self._failed or finished.outcome in BAD
+            yield finished
 
     def _last(self) -> Iterator[e.Event]:
         count = len(self._names)
         yield e.SuiteStarted("pytest", "", count + len(self._errors))
-        if self._status is None:
+        if not self._ended:
             self._gaps.append("the session has no end")
+        elif self._status is not None:
+            self._gaps += disagreement(self._status, self._failed or bool(self._errors), bool(count))
+        if self._gaps or self._status is None:
             yield self._ending()
         else:
             yield from concluded_session(e.SessionFinished(self._status, count), bool(self._errors))
@@ -85,7 +121,6 @@ class ReportlogReader(JsonLines):
 def _phase(line: _Line) -> e.Phase:
     when = line.when or "call"
     longrepr = line.longrepr
-    skipped = longrepr[2] if isinstance(longrepr, list) and len(longrepr) == 3 else ""
     crash = _crash(longrepr)
     return e.Phase(
         when,
@@ -98,7 +133,7 @@ def _phase(line: _Line) -> e.Phase:
         stdout=_captured(line, "stdout", when),
         stderr=_captured(line, "stderr", when),
         failure=_failure(longrepr, crash) if line.outcome == "failed" else None,
-        reason=str(skipped),
+        reason=skip_facts(longrepr)[0] if line.outcome == "skipped" else "",
         user_properties=tuple({name: value} for name, value in line.user_properties) or None,
     )
 

@@ -45,7 +45,7 @@ _BAIL = re.compile(r"Bail out!\s*(.*)")
 _VERSION = re.compile(r"TAP\s+version\s+([0-9]+)", re.I)
 _PRAGMA = re.compile(r"pragma\s+([-+]\w+\s*(?:,\s*[-+]\w+\s*)*)")
 _STRICT = re.compile(r"([-+])strict\b")
-_MARKED = re.compile(r"((?:[^\\#]|\\.)*)#(.*)")  # up to a mark that is not escaped
+_MARK = re.compile(r"\\.|#")  # or something escaped
 _DIRECTIVE = re.compile(r"[ \t]*(skip|todo)(?![a-z0-9_])[ \t:]*", re.I)
 _TIME = re.compile(r"(?<!\\)# ?time=([0-9.]{1,20})(ms|s)?")
 _AT = re.compile(r"(.+?):([0-9]+)(?::[0-9]+)?")
@@ -378,9 +378,9 @@ def _point(ok: bool, text: str, depth: int, number: int) -> Point:
         seconds = seconds_of(time[1]) / (1 if time[2] == "s" else 1000)
         text = text[: time.start()] + text[time.end() :]
     directive, reason = "", ""
-    marked = _MARKED.fullmatch(text)  # only the first mark can be that of a directive
-    if marked and (found := _DIRECTIVE.match(marked[2])):
-        text, directive, reason = marked[1], found[1].lower(), marked[2][found.end() :].strip()
+    mark = next((found for found in _MARK.finditer(text) if found[0] == "#"), None)
+    if mark and (found := _DIRECTIVE.match(text, mark.end())):  # only the first can be that of a directive
+        text, directive, reason = text[: mark.start()], found[1].lower(), text[found.end() :].strip()
     name = re.sub(r"\\([\\#])", r"\1", text.strip()) or f"test {number}"
     return Point(ok, name, directive, reason, seconds, depth, opened)
 
@@ -428,7 +428,9 @@ def _message(point: Point, values: dict[str, str]) -> str:
     for value in (values.get("message", ""), values.get("error", "")):
         if said := diagnostics.mapping(value).get("message") or value:
             return said.strip()
-    return point.comments.text().strip()
+    wanted, got = values.get("expected", values.get("wanted")), values.get("actual", values.get("found"))
+    compared = "" if wanted is None or got is None else f"expected {wanted}, got {got}"
+    return point.comments.text().strip() or compared
 
 
 def _error(values: dict[str, str]) -> dict[str, str]:

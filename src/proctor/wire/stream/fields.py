@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
+from proctor.phases import COLLECT
 from proctor.wire.reports.report import place_of
+from proctor.wire.stream.foreign import foreign_of
+from proctor.wire.stream.objects import collection_object, test_object
 from proctor.wire.stream.words import KIND, PLAIN, STATUS, WORDS, Object, one_line
+
+_Told = TypeVar("_Told", e.TestFinished, e.CollectionFailed)
 
 _OUTCOMES = {word: outcome for outcome, word in WORDS.items()}
 _OUTCOMES |= {"flaky": Outcome.PASSED, "todo": Outcome.XFAILED}
@@ -46,7 +53,7 @@ def finished(label: str, status: str, test: Fields) -> e.TestFinished:
     seconds = (test.count("duration") or 0) / 1e9
     subtype = "bench" if test.text("type") == "bench" else test.text("subtype")
     file = test.text("file")
-    return e.TestFinished(
+    event = e.TestFinished(
         label,
         outcome,
         seconds,
@@ -60,11 +67,25 @@ def finished(label: str, status: str, test: Fields) -> e.TestFinished:
         subtype="" if subtype == "test" else subtype,
         throughput=test.number("throughput"),
     )
+    return with_foreign(event, test.found, test_object(label, event, timed=False))
+
+
+def not_collected(label: str, test: Fields) -> e.CollectionFailed:
+    failure, trace = failure_of(test)
+    event = e.CollectionFailed(label, failure or e.Failure(), trace or "")
+    return with_foreign(event, test.found, collection_object(label, event))
+
+
+def with_foreign(event: _Told, original: Object, ours: Object) -> _Told:
+    foreign = foreign_of(original, ours)
+    return event if foreign is None else msgspec.structs.replace(event, foreign=foreign)
 
 
 def _phases(test: Fields, outcome: Outcome, seconds: float) -> tuple[e.Phase, ...]:
     """The phases, if the stream has them; the test's output is taken for that of its call."""
     extra = test.fields("extra")
+    if extra.text("phase") == COLLECT and outcome is Outcome.SKIPPED:
+        return (e.Phase(COLLECT, "skipped"),)
     steps = [
         e.Phase(step.text("when"), step.text("outcome"), (step.count("duration") or 0) / 1e9)
         for step in extra.several("phases")

@@ -3,8 +3,8 @@ more in `extra`; there are also `start`, `output`, `attachment`, `note` and `exi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -92,6 +92,9 @@ class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_onl
     extra: e.TestFinished
 
 
+_AnyLine: TypeAlias = _Line | _StartLine | _TestLine
+
+
 def encode(entry: e.Entry, so_far: RunResult) -> bytes:
     """One line with its LF."""
     return encode_lines([entry], so_far)
@@ -99,24 +102,33 @@ def encode(entry: e.Entry, so_far: RunResult) -> bytes:
 
 def encode_lines(entries: Iterable[e.Entry], so_far: RunResult) -> bytes:
     """Many at once, which costs half as much as one by one."""
-    lines = [_line(entry, so_far) for entry in entries]
+    return _encoded(
+        [_line(entry.event, entry.seq, round(entry.at, 6), entry.suite, so_far) for entry in entries]
+    )
+
+
+def encode_all(first: e.Entry, events: Sequence[e.Event], so_far: RunResult) -> bytes:
+    """The lines of events of one suite and one moment, of which the first is that of `first`."""
+    at, suite = round(first.at, 6), first.suite
+    return _encoded(
+        [
+            _test_line(event, seq, at, suite)
+            if type(event) is e.TestFinished
+            else _line(event, seq, at, suite, so_far)
+            for seq, event in enumerate(events, first.seq)
+        ]
+    )
+
+
+def _encoded(lines: list[_AnyLine]) -> bytes:
     try:
         return _encoder.encode_lines(lines)
     except UnicodeEncodeError:
         return b"".join(map(encode_line, lines))
 
 
-def encode_parts(first: e.Entry, parts: Iterable[e.TestFinished]) -> bytes:
-    """The lines of parts of tests that finished at the same moment; the first part is that of `first`."""
-    at, suite = round(first.at, 6), first.suite
-    return _encoder.encode_lines(
-        [_test_line(part, seq, at, suite) for seq, part in enumerate(parts, first.seq)]
-    )
-
-
-def _line(entry: e.Entry, so_far: RunResult) -> _Line | _StartLine | _TestLine:
+def _line(event: e.Event, seq: int, at: float, suite: int, so_far: RunResult) -> _AnyLine:
     """A line as a value. `so_far` gives a `final` line its counts and a `suite` line its compiler."""
-    event, seq, at, suite = entry.event, entry.seq, round(entry.at, 6), entry.suite
     if isinstance(event, e.TestFinished):
         return _test_line(event, seq, at, suite)
     if isinstance(event, e.TestStarted):
@@ -138,6 +150,8 @@ def _other_line(event: e.Event, seq: int, at: float, so_far: RunResult, suite: i
             extra["filtered_out"] = event.filtered_out
         if event.prefix:
             extra["prefix"] = event.prefix
+        if event.foreign:
+            extra["foreign"] = event.foreign
         described = so_far.suites[suite].described
         rustc = (described.toolchain if described else {}).get("rustc", "none")
         return _Line(
@@ -187,12 +201,27 @@ def _tally(result: RunResult) -> dict[str, int]:
 
 def decode(line: bytes) -> e.Entry | None:
     """The entry of one line; None for a type or kind that this version does not know."""
+    from proctor.wire.reports.report import RepeatedKey, check_keys  # a run only writes one
+
     try:
         found = msgspec.json.decode(line, type=_Line)
         event = _event(found)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        check_keys(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, RepeatedKey) as error:
         raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
     return None if event is None else e.Entry(found.seq, found.at, found.suite, event)
+
+
+class Said(msgspec.Struct):
+    """What a line says beside its event, in the words of the public stream."""
+
+    seq: int = -1
+    status: str = ""
+    results: dict[str, int] | None = None
+
+
+def said(line: bytes) -> Said:
+    return msgspec.json.decode(line, type=Said)
 
 
 class SuiteNumbers:
@@ -238,7 +267,8 @@ def _event(line: _Line) -> e.Event | None:
             extra = line.extra if isinstance(line.extra, dict) else {}
             filtered_out = msgspec.convert(extra.get("filtered_out", 0), int)
             prefix = msgspec.convert(extra.get("prefix", ""), str)
-            return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out, prefix)
+            foreign = msgspec.convert(extra.get("foreign", {}), dict[str, Any])
+            return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out, prefix, foreign)
         case "exit":
             return e.ProcessExited(line.code or 0, line.signal, line.label)
         case "final":

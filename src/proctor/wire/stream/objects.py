@@ -6,44 +6,47 @@ from math import isfinite
 
 from proctor import events as e
 from proctor.outcome import Outcome
+from proctor.phases import COLLECT, is_collector
 from proctor.result import SuiteResult
-from proctor.wire.stream.words import STATUS, STRICT_XPASS, SUBTYPES, WORDS, Object, has_zone, one_line
+from proctor.wire.stream.foreign import restored, with_more
+from proctor.wire.stream.words import STATUS, STRICT_XPASS, SUBTYPES, WORDS, Object, one_line, rfc3339
 
 # 1: first published form.
 REVISION = 1
 
-_EPOCH = "1970-01-01T00:00:00+00:00"
-
 
 def suite_object(started: e.SuiteStarted, suite: SuiteResult) -> Object:
     toolchain = suite.described.toolchain if suite.described else {}
-    extra: Object = {"proctor": {"rev": REVISION}, "run": suite.run.run_id, "runner": suite.entered.runner}
-    if toolchain:
-        extra["toolchain"] = toolchain
+    known = {"run": suite.run.run_id, "runner": suite.entered.runner}
+    extra: Object = {"proctor": {"rev": REVISION}, **{name: text for name, text in known.items() if text}}
+    if toolchain.keys() - {"rustc"} or not suite.run.retold:
+        extra |= {"toolchain": toolchain} if toolchain else {}
     if started.prefix:
         extra["prefix"] = started.prefix
     if filtered_out := started.filtered_out or len(suite.deselected):
         extra["filtered_out"] = filtered_out
-    return {
-        "type": "suite",
-        "name": started.name,
-        "build": next((time for time in (started.build, suite.run.started) if has_zone(time)), _EPOCH),
-        "count": started.count,
-        "rustc": toolchain.get("rustc") or "none",
-        "extra": extra,
-    }
+    build = rfc3339(started.build) or ("" if suite.run.retold else rfc3339(suite.run.started))
+    if started.build and not build:
+        extra["build"] = started.build  # it does not say where
+    line: Object = {"type": "suite"}
+    line |= {name: text for name, text in (("name", started.name), ("build", build)) if text}
+    line |= {"count": started.count, "rustc": toolchain.get("rustc") or "none", "extra": extra}
+    return with_more(line, started.foreign)
 
 
 def final_object(tally: dict[str, int], suite: SuiteResult) -> Object:
-    extra: Object = {"outcome": suite.outcome, "seconds": round(suite.seconds, 6)}
+    extra: Object = {"outcome": suite.outcome}
+    if suite.seconds or not suite.run.retold:
+        extra["seconds"] = round(suite.seconds, 6)
     if suite.reason:
         extra["reason"] = suite.reason
     if suite.exited is not None:
         extra["exit"] = {"code": suite.exited.exit_code, "signal": suite.exited.signal}
-    return {"type": "final", "results": dict(tally), "extra": extra}
+    return with_more({"type": "final", "results": dict(tally), "extra": extra}, suite.foreign_end)
 
 
-def test_object(label: str, event: e.TestFinished) -> Object:
+def test_object(label: str, event: e.TestFinished, timed: bool = True) -> Object:
+    """`timed`: each test was measured, so that a duration of 0 is one."""
     status = STATUS[event.outcome]
     line: Object = {"type": "test", "status": status, "label": label}
     if event.subtype in SUBTYPES:
@@ -58,13 +61,15 @@ def test_object(label: str, event: e.TestFinished) -> Object:
     for stream in ("stdout", "stderr"):
         if text := captured(event, stream):
             line[stream] = text
-    if event.outcome is not Outcome.NOT_RUN or event.subtype == "bench":
-        line["duration"] = _nanoseconds(event.seconds)
+    duration, bench = _nanoseconds(event.seconds), event.subtype == "bench"
+    measured = duration or timed or (bench and status == "ok")
+    if measured and (bench or event.outcome is not Outcome.NOT_RUN):
+        line["duration"] = duration
     if event.throughput is not None and isfinite(event.throughput):
         line["throughput"] = event.throughput
     if extra := _extra(label, event):
         line["extra"] = extra
-    return line
+    return restored(line, event.foreign)
 
 
 def _extra(label: str, event: e.TestFinished) -> Object:
@@ -76,6 +81,8 @@ def _extra(label: str, event: e.TestFinished) -> Object:
         extra["skip_reason"] = event.message
     if event.failure is not None or event.traceback:
         extra["failure"] = _failure(event.failure or e.Failure(), event.traceback)
+    if is_collector(event):
+        extra["phase"] = COLLECT
     phases = [phase for phase in event.phases if phase.subtest is None]
     if len(phases) > 1:
         extra["phases"] = [
@@ -114,7 +121,7 @@ def collection_object(label: str, event: e.CollectionFailed) -> Object:
     reason = one_line(event.failure.message or "could not be collected")
     line: Object = {"type": "test", "status": "fail", "reason": reason, "label": label, "file": event.file}
     facts = {"outcome": "error", "phase": "collect", "failure": _failure(event.failure, event.traceback)}
-    return {**line, "extra": {**native_id(label, event.file), **facts}}
+    return restored({**line, "extra": {**native_id(label, event.file), **facts}}, event.foreign)
 
 
 def captured(event: e.TestFinished, stream: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 from proctor.outcome import BAD, Outcome
@@ -40,6 +41,7 @@ WORDS = {
     Outcome.INFO: "info",
     Outcome.WARN: "warn",
 }
+_RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:[.][0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})")
 STRICT_XPASS = "[XPASS(strict)]"  # how pytest begins to say that a test passed which must not
 
 
@@ -50,7 +52,18 @@ def one_line(text: str) -> str:
 
 def has_zone(text: str) -> bool:
     """Whether it is an ISO 8601 time that says where."""
+    return bool(rfc3339(text))
+
+
+def rfc3339(text: str) -> str:
+    """An ISO 8601 time that says where, in the form of RFC 3339; empty for what is none."""
     try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
+        found = datetime.fromisoformat(text)
+        offset = found.utcoffset()
+        if offset is None:
+            return ""
+        if _RFC_3339.fullmatch(text):
+            return text
+        return (found if offset.seconds % 60 == 0 else found.astimezone(UTC)).isoformat()
+    except (ValueError, OverflowError):
+        return ""

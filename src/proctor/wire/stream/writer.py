@@ -12,7 +12,7 @@ import msgspec
 from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import RunOutcome
-from proctor.result import RunResult, SuiteResult
+from proctor.result import RunResult, Session, SuiteResult
 from proctor.text import first_line, literal
 from proctor.unique_names import UniqueNames
 from proctor.wire.literal import encode_line
@@ -89,12 +89,13 @@ class _SuiteLines:
                 self._suite = event
             return []
         found: list[Object] = []
-        if self._suite is not None and self._written is None and suite.source != _PARTS_UNKNOWN:
+        if self._suite is not None and self._written is None and not _held(suite):
             found = self._open(self._suite.count, suite)
         if isinstance(event, e.TestFinished):
             self._seen.add(event.test)
-            test = test_object(self._label(event.test), event)
-            found += self._add(test, counted=not event.part_of)
+            timed = not suite.run.retold and suite.source != Voice.REPORT
+            test = test_object(self._label(event.test), event, timed)
+            found += self._add(test, counted=suite.run.retold or not event.part_of)
         elif isinstance(event, e.CollectionFailed):
             found += self._add(collection_object(self._label(event.file), event))
         return found
@@ -152,7 +153,11 @@ class _SuiteLines:
             return []
         first = self._suite or e.SuiteStarted(suite.name, suite.run.started, 0)
         more = e.SuiteStarted(f"{first.name} (beyond the count)", first.build, len(beyond))
-        return [suite_object(more, suite), *beyond, final_object(_tally(beyond), suite)]
+        tally = _tally(beyond)
+        outcome = RunOutcome.FAILED if tally["fail"] else RunOutcome.PASSED
+        facts = {"outcome": outcome, "reason": "", "seconds": 0.0, "foreign_end": {}, "sessions": [Session()]}
+        end = msgspec.structs.replace(suite, **facts)  # how the process ended is told with the suite itself
+        return [suite_object(more, suite), *beyond, final_object(tally, end)]
 
     def _label(self, name: str) -> str:
         return self._labels.unique(literal(name) or "unnamed")
@@ -171,6 +176,11 @@ class _SuiteLines:
         label = self._label(suite.name or "run")
         test: Object = {"type": "test", "status": "fail", "reason": one_line(reason), "label": label}
         return [{**test, "extra": {"outcome": "error", "phase": "run"}}]
+
+
+def _held(suite: SuiteResult) -> bool:
+    """Whether the number of its tests is not known, or only as somebody wrote it, before its end."""
+    return suite.source == _PARTS_UNKNOWN or suite.run.retold
 
 
 def _tally(tests: list[Object]) -> dict[str, int]:

@@ -1,9 +1,8 @@
-"""The short form of plain results says exactly what the long form says, whatever the stream is."""
+"""Many results in one frame say exactly what each says by itself, whatever the stream is."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,29 +11,22 @@ from hypothesis import strategies as st
 from support.control_vectors import VECTORS, stream_of
 from support.pieces import pieces
 
-from proctor.wire.control import decoder as control
 from proctor.wire.control.decoder import Broken, ControlDecoder
-from proctor.wire.control.ledger import Finished, Ledger, Limits, Plain
+from proctor.wire.control.ledger import Body, Finished, Ledger, Limits, Parts
 
 
-@pytest.fixture(autouse=True, scope="module")
-def always_in_bulk() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(control, "_BULK", 0)
-        yield
-
-
-def told(data: bytes, size: int, plain: bool, limits: Limits | None = None) -> list[Any]:
+def told(data: bytes, size: int, in_parts: bool, limits: Limits | None = None) -> list[Any]:
     """Every frame, in a form that does not depend on how results travelled; and what the end adds."""
-    decoder = ControlDecoder(Ledger(limits), plain)
+    decoder = ControlDecoder(Ledger(limits), in_parts)
     frames: list[Any] = [frame for piece in pieces(data, size) for frame in decoder.feed(piece)]
     frames += decoder.close()
     frames += decoder.ledger.close(0, error=str(decoder.error) if decoder.error else None)
     said: list[Any] = []
     for frame in frames:
         match frame:
-            case Plain():
-                said.append({"name": frame.name, "status": frame.status})
+            case Parts():
+                assert frame.names == [body["name"] for body in frame.bodies]
+                said += frame.bodies
             case Finished():
                 said.append(frame.body)
             case Broken():
@@ -60,6 +52,14 @@ BODIES = st.one_of(
             b"{}",
             b'{"name":"a","status":"pass","partial":true}',
             b'{"name":"a","status":"pass","x":{"y":1}}',
+            b'{"name":"a","status":"pass","x":null,"y":[null,{"z":null}]}',
+            b'{"name":"a","status":null}',
+            b'{"name":"a","status":"fail","partial":true,"files":null}',
+            b'{"name":"a","status":["pass"]}',
+            b'{"name":"c","status":"pass","files":[{"name":"f","length":9}]}result 2\n',
+            b'{"name":"d","status":"pass","files":[{"name":"f","length":0}]}',
+            b'{"name":"e","status":"pass","files":[{"name":"f","length":3}]}',
+            b'{"status":"pass"}',
             b'{"name":"a",\n"status":"pass"}',
             b' {"name":"a","status":"pass"} ',
             b'{"name":null,"status":"pass"}',
@@ -87,7 +87,7 @@ STREAMS = st.lists(
 )
 @example(message(plain("a") + b',{"name":"b"') + message(b'"status":"pass"}'), 0)
 def test_any_stream_is_told_alike(stream: bytes, size: int) -> None:
-    assert told(stream, size, plain=True) == told(stream, size, plain=False)
+    assert told(stream, size, in_parts=True) == told(stream, size, in_parts=False)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
@@ -95,7 +95,7 @@ def test_any_stream_is_told_alike(stream: bytes, size: int) -> None:
 def test_every_vector_is_told_alike(vector: dict[str, Any], size: int) -> None:
     stream = stream_of(vector)
 
-    assert told(stream, size, plain=True) == told(stream, size, plain=False)
+    assert told(stream, size, in_parts=True) == told(stream, size, in_parts=False)
 
 
 @pytest.mark.parametrize("limits", [Limits(results=2), Limits(json=30)])
@@ -107,44 +107,44 @@ def test_a_limit_holds_in_bulk_too(limits: Limits) -> None:
 
 
 class Counting(Ledger):
-    """How many results were admitted in each step."""
+    """How many results were received in each step."""
 
     def __init__(self) -> None:
         super().__init__()
         self.steps: list[int] = []
 
-    def admit_plain(self, plain: Plain) -> bool:
-        self.steps.append(1)
-        return super().admit_plain(plain)
-
-    def admit_many(self, plain: list[Plain]) -> bool:
-        self.steps.append(len(plain))
-        return super().admit_many(plain)
+    def receive_parts(self, bodies: list[Body]) -> Parts | None:
+        found = super().receive_parts(bodies)
+        self.steps.append(len(bodies) if found else 0)
+        return found
 
 
-def test_a_long_stream_is_taken_in_bulk() -> None:
-    stream = b"".join(message(plain(str(number))) for number in range(1000))
-    decoder = ControlDecoder(ledger := Counting(), plain=True)
+def usual(number: int) -> bytes:
+    """Each tenth with a file."""
+    body: Body = {"name": str(number), "status": "pass", "note": "x" * number, "group": "a"}
+    if number % 10:
+        return message(json.dumps(body).encode())
+    return message(json.dumps(body | {"files": [{"name": "f", "length": 9}]}).encode()) + b"contents!"
+
+
+def test_a_long_stream_is_taken_in_few_steps() -> None:
+    stream = b"".join(map(usual, range(300)))
+    decoder = ControlDecoder(ledger := Counting(), in_parts=True)
     frames = [frame for piece in pieces(stream, 10_000) for frame in decoder.feed(piece)]
 
-    assert frames == [Plain(str(number), "pass") for number in range(1000)]
-    assert sum(ledger.steps) == 1000
-    assert len(ledger.steps) < 10
+    names: list[str | None] = []
+    for frame in frames:
+        names += (
+            frame.names if isinstance(frame, Parts) else [frame.name] if isinstance(frame, Finished) else []
+        )
+    assert names == list(map(str, range(300)))
+    assert sum(ledger.steps) > 240
     assert decoder.offset == len(stream)
 
 
-def test_a_stream_that_is_not_asked_for_in_short_form_has_none() -> None:
+def test_a_stream_that_is_not_asked_for_in_parts_has_none() -> None:
     decoder = ControlDecoder(ledger := Counting())
     frames = decoder.feed(message(plain("a")) * 3)
 
     assert all(isinstance(frame, Finished) for frame in frames)
     assert ledger.steps == []
-
-
-def test_bulk_is_tried_again_after_what_is_not_plain() -> None:
-    other = message(b'{"name":"x","status":"pass","note":"long"}')
-    decoder = ControlDecoder(ledger := Counting(), plain=True)
-    for piece in (message(plain("a")) * 5, other, message(plain("b")) * 6):
-        decoder.feed(piece)
-
-    assert ledger.steps == [5, 5]  # the first plain one after another has the long way
