@@ -4,6 +4,9 @@
 whatever their tally says; `corpus/score.py` runs a command in each and scores what it printed. Each reporter
 is installed into an environment of its own. Fidelity is the share of four facts about each failing test: its
 id, the exception with its message, the line, the compared values.
+
+`corpus/make_enough.py` makes 10 more, each with a bug whose diagnosis stands where reporters like to cut:
+`corpus/score_enough.py` asks for the facts that are needed to fix it (`corpus/facts.json`).
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +39,49 @@ PEERS: dict[str, tuple[list[str], Command]] = {
 
 
 def bench_tokens(quick: bool) -> str:
-    """Tokens (o200k) and fidelity over 13 suites, and how many of 7 bad runs end with a code that says so."""
-    bare = environment("pytest", "pytest")
-    proctor = [str(proctor_environment() / "proctor"), "run", "--format", "agent"]
-    rows = [_row("`proctor run`", _score(bare, bare, proctor, quick))]
+    """Tokens (o200k) and fidelity over 13 suites, and how many of 7 bad runs end with a code that says so;
+    then tokens and facts over 10 suites that ask whether one answer is enough to fix the bug."""
+    fidelity, enough = [], []
+    for name, home, command in _reporters():
+        fidelity.append(_row(name, _score(home, environment("pytest", "pytest"), command, quick)))
+        enough.append(_enough_row(name, _score_enough(home, command, quick)))
+    return (
+        table(["reporter", "tokens", "fidelity", "suites at 100", "honest"], fidelity)
+        + "\n### Is one answer enough to fix the bug?\n\n"
+        + table(["reporter", "tokens", "facts", "suites with all"], enough)
+    )
+
+
+def _reporters() -> Iterator[tuple[str, Path, list[str]]]:
+    """Name, the programs of its environment, and the command, each with hypothesis beside pytest."""
+    bare = environment("pytest-hypothesis", "pytest", "hypothesis")
+    yield "`proctor run`", bare, [str(proctor_environment() / "proctor"), "run", "--format", "agent"]
     for name, (packages, command) in PEERS.items():
-        home = environment(f"peer-{packages[0]}", "pytest", *packages) if packages else bare
-        rows.append(_row(name, _score(home, bare, command(home), quick)))
-    return table(["reporter", "tokens", "fidelity", "suites at 100", "honest"], rows)
+        needed = ("pytest", "hypothesis", *packages)
+        home = environment(f"peer-{packages[0]}-hypothesis", *needed) if packages else bare
+        yield name, home, command(home)
+
+
+def _score_enough(home: Path, command: list[str], quick: bool) -> list[dict[str, Any]]:
+    work = CACHE / "enough"
+    work.mkdir(parents=True, exist_ok=True)
+    written = work / "scores.json"
+    score = [sys.executable, str(CORPUS / "score_enough.py"), "--python", str(home / "python")]
+    score += ["--work", str(work), "--json", str(written), *(["--only", "e5"] if quick else [])]
+    subprocess.run([*score, "--", *command], check=True, stdout=subprocess.DEVNULL)
+    scores: list[dict[str, Any]] = json.loads(written.read_text())
+    return scores
+
+
+def _enough_row(name: str, scores: list[dict[str, Any]]) -> list[str]:
+    weight = sum(score["weight"] for score in scores)
+    known = sum(score["share"] * score["weight"] for score in scores)
+    return [
+        name,
+        f"{sum(score['tokens'] for score in scores):,}",
+        f"{100 * known / weight:.1f} %",
+        f"{sum(not score['missing'] for score in scores)} of {len(scores)}",
+    ]
 
 
 def _score(home: Path, bare: Path, command: list[str], quick: bool) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ atexit.register(injected)
 AT_START = {"_proctor_injected_load.py", "proctor_channel.py"}
 PYTEST = AT_START | {"proctor_pytest.py"}
 UNITTEST = AT_START | {"proctor_unittest.py", "unittest_loading.py", "unittest_result.py"}
-FAILURES = {"proctor_exceptions.py"}
+FAILURES = {"proctor_exceptions.py", "proctor_locals.py", "proctor_difference.py"}
 PYTEST_TEST = "def test_a(): assert {0} == 1\n"
 UNITTEST_TEST = """
 import unittest
@@ -39,8 +39,8 @@ class Case(unittest.TestCase):
 @pytest.mark.parametrize(
     ("runner", "source", "usual", "failures"),
     [
-        ("pytest", PYTEST_TEST, PYTEST, FAILURES | {"pytest_failures.py", "proctor_difference.py"}),
-        ("unittest", UNITTEST_TEST, UNITTEST, FAILURES | {"unittest_failures.py", "proctor_difference.py"}),
+        ("pytest", PYTEST_TEST, PYTEST, FAILURES | {"pytest_failures.py"}),
+        ("unittest", UNITTEST_TEST, UNITTEST, FAILURES | {"unittest_failures.py"}),
     ],
     ids=["pytest", "unittest"],
 )
