@@ -55,6 +55,7 @@ SLOW = (
     "test_real_suites.py",
     "test_repeated_tests.py",
     "test_skipped_modules.py",
+    "test_session_errors.py",
     "test_suites.py",
     "test_truth.py",
     "test_versions.py",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support import golden
-from support.made_runs import failed, passed, run_of
+from support.made_runs import RUN_ID, failed, passed, run_of
 from support.projects import clean_environment, project_python, run_suite, write_project
 
 from proctor import events as e
@@ -257,3 +257,37 @@ def test_an_explanation_that_names_twice_what_its_next_line_explains_does_not_do
 
     assert text.startswith("1 failed\nt.py::test_x assert False where False = <60><60><59><58>")
     assert text.endswith("<2><1>\n")
+
+
+def test_few_messages_of_many_tests_are_said_once_each() -> None:
+    kinds = ["Integer"] * 45 + ["Float"] * 2
+    facts = [
+        failed(f"t{n % 2}.py::test_{n}", f"AttributeError: '{kind}' has no 'x'", ("a.py", 1))
+        for n, kind in enumerate(kinds)
+    ]
+
+    assert agent_text(run_of(*facts, *passed("t0.py::test_ok"))).splitlines()[1:] == [
+        "x47 > a.py:1 AttributeError",
+        "x45 'Integer' has no 'x'",
+        "t0.py x23 of 25",
+        "t1.py x22 of 23",
+        "x2 'Float' has no 'x'",
+        "t1.py::test_45",
+        "t0.py::test_46",
+        f"more: proctor show {RUN_ID} --format failures",
+    ]
+
+
+def test_each_way_to_a_raise_is_shown_with_the_tests_that_take_it() -> None:
+    def through(test: str, *lines: int) -> e.TestFinished:
+        places = [e.Place("t.py", 1), *(e.Place("orders.py", line) for line in lines), e.Place("check.py", 3)]
+        failure = e.Failure("E", "E: no", places[-1], calls=tuple(e.Calls((place,)) for place in places))
+        return e.TestFinished(test, Outcome.FAILED, phases=(e.Phase("call", "failed", failure=failure),))
+
+    text = agent_text(run_of(through("t.py::a", 7, 12), through("t.py::b", 9), through("t.py::c", 9)))
+
+    assert text.splitlines()[1:] == [
+        "x3 > check.py:3 E: no",
+        "t.py::a > orders.py:7 > :12",
+        "t.py::{b,c} > orders.py:9",
+    ]

@@ -256,7 +256,7 @@ class Composer:
         return {(): cause.tests}
 
     def _different_messages(self, cause: Cause) -> Iterator[AgentLine]:
-        """What the failures have in common once, then each test with its own message."""
+        """What the failures have in common once, then each message with its tests, or each test with its own."""
         first, place, count = cause.first, cause.first.failure.place, len(cause.occurrences)
         shown = cause.occurrences[: self._detail.rows // _CHEAPEST_ROW or count]
         texts = [self._failure_text(occurrence) for occurrence in shown]
@@ -266,6 +266,18 @@ class Composer:
         shared = texts[0].more if len({text.more for text in texts}) == 1 else ()
         messages = [text.line.removeprefix(f"{kind}: ") if kind else text.line for text in texts]
         details = [() if shared else text.more for text in texts]
+        where = f" > {neutral(str(place))}" if place else ""
+        head = AgentLine(f"x{count}{where}{phase_text(first)} {kind}".rstrip(), more=shared)
+        groups: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+        for occurrence, message, more in zip(shown, messages, details, strict=True):
+            key = message, more, occurrence.failure.message  # which may differ where it is cut
+            groups.setdefault(key, []).append(occurrence.test)
+        if len(groups) * 2 <= len(shown) == count:
+            yield head
+            for (message, more, _), tests in sorted(groups.items(), key=lambda item: -len(item[1])):
+                yield AgentLine(f"x{len(tests)} {message}", more=more)
+                yield from map(AgentLine, self._ids(list(dict.fromkeys(tests))))
+            return
         own = place is not None and place.file == file_of(first.test) and not phase_text(first)
         functions = {function_of(test) for test in cause.tests}
         if own and len(functions) == 1 and place and all(test.endswith("]") for test in cause.tests):
@@ -277,8 +289,7 @@ class Composer:
                 for parameter, message, more in zip(parameters, messages, details, strict=True)
             ]
         else:
-            where = f" > {neutral(str(place))}" if place else ""
-            yield AgentLine(f"x{count}{where}{phase_text(first)} {kind}".rstrip(), more=shared)
+            yield head
             rows = [
                 self._row(occurrence, f" {message}", more, with_place=not message)
                 for occurrence, message, more in zip(shown, messages, details, strict=True)
@@ -308,7 +319,7 @@ class Composer:
         spent = named = 0
         for row in rows:
             spent += estimate("".join([row.test, row.text, *row.more]))
-            if self._detail.rows and spent > self._detail.rows:
+            if self._detail.rows and (spent > self._detail.rows or named >= MOST_NAMED):
                 break
             yield row
             named += 1

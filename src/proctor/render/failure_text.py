@@ -81,8 +81,11 @@ def failure_text(failure: Failure, limits: TextLimits) -> FailureText:
         more, cut = [*more, *shown], cut or cut_here
     if failure.locals:
         more.append(f"locals: {limits.shorten(limits.clean(', '.join(failure.locals)), _LOCALS_WIDTH)}")
-    causes = islice(_causes(failure.causes, limits), _MOST_CAUSES)
-    more += [f"caused by: {limits.shorten(cause, _MORE_WIDTH)}" for cause in causes]
+    for cause in islice(_causes(failure.causes), _MOST_CAUSES):
+        more.append(f"caused by: {_cause_line(cause, limits)}")
+        for note in cause.notes:
+            shown, cut_here = _note(limits.clean(note), limits)
+            more, cut = [*more, *shown], cut or cut_here
     signed = bool(failure.difference) and said.endswith(":")
     return FailureText(limits.shorten(said), tuple(more), cut or len(said) > limits.width, signed)
 
@@ -156,11 +159,18 @@ def _cut_lines(lines: list[str], most: int, width: int, limits: TextLimits) -> t
     return shown, bool(left) or any(len(line.strip()) > width for line in lines)
 
 
-def _causes(causes: Iterable[Failure], limits: TextLimits) -> Iterator[str]:
+def _causes(causes: Iterable[Failure]) -> Iterator[Failure]:
     for cause in causes:
-        first = first_line(limits.clean(cause.message)) or cause.type
-        yield f"{neutral(str(cause.place))} {first}" if cause.place else first
-        yield from _causes(cause.causes, limits)
+        yield cause
+        yield from _causes(cause.causes)
+
+
+def _cause_line(cause: Failure, limits: TextLimits) -> str:
+    """Its end stays: that is where a command says how it ended."""
+    first = first_line(limits.clean(cause.message)) or cause.type
+    if len(first) > _MORE_WIDTH:
+        first = f"{first[: _MORE_WIDTH - 63]}...{first[-60:]}"
+    return f"{neutral(str(cause.place))} {first}" if cause.place else first
 
 
 def way(failure: Failure, test_file: str) -> tuple[Place, ...]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from itertools import islice
+
 from proctor.events import Failure, SessionBroke, StatusExplained
 from proctor.outcome import RunOutcome
 from proctor.result import Session
 
 STOPPED, INTERNAL, USAGE, NOTHING = 2, 3, 4, 5
 _NOT_EVALUATED = ("RecursionError", "MemoryError", "SyntaxError", "ValueError", "OverflowError")
+_FRAME = re.compile(r'^ +File "([^"\n]+)", line ([0-9]{1,9})', re.M)
+_LIBRARY = re.compile(r"^<|[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[0-9.]+[/\\]")
+_MOST_LINES = 6  # of a complaint that goes on after a colon
 _CONFTEST = "while loading conftest"  # as a pytest too old for the plugin writes it
 
 
@@ -44,9 +50,14 @@ def _is_of_expression(broke: SessionBroke) -> bool:
 
 
 def _refused(session: Session, code: int, stderr: str) -> StatusExplained | None:
-    """The process ended before there was a session, because of a usage error or a broken conftest."""
+    """The process ended before there was a session: a usage error, a broken conftest, a hook that raised."""
+    if session.described is not None:
+        return None
+    if code != USAGE:
+        raised = last_exception(stderr) if code else ""
+        return StatusExplained(RunOutcome.INTERNAL_ERROR, raised) if raised else None
     why = complaint(stderr)
-    if code != USAGE or session.described is not None or not why:
+    if not why:
         return None
     outcome = RunOutcome.COLLECTION_ERROR if _CONFTEST in stderr else RunOutcome.USAGE_ERROR
     return StatusExplained(outcome, why)
@@ -59,13 +70,24 @@ def missing_target(explained: StatusExplained | None) -> str:
     return explained.reason.partition("not found: ")[2]
 
 
+def last_exception(stderr: str) -> str:
+    """The exception of the last Python traceback in a text, and the last line of user code in it."""
+    _, found, trace = stderr.rpartition("Traceback (most recent call last):\n")
+    if not found:
+        return ""
+    places = [f"{file}:{line}" for file, line in _FRAME.findall(trace) if not _LIBRARY.search(file)]
+    words = next((line for line in trace.splitlines() if line and not line.startswith((" ", "\t"))), "")
+    return f"{places[-1]} {words}" if places and words else words
+
+
 def complaint(stderr: str) -> str:
     """The error message of a tool, from its stderr."""
     lines = stderr.splitlines()
     for line in lines:
         if ": error: " in line:
             return line.partition(": error: ")[2].strip()
-    for line in lines:
+    for at, line in enumerate(lines):
         if line.startswith(("ERROR: ", "error: ")) and not line.startswith("ERROR: usage:"):
-            return line[len("ERROR: ") :].strip()
+            rest = filter(None, map(str.strip, lines[at + 1 :])) if line.rstrip().endswith(":") else iter(())
+            return " ".join([line[len("ERROR: ") :].strip(), *islice(rest, _MOST_LINES)])
     return lines[-1].removeprefix("E ").strip() if lines else ""
