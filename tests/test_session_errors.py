@@ -1,4 +1,4 @@
-"""Errors of the session itself: the exception, its line in user code, and an outcome that says whose fault it is."""
+"""Errors of the session itself: the exception, its line in user code, and whose fault it is."""
 
 from __future__ import annotations
 
@@ -67,11 +67,9 @@ def test_so_it_is_with_older_versions_of_pytest(tmp_path: Path, kind: str, pytes
         ({"pytest.ini": "[pytest]\naddopts = --gone\n"}, 4, "--gone"),
         ({"pytest.ini": "[pytest]\nfilterwarnings = gone:x\n"}, 4, "invalid action: 'gone'"),
         (
-            {
-                "conftest.py": "import pytest\ndef pytest_configure(): raise pytest.UsageError('set ENV first')\n"
-            },
+            {"conftest.py": "import pytest\ndef pytest_configure(): raise pytest.UsageError('set ENV')\n"},
             4,
-            "set ENV first",
+            "set ENV",
         ),
     ],
     ids=["plugin", "missing plugin", "option", "filter", "usage"],
