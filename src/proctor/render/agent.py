@@ -72,6 +72,14 @@ class Detail(msgspec.Struct, frozen=True):
     cut: str = ""  # what a budget took away
 
 
+class _Said(msgspec.Struct, frozen=True):
+    """What failures of one cause say: the type and the details of all, then each with its own."""
+
+    kind: str
+    shared: tuple[str, ...]
+    rows: list[tuple[Occurrence, str, tuple[str, ...]]]
+
+
 class AgentLine(msgspec.Struct, frozen=True):
     """`test`, if any, is written in full or under its file, whichever is shorter."""
 
@@ -256,45 +264,48 @@ class Composer:
         return {(): cause.tests}
 
     def _different_messages(self, cause: Cause) -> Iterator[AgentLine]:
-        """What the failures have in common once, then each message with its tests, or each test with its own."""
+        """What the failures have in common once, then each message with its tests, or each test with its."""
         first, place, count = cause.first, cause.first.failure.place, len(cause.occurrences)
-        shown = cause.occurrences[: self._detail.rows // _CHEAPEST_ROW or count]
+        said = self._said(cause)
+        by_message: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+        for occurrence, message, more in said.rows:
+            key = message, more, occurrence.failure.message  # which may differ where it is cut
+            by_message.setdefault(key, []).append(occurrence.test)
+        function = _only_function(cause)
+        if function and place and len(by_message) * 2 > count:
+            yield AgentLine(
+                f" :{place.line} x{count} {said.kind}".rstrip(), function, said.shared, opens=True
+            )
+            rows = [
+                AgentLine(f"{neutral(occurrence.test[len(function) :])} {message}", more=more)
+                for occurrence, message, more in said.rows
+            ]
+            yield from self._bounded(rows, cause.tests)
+            return
+        where = f" > {neutral(str(place))}" if place else ""
+        yield AgentLine(f"x{count}{where}{phase_text(first)} {said.kind}".rstrip(), more=said.shared)
+        if len(by_message) * 2 <= len(said.rows) == count:
+            for (message, more, _), tests in sorted(by_message.items(), key=lambda item: -len(item[1])):
+                yield AgentLine(f"x{len(tests)} {message}", more=more)
+                yield from map(AgentLine, self._ids(list(dict.fromkeys(tests))))
+            return
+        rows = [
+            self._row(occurrence, f" {message}", more, with_place=not message)
+            for occurrence, message, more in said.rows
+        ]
+        yield from self._bounded(rows, [occurrence.test for occurrence in cause.occurrences])
+
+    def _said(self, cause: Cause) -> _Said:
+        """The texts of as many failures of a cause as can be shown, without what they have in common."""
+        shown = cause.occurrences[: self._detail.rows // _CHEAPEST_ROW or len(cause.occurrences)]
         texts = [self._failure_text(occurrence) for occurrence in shown]
-        kind = first.failure.type
+        kind = cause.first.failure.type
         if not kind or not all(text.line.startswith(f"{kind}: ") for text in texts):
             kind = ""
         shared = texts[0].more if len({text.more for text in texts}) == 1 else ()
         messages = [text.line.removeprefix(f"{kind}: ") if kind else text.line for text in texts]
         details = [() if shared else text.more for text in texts]
-        where = f" > {neutral(str(place))}" if place else ""
-        head = AgentLine(f"x{count}{where}{phase_text(first)} {kind}".rstrip(), more=shared)
-        groups: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
-        for occurrence, message, more in zip(shown, messages, details, strict=True):
-            key = message, more, occurrence.failure.message  # which may differ where it is cut
-            groups.setdefault(key, []).append(occurrence.test)
-        if len(groups) * 2 <= len(shown) == count:
-            yield head
-            for (message, more, _), tests in sorted(groups.items(), key=lambda item: -len(item[1])):
-                yield AgentLine(f"x{len(tests)} {message}", more=more)
-                yield from map(AgentLine, self._ids(list(dict.fromkeys(tests))))
-            return
-        own = place is not None and place.file == file_of(first.test) and not phase_text(first)
-        functions = {function_of(test) for test in cause.tests}
-        if own and len(functions) == 1 and place and all(test.endswith("]") for test in cause.tests):
-            name = functions.pop()
-            yield AgentLine(f" :{place.line} x{count} {kind}".rstrip(), name, shared, opens=True)
-            parameters = [neutral(occurrence.test[len(name) :]) for occurrence in shown]
-            rows = [
-                AgentLine(f"{parameter} {message}", more=more)
-                for parameter, message, more in zip(parameters, messages, details, strict=True)
-            ]
-        else:
-            yield head
-            rows = [
-                self._row(occurrence, f" {message}", more, with_place=not message)
-                for occurrence, message, more in zip(shown, messages, details, strict=True)
-            ]
-        yield from self._bounded(rows, [occurrence.test for occurrence in cause.occurrences])
+        return _Said(kind, shared, list(zip(shown, messages, details, strict=True)))
 
     def _row(
         self, occurrence: Occurrence, text: str = "", more: tuple[str, ...] = (), with_place: bool = True
@@ -374,6 +385,14 @@ class Composer:
 
     def _reason(self, text: str | None) -> str:
         return self._limits.shorten(first_line(self._limits.clean(text or "")) or "no reason", _REASON_WIDTH)
+
+
+def _only_function(cause: Cause) -> str:
+    """The function whose parameters the tests of a cause are, if it failed in its own code."""
+    first, place = cause.first, cause.first.failure.place
+    functions = {function_of(test) for test in cause.tests}
+    own = place is not None and place.file == file_of(first.test) and not phase_text(first)
+    return functions.pop() if own and len(functions) == 1 and first.test.endswith("]") else ""
 
 
 def _same_text(one: Occurrence, other: Occurrence) -> bool:
