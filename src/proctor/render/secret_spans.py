@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
 from proctor.render.secret_kinds import KINDS, LEAST, Kind
-from proctor.render.secret_names import ANY, grade, secret
+from proctor.render.secret_names import ANY, KEYLIKE, TEMPLATE, grade, secret
 from proctor.render.secret_values import Span, named_spans
 
 #: A credential does not begin inside a word; an escape before it is no part of one: `\nghp_…`, `%20ghp_…`.
@@ -41,10 +41,54 @@ _LAST_NAME = re.compile(r"(\w{1,100})['\"]?[\])]{0,3}(?:\(\))?\s*\Z")
 _DOTS = re.compile(r"(?:\.\.\.|…)[\w+/=~-]{0,400}")
 _BREAKS = re.compile(r"[^\w.+/~-]")
 _AFTER_CUT = re.compile(r"left out(?:[^\]\n]{0,200}) \.\.\.\]\n([^\s\"']{1,400})")
-_NAMED = re.compile(
-    r"(?i:name|key)\\*[\"']?\s{0,9}[:=]\s{0,9}\\*[\"']?([\w.-]{3,100})\\*[\"']?\s{0,9},?[\s-]{0,80}\\*[\"']?\Z"
+#: A name and its value in two places: what the text holds there in small letters, and how the two are written.
+_PAIRS = tuple(
+    (hint, re.compile(pattern))
+    for hint, pattern in (
+        (
+            "value",  # {"name": "DB_PASSWORD", "value": "…"}
+            r"(?i:name|key)\\*[\"']?\s{0,9}[:=]\s{0,9}\\*[\"']?(?P<name>[\w.-]{2,100})\\*[\"']?\s{0,9},?[\s-]{0,80}\\*[\"']?"
+            r"(?i:value)\\*[\"']?\s{0,9}[:=]\s{0,9}(?P<quote>\\*[\"']?)(?P<value>[^\s\"'\\,}<>]{1,400})",
+        ),
+        (
+            "variable",  # of Terraform
+            r"variable\s{1,9}\"(?P<name>[\w-]{1,100})\"\s{0,9}\{[^{}]{0,400}?\bdefault\s{0,20}=\s{0,20}(?P<quote>\")(?P<value>[^\"\n]{1,400})\"",
+        ),
+        (
+            "</",  # <x:Password Type="…">…</…>
+            r"<(?:[\w-]{1,40}:)?(?P<name>[\w.-]{1,60})\s[^<>]{1,200}>(?P<quote>)(?P<value>[^<>]{1,400})</",
+        ),
+        (
+            "</",  # <string name="api_key">…</string>
+            r"\b(?:name|key|id)=[\"'](?P<name>[\w.-]{1,100})(?P<quote>[\"'])[^<>]{0,100}>(?P<value>[^<>]{1,400})</",
+        ),
+        (
+            "</key>",  # <key>APIKey</key><string>…</string>
+            r"<key>(?P<name>[\w.-]{1,100})</key>\s{0,80}<string>(?P<quote>)(?P<value>[^<>]{1,400})</string>",
+        ),
+        (
+            "<input",
+            r"<input\s[^<>]{0,200}?type=(?P<quote>[\"']?)(?P<name>password)\b[^<>]{0,200}?\svalue=[\"']?(?P<value>[^\s<>\"']{1,200})",
+        ),
+        (
+            "<input",
+            r"<input\s[^<>]{0,200}?value=(?P<quote>[\"']?)(?P<value>[^\s<>\"']{1,200})[\"']?\s[^<>]{0,200}?type=[\"']?(?P<name>password)\b",
+        ),
+    )
 )
-_VALUE = re.compile(r"(?i:value)\\*[\"']?\s{0,9}[:=]\s{0,9}(\\*[\"']?)([^\s\"'\\,}]{1,400})")
+_MANIFEST = re.compile(r"(?<![\w.-])[\"']?kind[\"']?:[ \t]{0,9}[\"']?Secret\b(?![\w-])")
+_DATA = re.compile(
+    r"(?P<indent>(?:\n|\A)[ \t>E+|-]{0,40})(?:data|stringData):[ \t]{0,9}(?P<lines>(?:(?P=indent)[ \t]{1,40}[^\n]{0,4000}){1,200})"
+    r"|\"(?:data|stringData)\":\s{0,9}\{(?P<object>[^{}]{1,20000})\}"
+)
+_ENTRY = re.compile(
+    r"\n[ \t>E+|-]{0,60}[\w.\"'-]{1,200}:[ \t]{1,9}(?![|>][+-]?\d?[ \t]*(?:\n|\Z))(?P<value>[^\n]{1,4000})|\"[^\"]{1,200}\":\s{0,9}\"(?P<item>[^\"]{1,10000})\"|(?P<more>\n[ \t>E+|-]{0,60}[^\s:]{8,4000}(?=\n|\Z))"
+)
+_INSERT = re.compile(
+    r"(?i:insert\s{1,9}(?:or\s\w{1,10}\s)?into)\s{1,9}[\w.\"'`\[\]]{1,100}\s{0,9}\((?P<columns>[\w\s,\"'`\[\]]{1,1000})\)\s{0,9}(?i:values)\s{0,9}"
+)
+_ROW = re.compile(r"\s{0,9},?\s{0,9}\((?P<cells>(?:'(?:[^'\\\n]|\\.|'')*+'|[^()'])*+)\)")
+_CELL = re.compile(r"(?:'(?:[^'\\\n]|\\.|'')*+'|[^',])++")
 _IN_AN_ID = re.compile(
     r"\.\w{1,6}::[^\s\[\]]{0,200}\[[^\]\n]*\Z|(?<![\w/])(?:Test|Benchmark|Fuzz|Example)\w*/\S*\Z"
 )
@@ -85,7 +129,9 @@ def _found(text: str, small: str) -> Iterator[Span]:
         hints = [hint for hint in kind.hints if hint in (lower if hint == hint.lower() else whole)]
         if hints:
             for match in _matches(kind, hints, text, small):
-                yield _with_the_rest(text, match.span("secret" if "secret" in match.re.groupindex else 0))
+                start, end = match.span(match.lastgroup or 0)
+                if not TEMPLATE.fullmatch(text, start, end):
+                    yield _with_the_rest(text, (start, end))
                 if kind.name == "aws-key-id":
                     start = max(0, match.start() - 300)
                     yield from (near.span() for near in _AWS_SECRET.finditer(text, start, match.end() + 300))
@@ -96,8 +142,13 @@ def _found(text: str, small: str) -> Iterator[Span]:
     if "basic" in small:
         found = (_BASIC.match(text, at) for at in _occurrences(small, "basic"))
         yield from (match.span(1) for match in found if match and _is_user_and_password(match[1]))
-    if "value" in small:
-        yield from _pairs(text, small)
+    for hint, pattern in _PAIRS:
+        if hint in small:
+            yield from _paired(pattern, text)
+    if "kind" in small and "Secret" in text:
+        yield from _manifests(text)
+    if "insert" in small:
+        yield from _inserted(text)
     yield from named_spans(text, small)
 
 
@@ -185,15 +236,42 @@ def _is_user_and_password(word: str) -> bool:
     return b":" in plain and all(32 <= byte < 127 or byte > 160 for byte in plain)
 
 
-def _pairs(text: str, small: str) -> Iterator[Span]:
-    """`{"name": "DB_PASSWORD", "value": "…"}`, as lists of variables and settings have it."""
-    for at in _occurrences(small, "value"):
-        lead = small[max(0, at - 150) : at]
-        match = _VALUE.match(text, at)
-        if match and ("name" in lead or "key" in lead):
-            name = _NAMED.search(text[max(0, at - 150) : at])
-            if name and grade(name[1]) == ANY and secret(match[2], name[1], ANY, in_quotes=bool(match[1])):
-                yield match.span(2)
+def _paired(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+    """Values whose names stand elsewhere in the same sentence, element or entry."""
+    for match in pattern.finditer(text):
+        name, value = match["name"], match["value"]
+        if grade(name) in (ANY, KEYLIKE) and secret(value, name, grade(name), in_quotes=bool(match["quote"])):
+            yield match.span("value")
+
+
+def _manifests(text: str) -> Iterator[Span]:
+    """The data of a Kubernetes secret, whatever the names are: before or behind its kind, in the same document."""
+    begin = 0
+    for part in re.split(r"(?<=\n---)(?=\s)", text):
+        if _MANIFEST.search(part):
+            for data in _DATA.finditer(part):
+                group = "object" if data["object"] else "lines"
+                for entry in _ENTRY.finditer(part, *data.span(group)):
+                    start, end = entry.span(entry.lastgroup or 0)
+                    if not TEMPLATE.fullmatch(part[start:end].strip(" '\"")):
+                        yield begin + start + (entry.lastgroup == "more"), begin + end
+        begin += len(part)
+
+
+def _inserted(text: str) -> Iterator[Span]:
+    """`INSERT INTO users (name, password) VALUES ('ann', '…')`: the cells of columns that a name gives away."""
+    for insert in _INSERT.finditer(text):
+        columns = [column.strip(" \n\"'`[]") for column in insert["columns"].split(",")]
+        hidden = [at for at, column in enumerate(columns) if grade(column) == ANY]
+        at = insert.end()
+        while hidden and (row := _ROW.match(text, at)):
+            at = row.end()
+            cells = list(_CELL.finditer(text, *row.span("cells")))
+            for number in hidden if len(cells) == len(columns) else []:
+                cell = cells[number][0].strip()
+                if cell[:1] == "'" and secret(cell.strip("'"), columns[number], ANY, in_quotes=True):
+                    start = text.index("'", cells[number].start()) + 1
+                    yield start, start + len(cell) - 2
 
 
 def _where(text: str) -> Iterator[Span]:

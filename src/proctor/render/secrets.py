@@ -13,11 +13,15 @@ _LONG = 16  # characters of a word: a shorter one is a credential only by its pl
 #: In small letters: what a text of short words holds at least where it holds a credential.
 # fmt: off
 HINTS = (
-    "pass", "pwd", "_pw", "secret", "token", "key", "cred", "auth", "cookie", "sess", "sid", "sig",
-    "hmac", "jwt", "otp", "bearer", "basic", "salt", "//", "%2f%2f", "\\/\\/", "...", "…", "curl",
-    "--user", "--proxy-user", "wget", "mysql", "mariadb", "redis-cli", "docker", "podman", "helm",
-    "ldap", "oc ", "az ", "zip ", "7z ", "mongo", "sqlcmd", "skopeo", "twine", "svn", "rabbitmqctl",
-    "snmp", "sqlplus", "jdbc:", "identified ", "kubeadm", "jarsigner", "value", "login",
+    "pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sess", "sid", "sig", "hmac", "jwt",
+    "otp", "bearer", "basic", "salt", "psk", "//", "%2f%2f", "\\/\\/", "...", "…", "curl", "--user",
+    "--proxy-user", "wget", "http", "xh ", "mysql", "mariadb", "redis-cli", "docker", "podman", "helm",
+    "ldap", "oc ", "az ", "zip ", "7z ", "mongo", "sqlcmd", "bcp ", "isql ", "snowsql", "skopeo", "twine",
+    "svn", "rabbitmqctl", "snmp", "smbclient", "sqlplus", "jdbc:", "identified ", "kubeadm", "jarsigner",
+    "openssl", "net user", "vault ", "sudo", "insert ", "value", "login", "identify ", "-literal",
+    "mnemonic", "_phrase", "recovery", "seedphrase", "contrase", "kennwort", "senha", "wachtwoord",
+    "lösenord", "losenord", "parola", "hasło", "haslo", "salasana", "jelsz", "adgangskode", "пароль", "密码",
+    "密碼", "パスワード", "비밀번호",
 )
 # fmt: on
 
