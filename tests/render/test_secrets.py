@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -66,6 +69,25 @@ def test_a_value_is_masked_however_its_name_is_written(spelling: str) -> None:
     text = written_out(spelling).replace("¤", value).replace("⏎", "\n")
     assert value not in masked(text)
     assert "***" in masked(text)
+
+
+#: How a text comes to stand in another one.
+INSIDE: dict[str, Callable[[str], str]] = {
+    "a list": lambda text: repr([text]),
+    "JSON": lambda text: json.dumps({"text": text}),
+    "JSON in JSON": lambda text: json.dumps(json.dumps({"text": text})),
+    "what pytest says": lambda text: "\n".join(f"E   {line}" for line in text.split("\n")),
+    "HTML": html.escape,
+}
+
+
+@pytest.mark.parametrize("way", INSIDE)
+def test_a_value_is_masked_in_a_text_that_stands_in_another(way: str) -> None:
+    texts = [
+        spelling.replace("¤", VALUE).replace("⏎", "\n") for spelling in SPELLINGS.strip("\n").split("\n")
+    ]
+
+    assert [text for text in texts if VALUE in masked(INSIDE[way](text))] == []
 
 
 @pytest.mark.parametrize("text", ORDINARY.strip("\n").split("\n"))

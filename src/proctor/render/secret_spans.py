@@ -7,10 +7,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
+from operator import attrgetter
+from typing import NamedTuple
 
 from proctor.render.secret_kinds import KINDS, LEAST, Kind
 from proctor.render.secret_names import ANY, KEYLIKE, TEMPLATE, grade, secret
 from proctor.render.secret_values import Span, named_spans
+from proctor.render.secrets import MASK
 
 #: A credential does not begin inside a word; an escape before it is no part of one: `\nghp_…`, `%20ghp_…`.
 _LEFT = (
@@ -18,9 +21,15 @@ _LEFT = (
 )
 _OWN_LEFT = re.compile(r"\(\?<!\[[^\]]+\]\)")
 #: Colours, as they are and as a text in which they were escaped shows them.
-_ESCAPES = re.compile(
-    r"(?:\x1b|\\x1b|\\u001[bB]|\\033|\\e)\[[0-9;]{0,20}m|\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])"
+_COLOURS = re.compile(
+    r"(?:\x1b|\\{1,15}(?:x1b|u001[bB]|033|e))\[[0-9;]{0,20}m|\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])"
 )
+#: What stands for another character in a text inside of a text, and the margin of what pytest says.
+_WRITTEN = re.compile(
+    r"\\{1,15}(?:(?:u00|x)(?P<code>[0-9a-fA-F]{2})|[nrt\"'`/])|&(?:amp;){0,3}(?P<word>quot|apos|lt|gt|amp|\#34|\#39|\#x27);"
+    r"|(?:(?<=\n)|\A)E(?= {3})"
+)
+_ENTITIES = {"quot": '"', "#34": '"', "apos": "'", "#39": "'", "#x27": "'", "lt": "<", "gt": ">", "amp": "&"}
 _KEY_BEGINS = re.compile(
     r"---{1,2}-? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?|---- BEGIN SSH2 [A-Z ]{0,20}PRIVATE KEY ----"
 )
@@ -37,7 +46,7 @@ _BASIC = re.compile(r"\b(?i:basic)(?:[ +]|%20){1,3}([A-Za-z0-9+/_-]{4,1000}={0,2
 _WHERE = re.compile(
     r"where[ \t]{1,9}((?:'(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\"))[ \t]{1,9}=[ \t]{1,9}([^\n]{1,2000})"
 )
-_LAST_NAME = re.compile(r"(\w{1,100})['\"]?[\])]{0,3}(?:\(\))?\s*\Z")
+_LAST_NAME = re.compile(r"(\w{1,100})['\"]?[\])]{0,3}(?:\(\))?[\s\"'\]}\\]*\Z")
 _DOTS = re.compile(r"(?:\.\.\.|…)[\w+/=~-]{0,400}")
 _BREAKS = re.compile(r"[^\w.+/~-]")
 _AFTER_CUT = re.compile(r"left out(?:[^\]\n]{0,200}) \.\.\.\]\n([^\s\"']{1,400})")
@@ -92,16 +101,78 @@ _CELL = re.compile(r"(?:'(?:[^'\\\n]|\\.|'')*+'|[^',])++")
 _IN_AN_ID = re.compile(
     r"\.\w{1,6}::[^\s\[\]]{0,200}\[[^\]\n]*\Z|(?<![\w/])(?:Test|Benchmark|Fuzz|Example)\w*/\S*\Z"
 )
+_ROUNDS = 8  # in which a mask may make something else plain
 _MOST_KNOWN = 50  # values that are looked for wherever else they stand
 
 
 def spans(text: str, known: Collection[str] = ()) -> list[Span]:
-    """In their order, apart from each other. `known` are values that were found elsewhere."""
-    if "\x1b" in text or "\\" in text:
-        plain, at = _without_escapes(text)
-        if at:
-            return [_moved(span, at) for span in _spans(plain, known)]
-    return _spans(text, known)
+    """In their order, apart from each other. `known` are values that were found elsewhere.
+
+    Where a mask makes another credential plain, that is masked, too: who masks the text again finds nothing.
+    """
+    found = _first_spans(text, known)
+    for _ in range(_ROUNDS if found else 0):
+        shown, moves = _rewritten(text, ((*span, MASK) for span in found))
+        more = [_before(span, moves) for span in _first_spans(shown, known)]
+        wider = _merged([*found, *more])
+        if wider == found:
+            break
+        found = wider
+    return found
+
+
+def _first_spans(text: str, known: Collection[str]) -> list[Span]:
+    """In the text without its colours; and in what was written before somebody escaped or indented it."""
+    colours = (
+        [(*match.span(), "") for match in _COLOURS.finditer(text)] if "\x1b" in text or "\\" in text else []
+    )
+    plain, moves = _rewritten(text, colours)
+    found = _spans(plain, known)
+    if "\\" in plain or "&" in plain or "\nE " in plain or plain.startswith("E "):
+        escapes = [(*match.span(), _meaning(match)) for match in _WRITTEN.finditer(plain)]
+        if escapes:
+            written, back = _rewritten(plain, escapes)
+            found = _merged([*found, *(_before(span, back) for span in _spans(written, known))])
+    return [_before(span, moves) for span in found] if colours else found
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    """`"` for `\\"`, `&quot;` or `\\u0022`; a margin of pytest's is blank."""
+    if code := escape["code"]:
+        return chr(int(code, 16))
+    if word := escape["word"]:
+        return _ENTITIES[word]
+    return {"n": "\n", "r": "\n", "t": "\t", "E": " "}.get(escape[0][-1], escape[0][-1])
+
+
+def _rewritten(text: str, changes: Iterable[tuple[int, int, str]]) -> tuple[str, list[_Part]]:
+    """The text with these parts replaced, and where its parts are from: kept and replaced ones take turns."""
+    parts: list[str] = []
+    moves: list[_Part] = []
+    at = size = 0
+    for start, end, new in changes:
+        moves += [_Part(size, at, start), _Part(size + start - at, start, end)]
+        parts += [text[at:start], new]
+        size += start - at + len(new)
+        at = end
+    return "".join([*parts, text[at:]]), [*moves, _Part(size, at, len(text))]
+
+
+def _before(span: Span, moves: list[_Part]) -> Span:
+    """The same part of the text before it was rewritten: what was replaced is taken whole."""
+    first = bisect_right(moves, span[0], key=_begin) - 1
+    last = bisect_right(moves, span[1] - 1, key=_begin) - 1
+    start = moves[first].start + (0 if first % 2 else span[0] - moves[first].at)
+    return start, moves[last].end if last % 2 else moves[last].start + span[1] - moves[last].at
+
+
+class _Part(NamedTuple):
+    at: int  # in the new text
+    start: int
+    end: int
+
+
+_begin = attrgetter("at")
 
 
 def worth_knowing(value: str) -> bool:
@@ -316,23 +387,3 @@ def _merged(found: Iterable[Span]) -> list[Span]:
         elif start < end:
             merged.append((start, end))
     return merged
-
-
-def _without_escapes(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """The text without colours, and from which character on how many are missing."""
-    parts: list[str] = []
-    moved: list[tuple[int, int]] = []
-    at = missing = 0
-    for match in _ESCAPES.finditer(text):
-        parts.append(text[at : match.start()])
-        missing += match.end() - match.start()
-        at = match.end()
-        moved.append((at - missing, missing))
-    return "".join([*parts, text[at:]]) if moved else text, moved
-
-
-def _moved(span: Span, at: list[tuple[int, int]]) -> Span:
-    """The same part of the text that has the escapes."""
-    start = bisect_right(at, (span[0], 1 << 62)) - 1
-    end = bisect_right(at, (span[1] - 1, 1 << 62)) - 1
-    return span[0] + (at[start][1] if start >= 0 else 0), span[1] + (at[end][1] if end >= 0 else 0)

@@ -58,7 +58,7 @@ _TYPED = re.compile(
 _CHAIN = re.compile(
     r"[ \t]{0,9}(?:(?:!=|==|->|=>|is not|is|vs\.?|\+)[ \t]{0,9}|\\?\n[ \t]{0,80}(?:[E>|+-][ \t]{1,80}){0,2})(?=[bBuU]?\\{0,15}[\"'])"
 )
-_BESIDE = re.compile(r"[ \t]{0,9},[ \t]{1,9}(?=[bBuU]?[\"'])")
+_BESIDE = re.compile(r"[ \t]{0,9},[ \t]{1,9}(?=[bBuU]?\\{0,15}[\"'])")
 _BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*((?:\n[ \t]+\S[^\n]*){1,200})")
 _CODE = re.compile(r"\s(?:or|and|if|else|in|not|is|for|==|!=|\+|%|\|\||&&|\?)\s|\.format\(")
 _EXPRESSION = re.compile(
@@ -171,7 +171,7 @@ def _values(text: str, found: re.Match[str]) -> Iterator[Span]:
 def _plain(named: _Named, at: int) -> Iterator[Span]:
     text, joint, quoted = named.text, named.joint, _OPEN.match(named.text, at)
     if quoted is not None:
-        if not named.match["close"] and _closes(text, named.match.start("name"), quoted):
+        if not named.match["close"] and joint != "(" and _closes(text, named.match.start("name"), quoted):
             return
         if joint is not None or named.flag or _strict(text, quoted, bool(named.match["item"])):
             yield from _literals(named, quoted, joint)
