@@ -341,6 +341,7 @@ E       AssertionError: assert {'password': '¤'} == {}
 E         -     'password': '¤',
 >       login(password='¤')
 assert '¤' == 'x'⏎ +  where '¤' = User().password
+>       assert user.password == 'x'⏎E       AssertionError: assert '¤' == 'x'
 assert '¤' == 'x'⏎ +  where '¤' = <bound method>.get('password')
 password = '¤'⏎assert check('¤')
 {'password': 'correct horse '⏎             '¤'}

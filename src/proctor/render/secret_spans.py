@@ -46,6 +46,10 @@ _BASIC = re.compile(r"\b(?i:basic)(?:[ +]|%20){1,3}([A-Za-z0-9+/_-]{4,1000}={0,2
 _WHERE = re.compile(
     r"where[ \t]{1,9}((?:'(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\"))[ \t]{1,9}=[ \t]{1,9}([^\n]{1,2000})"
 )
+_ASSERTED = re.compile(
+    r">[ \t]{1,20}assert[ \t]{1,9}([^\n=!]{1,200}?)[ \t]{1,9}[=!]=[ \t]{1,9}[^\n]{0,200}\n"
+    r"[ \tE]{1,30}(?:AssertionError: )?assert ('(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\")"
+)
 _LAST_NAME = re.compile(r"(\w{1,100})['\"]?[\])]{0,3}(?:\(\))?[\s\"'\]}\\]*\Z")
 _DOTS = re.compile(r"(?:\.\.\.|…)[\w+/=~-]{0,400}")
 _BREAKS = re.compile(r"[^\w.+/~-]")
@@ -346,15 +350,16 @@ def _inserted(text: str) -> Iterator[Span]:
 
 
 def _where(text: str) -> Iterator[Span]:
-    """What pytest says about an assertion: `where 'hunter2' = <User>.password`, and the same value above it."""
-    if "where" not in text:
-        return
-    for match in _WHERE.finditer(text):
-        name = _LAST_NAME.search(match[2][-120:])
-        value = match[1][1:-1]
-        if name and grade(name[1]) == ANY and secret(value, name[1], ANY, in_quotes=True):
-            for at in _occurrences(text, match[1]):
-                yield at + 1, at + len(match[1]) - 1
+    """What pytest says about an assertion: `where 'hunter2' = <User>.password`, and the same value above it;
+    or the line of the test, `> assert user.password == 'x'`, and below it `E assert 'hunter2' == 'x'`."""
+    told = [(match[1], match[2]) for match in _WHERE.finditer(text)] if "where" in text else []
+    if "assert" in text:
+        told += [(match[2], match[1]) for match in _ASSERTED.finditer(text)]
+    for literal, expression in told:
+        name = _LAST_NAME.search(expression[-120:])
+        if name and grade(name[1]) == ANY and secret(literal[1:-1], name[1], ANY, in_quotes=True):
+            for at in _occurrences(text, literal):
+                yield at + 1, at + len(literal) - 1
 
 
 def _places(text: str, value: str) -> Iterator[Span]:
