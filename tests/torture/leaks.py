@@ -22,11 +22,7 @@ def answered(server: Server, run_id: str, tests: list[str]) -> dict[str, str]:
         part: server.call("get_run", run_id=run_id, select=part, budget=100_000, limit=100_000)
         for part in ("failures", "tests", "output", "json_report", "files")
     }
-    each = {
-        test: server.call("get_test", run_id=run_id, node_id=test, budget=budget)
-        for test in tests
-        for budget in (300, 50_000)
-    }
+    each = {test: server.call("get_test", run_id=run_id, node_id=test, budget=20_000) for test in tests}
     found = {
         name: text_of(answer) + json.dumps(answer.structured_content)
         for name, answer in {**details, **parts, **each}.items()

@@ -14,7 +14,7 @@ LINES = [
 HEAD = """
 import logging, warnings
 LINES = open("lines.txt", encoding="utf-8").read().split("\\n--\\n")
-SOME = LINES[::12]
+SOME = LINES[::30]
 HIDDEN = open("hidden.txt").read()
 """
 BODIES = {
