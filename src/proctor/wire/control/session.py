@@ -280,7 +280,7 @@ def _message(phases: tuple[e.Phase, ...]) -> str | None:
 
 def without_type(reason: str) -> str:
     """The reason of a skip as the user wrote it, without the exception that carries it."""
-    for kind in ("Skipped: ", "unittest.case.SkipTest: "):
+    for kind in ("Skipped: ", "unittest.case.SkipTest: ", "SkipTest: "):
         reason = reason.removeprefix(kind)
     return reason
 
