@@ -8,6 +8,7 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Session, Text
+from proctor.regular_files import read_bytes
 from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
 from proctor.runners.walk import nearest_files
@@ -67,7 +68,7 @@ def has_settings(root: Path) -> bool:
         return True
     for name, section in _SECTIONS.items():
         try:
-            if section in (root / name).read_bytes():
+            if section in read_bytes(root / name):
                 return True
         except OSError:
             continue
