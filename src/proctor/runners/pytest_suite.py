@@ -8,12 +8,14 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Session, Text
+from proctor.regular_files import read_bytes
 from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
 from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
 
 PLUGIN = "_proctor_injected_pytest"
+TEXT_PLUGIN = "_proctor_injected_text"
 PLUGIN_PATH = str(Path(__file__).parent.parent / "inject" / "path")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"
 
@@ -37,14 +39,10 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
         raise UsageError(f"{needed}; `{python.path} -m pip install pytest-xdist`, or leave out -n")
     able = can_load_plugin(python.version, python.packages["pytest"])
     argv = [python.path, "-m", "pytest"]
-    environment = {}
-    if able:
-        pythonpath = environ.get("PYTHONPATH", "")
-        argv += ["-p", PLUGIN]
-        joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
-        environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
-    else:
-        argv += _TEXT_OPTIONS
+    argv += ["-p", PLUGIN] if able else ["-p", TEXT_PLUGIN, *_TEXT_OPTIONS]
+    pythonpath = environ.get("PYTHONPATH", "")
+    joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
+    environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
     argv += _selection(spec)
     speech = Session() if able else Text()
     launch = Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
@@ -70,7 +68,7 @@ def has_settings(root: Path) -> bool:
         return True
     for name, section in _SECTIONS.items():
         try:
-            if section in (root / name).read_bytes():
+            if section in read_bytes(root / name):
                 return True
         except OSError:
             continue
