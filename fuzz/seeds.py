@@ -63,6 +63,14 @@ _OTHERS = {
         'NODE_OPTIONS="$A --b" npx vitest run --project x >out 2>&1 || true | tee y',
         "run-s unit test:* && pnpm exec jest && (cd a; make) && npm test -- \\",
     ],
+    "masking": [
+        "password = 'a1b2c3d4'\nexport DB_PASS=x1y2z3 --token abc123 Authorization: Basic YTpi",
+        "E   AKIA0123456789ABCDEF -----BEGIN PRIVATE KEY-----\nMIIabcdefgh\n-----END PRIVATE KEY-----\n",
+        "t.py::test_a[password=x1] postgres://u:p1@h/d?sig=0123456789 Cookie: a=b; c=d\r\nSet-Cookie: e=f1",
+        "kind: Secret\ndata:\n  a: YWJj\n---\nINSERT INTO t (password) VALUES ('a1'), ('b2')",
+        '<a password="x1"/> <key>token</key><string>a1b2c3d4</string> set_password("a1b2")',
+        "\\x1b[31mpassword\\x1b[0m=\x1b[32ma1b2\x1b[0m ghp_0123456789... $6$a$bbbbbbbbbb",
+    ],
     "libtest-list": ["\6a::b: test\nc: benchmark\n\n1 test, 1 benchmark\n"],
     "cargo-build": [
         "\6rustc 1.95.0 (5 2026-04-14)\nhost: x86_64\nsysroot: /rust\n"

@@ -24,8 +24,10 @@ from proctor.cli.writers import Output, writer
 from proctor.errors import ConfigError, StreamError, UsageError
 from proctor.launch import KnownTest, Lines, Voice
 from proctor.mcp_server import messages
-from proctor.outcome import BAD, RunOutcome
+from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.relay import Relay
+from proctor.render.masking import masked_values
+from proctor.render.secrets import MASK, masked, masked_part
 from proctor.replay import Replay
 from proctor.result import RunResult
 from proctor.runners import matching, package_scripts
@@ -359,6 +361,28 @@ def script(data: bytes) -> None:
             assert all(f"`{text}`" in said for text in found.others)
 
 
+def masking(data: bytes) -> None:
+    """Whatever a test prints: it can be masked, once is enough, a mask is short, and ids stay as they are."""
+    words = data.decode("utf-8", "backslashreplace")
+    hidden = masked(words)
+    assert masked(hidden) == hidden, (hidden, masked(hidden))
+    assert len(hidden) <= len(MASK) * len(words)
+    assert masked_part(words, len(words) // 2, len(words)).count(MASK) <= hidden.count(MASK)
+    phase = e.Phase("call", "failed", longrepr=words, stdout=words, tails={"stderr": words})
+    test = e.TestFinished(words, Outcome.FAILED, message=words, phases=(phase,))
+    shown = masked_values(test)
+    assert (shown.test, shown.outcome, len(shown.phases)) == (words, Outcome.FAILED, 1)
+    values = {
+        "node_id": words,
+        "name": words,
+        "message": words,
+        words[:50]: words,
+        "more": [words, {"x": words}],
+    }
+    found = masked_values(values)
+    assert found.keys() == values.keys() and found["node_id"] == found["name"] == words
+
+
 def mcp(data: bytes) -> None:
     """However the bytes are cut: the same messages. What is taken can be passed on; answers have an id."""
     size, data = _split(data)
@@ -399,5 +423,6 @@ TARGETS: dict[str, Target] = {
     "settings": settings,
     "expression": expression,
     "mcp": mcp,
+    "masking": masking,
     "script": script,
 }

@@ -47,7 +47,7 @@ def test_a_project_without_python_tests_needs_no_pytest(without_pytest: Path) ->
 
     assert (about.runners, about.programs) == (("command",), ["/check"])
     assert (about.problem, about.interpreter, about.candidates) == (None, None, [])
-    assert replies.described(about).document == {
+    assert replies.described(about, mask=True).document == {
         "project": str(without_pytest),
         "runner": "command",
         "runners": ["command"],
@@ -63,7 +63,7 @@ def test_without_pytest_unittest_runs_the_tests_as_in_a_run(
 ) -> None:
     write_project(without_pytest, {"test_a.py": UNITTEST})
     about = described(without_pytest)
-    reply = replies.described(about)
+    reply = replies.described(about, mask=True)
 
     assert (about.runners, about.problem, about.pytest) == (("unittest",), None, None)
     assert reply.document is not None
@@ -81,6 +81,6 @@ def test_pytest_is_missed_where_it_was_asked_for(
 
     assert about.runners == ("pytest",)
     assert f"no pytest in {without_pytest}/.venv" in str(about.problem)
-    assert f"problem: {about.problem}" in replies.described(about).text
+    assert f"problem: {about.problem}" in replies.described(about, mask=True).text
     assert doctor(["-C", str(without_pytest)]) == 4
     assert f"problem: {about.problem} [" in capsys.readouterr().out

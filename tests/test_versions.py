@@ -11,7 +11,7 @@ import re
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -333,12 +333,11 @@ def test_a_subtest_that_fails_fails_its_test_whether_pytest_knows_subtests_or_no
 
 
 def told(document: dict[str, Any]) -> dict[str, Any]:
-    """What text can tell of each test: how it ended, and of what went wrong also why and where."""
+    """What text can tell of each test: how it ended, why, and of what went wrong also where."""
     bad = ("failed", "error")
     return {
-        test["node_id"]: (test["outcome"], test["message"], test.get("failure", {}).get("place"))
-        if test["outcome"] in bad
-        else (test["outcome"],)
+        test["node_id"]: (test["outcome"], test["message"])
+        + ((test.get("failure", {}).get("place"),) if test["outcome"] in bad else ())
         for test in document["tests"]
     }
 
@@ -353,6 +352,7 @@ def test_a_version_too_old_for_the_plugin_is_read_by_its_words(
     assert told(document) == told(reference)
     for name in ("outcome", "reason", "exit_code", "signal", "collection_errors", "not_run", "current_test"):
         assert document[name] == reference[name]
+    assert document["warnings"] == reference["warnings"]
     # Text has the number of deselected tests but not their ids.
     assert document["summary"] == reference["summary"] | {"deselected": 0}
 
@@ -371,6 +371,50 @@ def test_a_collection_error_is_read_from_text(
     assert error["failure"]["place"] == expected["failure"]["place"]
     assert "product_that_is_not_there" in error["message"]  # Python has quoted it since 3
     assert document["tests"] == []
+
+
+SKIPS = {
+    "test_a.py": "def test_fails():\n    assert 0\ndef test_passes():\n    pass\n",
+    "test_b.py": "import pytest\n\npytest.importorskip('no_such_module')\n",
+    "test_c.py": "import pytest\npytest.skip('two\\nlines', allow_module_level=True)\n",
+}
+
+
+@each_with_text
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "workers"])
+def test_a_module_that_skips_itself_counts_in_text_too(
+    version: Version, workers: tuple[str, ...], tmp_path: Path
+) -> None:
+    if workers and not version.xdist:
+        version = replace(version, xdist="2.5.0" if version.python == "3.6" else "")
+    document = document_of(write_project(tmp_path, SKIPS), *workers, python=version.interpreter())
+
+    assert outcomes(document) == {
+        "test_b.py": "skipped",
+        "test_c.py": "skipped",
+        "test_a.py::test_fails": "failed",
+        "test_a.py::test_passes": "passed",
+    }
+    skipped = {test["node_id"]: test for test in document["tests"] if test["outcome"] == "skipped"}
+    assert skipped["test_c.py"]["message"] == "two\nlines"
+    assert skipped["test_b.py"]["place"] == {"file": "test_b.py", "line": 3}
+    if not workers:
+        assert list(outcomes(document)) == [*skipped, "test_a.py::test_fails", "test_a.py::test_passes"]
+
+
+@each_with_text
+def test_the_users_own_path_is_put_back_for_the_tests(version: Version, tmp_path: Path) -> None:
+    source = """
+        import os
+        def test_path():
+            assert os.environ.get("PYTHONPATH") == "/nowhere"
+            assert not [name for name in os.environ if name.startswith("PROCTOR_PYTHON")]
+    """
+    root = write_project(tmp_path, {"test_path.py": source})
+    python = version.interpreter()
+    for workers in ((), ("-n", "2")) if version.xdist else ((),):
+        document = document_of(root, *workers, python=python, PYTHONPATH="/nowhere")
+        assert outcomes(document) == {"test_path.py::test_path": "passed"}
 
 
 def test_workers_are_read_from_text_as_well(project: Path, reference: dict[str, Any]) -> None:

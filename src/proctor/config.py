@@ -11,6 +11,7 @@ import msgspec
 
 from proctor import durations
 from proctor.errors import ConfigError, UsageError
+from proctor.regular_files import read_bytes, read_text
 from proctor.spec import TestProgram
 from proctor.wire.control.ledger import Limits
 
@@ -80,7 +81,7 @@ def load(root: Path) -> Settings:
     project = root / "pyproject.toml"
     try:
         # Most projects have no section of ours, and the parser costs more than the look.
-        mentioned = b"proctor" in project.read_bytes()
+        mentioned = b"proctor" in read_bytes(project)
     except OSError:
         mentioned = False
     if not mentioned:
@@ -102,7 +103,7 @@ def _parse(path: Path) -> dict[str, object]:
     import tomllib
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from None
 

@@ -19,6 +19,7 @@ from proctor.errors import ProctorError
 from proctor.places import user_cache
 from proctor.process import interpreter as interpreters
 from proctor.process.interpreter import Candidate, Interpreter
+from proctor.regular_files import read_text
 from proctor.runners import pytest_suite, table
 from proctor.spec import RunSpec
 
@@ -97,7 +98,7 @@ def _pytest_settings(root: Path) -> Mapping[str, Any]:
 
 
 def _toml(path: Path) -> Mapping[str, Any] | None:
-    tool = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+    tool = tomllib.loads(read_text(path)).get("tool", {})
     section = tool.get("pytest") if isinstance(tool, dict) else None
     return section.get("ini_options", section) if isinstance(section, dict) else None
 

@@ -617,7 +617,16 @@ UNCOLLECTED = {
     "test_json_in_a_test.py": "import json\n\ndef test_json(): json.loads('{')\n",
     "test_surrogate.py": "raise ValueError('lone \\udc80, and its repr: ' + repr('\\udc80'))\n",
     "test_surrogates.py": """
+        import pytest
         def test_raises(): raise ValueError("lone \\udc80, and its repr: " + repr("\\udc80"))
+        @pytest.mark.xfail(strict=True, reason="lone \\udc80, and its repr: " + repr("\\udc80"))
+        def test_passes(): pass
+        def test_untraced(): pytest.fail("lone \\udc80", pytrace=False)
+        @pytest.fixture
+        def odd():
+            yield
+            pytest.fail("odd \\udc80", pytrace=False)
+        def test_teardown(odd): pass
     """,
     "test_unprintable.py": "class Odd(Exception):\n    def __str__(self): raise KeyError\nraise Odd\n",
 }
@@ -640,6 +649,7 @@ def test_rows_of_files_and_of_tests_have_one_source_on_either_side(tmp_path: Pat
     assert found["test_json.py"] == f"[collect] {found['test_json_in_a_test.py::test_json']}"
     assert found["test_json.py"].startswith("[collect] json.decoder.JSONDecodeError: Expecting")
     assert found["test_surrogate.py"] == f"[collect] {found['test_surrogates.py::test_raises']}"
+    assert found["test_surrogates.py::test_passes"].endswith("lone \udc80, and its repr: '\\udc80'")
     assert found["test_surrogate.py"] == "[collect] ValueError: lone \udc80, and its repr: '\\udc80'"
 
 

@@ -10,6 +10,10 @@ import pytest
 from support.mcp_client import Talk, talk, text_of
 from support.projects import write_project
 
+from proctor.describe import Description
+from proctor.errors import UsageError
+from proctor.mcp_server import replies
+
 SECRET = "hunter2-and-more"
 TEST = f"test_a.py::test_login[password='{SECRET}']"
 FILES = {
@@ -87,3 +91,21 @@ def test_what_is_kept_on_disk_is_what_the_test_said(server: Talk, home: Path) ->
     kept = (home / "masked" / ".proctor" / "runs" / run_id / "output.txt").read_text()
 
     assert f"password: {SECRET}1" in kept
+
+
+def test_the_description_of_a_project_tells_no_secret() -> None:
+    words = f"no module named 'x' at https://me:{SECRET}@index/simple"
+    about = Description(
+        Path("/project"),
+        ("pytest",),
+        ["lint"],
+        ["tests"],
+        [words],
+        notices=(words,),
+        problem=UsageError(words),
+    )
+
+    told = replies.described(about, mask=True)
+
+    assert SECRET not in told.text + json.dumps(told.document)
+    assert SECRET in replies.described(about, mask=False).text

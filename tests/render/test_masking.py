@@ -53,3 +53,16 @@ def test_a_name_gives_its_value_away_in_documents() -> None:
 
 def test_the_ids_of_an_event_stay() -> None:
     assert masked_values(e.TestsSelected((SECRET,))) == e.TestsSelected((SECRET,))
+
+
+def test_the_end_of_a_long_text_may_begin_in_the_middle_of_a_value() -> None:
+    for kept, shown in (
+        ("horse9-staple\nE: no", "[...]\nE: no"),
+        ("correct horse battery'} last words\n", "[...]} last words\n"),
+        ("horse battery", "[...]"),
+        ("x\npassword=hunter2", "[...]\npassword=***"),
+    ):
+        phase = masked_values(e.Phase("call", "failed", tails={"stdout": kept}))
+
+        assert phase.tails == {"stdout": shown}
+        assert masked_values(phase) == phase

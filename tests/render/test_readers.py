@@ -41,6 +41,26 @@ def result_of(data: bytes) -> RunResult:
     return result
 
 
+@pytest.mark.parametrize(
+    ("outcome", "lost", "line"),
+    [
+        (RunOutcome.CRASHED, Outcome.CRASH, "CRASH 1 passed"),
+        (RunOutcome.TIMEOUT, Outcome.TIMEOUT, "TIMEOUT 1 passed"),
+        (RunOutcome.COLLECTION_ERROR, Outcome.CRASH, "COLLECTION ERROR 1 crashed 1 passed"),
+        (RunOutcome.TIMEOUT, Outcome.CRASH, "TIMEOUT 1 crashed 1 passed"),
+        (RunOutcome.CRASHED, Outcome.TIMEOUT, "CRASH 1 timed out 1 passed"),
+        (RunOutcome.INTERRUPTED, Outcome.CRASH, "INTERRUPTED 1 crashed 1 passed"),
+    ],
+)
+def test_a_single_lost_test_is_counted_unless_the_verdict_names_it(
+    outcome: RunOutcome, lost: Outcome, line: str
+) -> None:
+    result = run_of(*passed("a"), e.TestFinished("b", lost))
+    result.outcome = outcome
+
+    assert verdict_line(result) == line
+
+
 def said(reader: Callable[[RunResult, Writer], None], data: bytes) -> str:
     heard = StringWriter()
     reader(result_of(data), heard)

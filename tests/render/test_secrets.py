@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -45,7 +48,7 @@ def secret_in(rule: Kind, text: str) -> str:
     """What the pattern of this rule, and of no other, finds in the text."""
     found = re.search(rule.pattern, text)
     assert found is not None, f"{rule.name} does not find {text!r}"
-    return found["secret"] if "secret" in found.re.groupindex else found[0]
+    return found[found.lastgroup or 0]
 
 
 @pytest.mark.parametrize(("kind", "text"), POSITIVE)
@@ -63,13 +66,33 @@ def test_what_is_nearly_a_credential_stays(kind: str, text: str) -> None:
 @pytest.mark.parametrize("spelling", SPELLINGS.strip("\n").split("\n"))
 def test_a_value_is_masked_however_its_name_is_written(spelling: str) -> None:
     value = written_out("<an20>") if "<an20>" in spelling else VALUE
-    text = written_out(spelling).replace("@", value).replace("⏎", "\n")
+    text = written_out(spelling).replace("¤", value).replace("⏎", "\n")
     assert value not in masked(text)
     assert "***" in masked(text)
 
 
+#: How a text comes to stand in another one.
+INSIDE: dict[str, Callable[[str], str]] = {
+    "a list": lambda text: repr([text]),
+    "JSON": lambda text: json.dumps({"text": text}),
+    "JSON in JSON": lambda text: json.dumps(json.dumps({"text": text})),
+    "what pytest says": lambda text: "\n".join(f"E   {line}" for line in text.split("\n")),
+    "HTML": html.escape,
+}
+
+
+@pytest.mark.parametrize("way", INSIDE)
+def test_a_value_is_masked_in_a_text_that_stands_in_another(way: str) -> None:
+    texts = [
+        spelling.replace("¤", VALUE).replace("⏎", "\n") for spelling in SPELLINGS.strip("\n").split("\n")
+    ]
+
+    assert [text for text in texts if VALUE in masked(INSIDE[way](text))] == []
+
+
 @pytest.mark.parametrize("text", ORDINARY.strip("\n").split("\n"))
 def test_ordinary_text_stays(text: str) -> None:
+    text = text.replace("⏎", "\n")
     assert masked(text) == text
     assert masked(f"E       {text}\nmore") == f"E       {text}\nmore"
 
@@ -158,80 +181,33 @@ def test_rules_are_not_loaded_for_texts_that_cannot_hold_a_credential() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
 
 
-HOSTILE = [
-    *(
-        "a.",
-        "a-",
-        "eyJ-",
-        "secret",
-        "password='",
-        "password=",
-        "token=",
-        "a://",
-        "x",
-        "key: ",
-        "://a:",
-        "//a@",
-        "\\",
-        "'",
-    ),
-    *(
-        '\\"password\\": \\"',
-        "password: |\n ",
-        "-----BEGIN PRIVATE KEY-----\n",
-        "-----END PRIVATE KEY-----\n",
-        "AKIA",
-        "...",
-    ),
-    *(
-        "Authorization: ",
-        "Cookie: a=",
-        "Bearer ",
-        "basic ",
-        "where 'a' = ",
-        "\x1b[31m",
-        "t.py::a[",
-        "curl -u ",
-        "mysql -p",
-    ),
-    *(
-        "password,",
-        "('password', '",
-        "--password ",
-        "name: value: ",
-        "password = x, ",
-        "key" * 9,
-        "left out ...]\n",
-        "https://a",
-    ),
-    *(
-        "sk-",
-        "ghp_",
-        "a=1&password=",
-        "password=a1b2c3 ",
-        "token=['",
-        "{'password': {",
-        "%2F%2F",
-        "zip -",
-        "docker -p",
-        "login x ",
-    ),
-]
+# fmt: off
+HOSTILE = (
+    "a.", "a-", "eyJ-", "secret", "password='", "password=", "token=", "a://", "x", "key: ", "://a:",
+    "//a@", "\\", "'", '\\"password\\": \\"', "password: |\n ", "-----BEGIN PRIVATE KEY-----\n",
+    "-----END PRIVATE KEY-----\n", "AKIA", "...", "Authorization: ", "Cookie: a=", "Bearer ", "basic ",
+    "where 'a' = ", "\x1b[31m", "t.py::a[", "curl -u ", "mysql -p", "password,", "('password', '",
+    "--password ", "name: value: ", "password = x, ", "key" * 9, "left out ...]\n", "https://a", "sk-",
+    "ghp_", "a=1&password=", "password=a1b2c3 ", "token=['", "{'password': {", "%2F%2F", "zip -",
+    "docker -p", "login x ", "kind: Secret\ndata:\n a: b\n", "kind: Secret\n",
+    "insert into t (password) values ('a'),", "<a b>", 'name="a" ', 'variable "a" {', "echo a | ",
+    "data:\n", "set_password('a', ", "http -a ", "password ", "api key ", "$6$", "code=", "USER a PASS ",
+    "<input value=a ",
+)
+# fmt: on
 
 
 def seconds(text: str) -> float:
-    """Of this process, at best: others may be busy."""
-    measured = []
-    for _ in range(3):
-        started = time.process_time()
-        masked(text)
-        measured.append(time.process_time() - started)
-    return min(measured)
+    """Of this process: others may be busy."""
+    started = time.process_time()
+    masked(text)
+    return time.process_time() - started
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_the_time_grows_with_the_text_and_no_faster(piece: str) -> None:
-    size = 4_000 // len(piece)
-    once, often = seconds(piece * size), seconds(piece * size * 6)
+    text = piece * (4_000 // len(piece))
+    once = min(seconds(text), seconds(text))
+    often = (seconds(text * 6) for _ in range(3))  # the first is enough, unless something came between
 
-    assert often < 0.05 + 15 * once  # 6 times as much; what is quadratic takes 36 times as long
+    assert any(time < 0.02 + 15 * once for time in often)  # what is quadratic takes 36 times as long

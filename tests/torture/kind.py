@@ -64,6 +64,7 @@ class Kind:
     environ: Mapping[str, str] = field(default_factory=dict)  # of proctor itself
     kept: str = "project"  # where the run is kept: project, cache, in part
     kills_proctor: bool = False
+    hidden: tuple[str, ...] = ()  # what nothing but a file for machines may show
 
     @property
     def silent(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.projects import LIMITS
-from torture import ways
+from torture import leaks, ways
 from torture.kind import REFUSED, Kind
 from torture.kinds import KINDS
 from torture.ways import Document, Place, Server, Surroundings, Told
@@ -111,7 +111,15 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
             "the record of the run stopped" in notice for notice in document["notices"]
         )
         return verdict(document)
-    assert json.loads((run / "result.json").read_bytes()) == shown == document
+    assert json.loads((run / "result.json").read_bytes()) == shown
+    assert shown == document or (kind.hidden and told.way == "mcp")
+    # What must not leave the machine does not.
+    if kind.hidden:
+        tests = list(kind.tests)
+        texts = leaks.written(run) if told.way != "mcp" else leaks.answered(reader, run.name, tests)
+        texts["told"] = json.dumps(told.document) if told.way == "mcp" else ""
+        assert [name for name, text in texts.items() for value in kind.hidden if value in text] == []
+        assert any("***" in text for text in texts.values())
     assert ways.told_again(run) == (kind.outcome, kind.tests, document["not_run"])
     assert verdict(ways.got(reader, run.name)) == verdict(document)
     return verdict(document)

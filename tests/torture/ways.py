@@ -71,6 +71,11 @@ class Server:
         self.call = self._talk.call
         self.pid = server_pid(MARK, self.around.mark)
 
+    def resource(self, uri: str) -> str:
+        (read,) = self._talk.do(self._talk.client.read_resource(uri)).contents
+        text: str = read.text
+        return text
+
     def close(self) -> None:
         self._talk.close()
 

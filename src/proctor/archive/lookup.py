@@ -9,8 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from proctor.archive.compare import reconcile
 from proctor.archive.inside import Folder, read_inside
-from proctor.archive.read_log import read_log
+from proctor.archive.read_log import LoggedRun, read_log
 from proctor.archive.recording import document_chunks
 from proctor.archive.store import (
     EVENTS_FILE,
@@ -98,16 +99,19 @@ def _named(name: str) -> Folder:
 
 
 def read_run(folder: Folder) -> KeptRun:
-    """From the document of a run that finished, else from its log."""
+    """From the document of a run that finished, if its log agrees, else from the log."""
     try:
         document = read(read_inside(folder, RESULT_FILE))
+        logged = read_log(folder)
+        if not reconcile(logged.result, document):
+            return from_document(folder, document)
+        return _from_log(folder, logged)
     except FileNotFoundError:
-        return _from_log(folder)
-    except (StreamError, OSError) as error:
-        run = _from_log(folder)
+        return _from_log(folder, read_log(folder))
+    except (StreamError, OSError, ValueError) as error:
+        run = _from_log(folder, read_log(folder))
         run.notes.insert(0, f"{RESULT_FILE} cannot be read, so this is from the log: {error}")
         return run
-    return from_document(folder, document)
 
 
 def from_document(folder: Folder, document: Document, notes: Sequence[str] = ()) -> KeptRun:
@@ -116,10 +120,10 @@ def from_document(folder: Folder, document: Document, notes: Sequence[str] = ())
     return KeptRun(folder, document, tests, list(notes))
 
 
-def _from_log(folder: Folder) -> KeptRun:
-    logged = read_log(folder)
+def _from_log(folder: Folder, logged: LoggedRun) -> KeptRun:
     result = logged.result
-    run = from_document(folder, read(b"".join(document_chunks(result, folder))), logged.notes)
+    notes = list(dict.fromkeys([*result.notices, *logged.notes]))
+    run = from_document(folder, read(b"".join(document_chunks(result, folder))), notes)
     for test in result.running:
         run.tests[test] = without_result(test, RunOutcome.RUNNING, tuple(result.attached.get(test, ())))
     for test in result.selected:

@@ -30,6 +30,7 @@ ASKED_VARIABLE = "PROCTOR_ASKED"
 CHUNK = 500  # collected tests in one message
 MOST_WORDS = 5000
 LONGEST, _took = _channel.LONGEST, _channel.took
+MEASURED = ("min", "max", "mean", "stddev", "median")  # by pytest-benchmark, in seconds
 USUAL = ["setup", "call", "teardown", ""]  # none comes after these
 PASSED = '{"name":%s,"status":"pass","proctor":{"keywords":%s,"passed_in":[%de-9,%de-9,%de-9]}}'
 
@@ -104,6 +105,8 @@ def pytest_configure(config):
         if asked.get("repeat", 1) > 1:
             repeat = load("proctor_repeat").Repeat(asked["repeat"], observer)
             config.pluginmanager.register(repeat, "_proctor_repeat")
+    if any(map(config.pluginmanager.hasplugin, ("benchmark", "pytest_benchmark.plugin"))):
+        config.pluginmanager.register(Benchmarks(), "_proctor_benchmarks")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -419,6 +422,7 @@ class Reporter(Observer):
             answer = self.config.hook.pytest_report_teststatus(report=report, config=self.config)
             status = str(answer[0])
         facts = _phase_facts(report, self.root, self.here)
+        test.benchmark = report.__dict__.pop("proctor_benchmark", None) or test.benchmark
         if not self.is_controller:
             report.__dict__.pop("proctor_facts", None)  # told; a plugin may report the next attempt with it
         test.add(report, facts, status, self.traced)
@@ -549,7 +553,18 @@ class UnderWay:
     `spell_out`, each phase is JSON, or (when, duration) if it passed and has nothing else to report.
     """
 
-    __slots__ = ("called", "files", "has_subtests", "keywords", "name", "passed", "phases", "plain", "status")
+    __slots__ = (
+        "benchmark",
+        "called",
+        "files",
+        "has_subtests",
+        "keywords",
+        "name",
+        "passed",
+        "phases",
+        "plain",
+        "status",
+    )
 
     def __init__(self, nodeid):
         self.name = quote(nodeid)
@@ -561,6 +576,7 @@ class UnderWay:
         """From here on it is a test with phases of any kind."""
         if self.plain:
             self.plain = self.has_subtests = False
+            self.benchmark = None
             self.phases = list(zip(USUAL, map(_took, self.passed)))
             self.files, self.status = [], "pass"
             self.called = len(self.passed) > 1
@@ -569,7 +585,7 @@ class UnderWay:
         ends = outcome in ("failed", "skipped") or (when == "call" and outcome == "passed")  # not `rerun`
         self.called = self.called or ends
         if when == "setup" and self.phases:  # another attempt at the same test: the last one counts
-            self.phases, self.files, self.status = [], [], "pass"
+            self.phases, self.files, self.status, self.benchmark = [], [], "pass", None
 
     def add(self, report, facts, status=None, traced=True):
         if status is not None:
@@ -597,7 +613,8 @@ class UnderWay:
             phase if isinstance(phase, str) else '{"when":"%s","outcome":"passed","duration":%r}' % phase
             for phase in self.phases
         ]
-        facts = '{"keywords":%s,"phases":[%s]}' % (self.keywords, ",".join(phases))
+        measured = ',"benchmark":' + dumps(clean(self.benchmark)) if self.benchmark else ""
+        facts = '{"keywords":%s,"phases":[%s]%s}' % (self.keywords, ",".join(phases), measured)
         files = [{"name": name, "length": len(data)} for name, data in self.files]
         listed = ',"files":' + dumps(files) if files else ""
         text = '{"name":%s,"status":"%s","proctor":%s%s}' % (self.name, self.status, facts, listed)
@@ -614,6 +631,7 @@ def _is_plain(facts):
         and type(facts.get("duration")) is float
         and "wasxfail" not in facts
         and "proctor_facts" not in facts
+        and "proctor_benchmark" not in facts
         and "context" not in facts  # of a subtest
         and "node" not in facts  # xdist's worker, which pytest names in the text of every phase
     )
@@ -699,6 +717,24 @@ def _cleaned(value):
         return "<unprintable: %s>" % type(value).__name__
 
 
+class Benchmarks:
+    """Where pytest-benchmark is: pins what it measured to the report of the call."""
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        outcome = yield
+        if call.when != "call" or call.excinfo is not None:
+            return
+        try:
+            measured = getattr(getattr(item, "funcargs", {}).get("benchmark"), "stats", None)
+            if measured is not None and measured.stats.rounds:
+                numbers = {name: float(getattr(measured.stats, name)) for name in MEASURED}
+                numbers.update(rounds=measured.stats.rounds, iterations=measured.iterations)
+                outcome.get_result().proctor_benchmark = numbers
+        except Exception:
+            pass  # another release, or another fixture of that name: a test like any other
+
+
 class Carrier:
     """In a worker of xdist: a lone surrogate in a report has no UTF-8, and would cost the whole session."""
 
@@ -708,8 +744,14 @@ class Carrier:
         if report.outcome == "passed" and not report.sections:  # nearly all
             return
         data = outcome.get_result()
-        if data is not None:
-            outcome.force_result(_encodable(data))
+        if data is None:
+            return
+        if report.outcome == "failed" and isinstance(report.longrepr, str) and report.when != "collect":
+            # Without an exception, as a strict xpass: the row is made from the text as it is here.
+            failure = _channel.exact({"message": cut(report.longrepr)})
+            if "exact" in failure:
+                data["proctor_facts"] = dict(data.get("proctor_facts") or (), failure=failure)
+        outcome.force_result(_encodable(data))
 
 
 def _encodable(value):

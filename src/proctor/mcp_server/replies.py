@@ -125,16 +125,16 @@ def _error(error: dict[str, Any], size: int) -> dict[str, Any]:
     return {name: cut(error[name], size) if name != "file" else error[name] for name in _ERROR_FIELDS}
 
 
-def described(about: Description) -> Reply:
-    """What a run of the project would use."""
+def described(about: Description, mask: bool) -> Reply:
+    """What a run of the project would use. Names and paths stay; the words of its files may hold anything."""
     document: dict[str, Any] = {
         "project": str(about.root),
         "runner": ",".join(about.runners),
         "runners": list(about.runners),
         "programs": about.programs[:_LISTED],
         "test_paths": about.test_paths,
-        "markers": about.markers[:_LISTED],
-        "problem": str(about.problem) if about.problem else None,
+        "markers": plain(about.markers[:_LISTED], mask),
+        "problem": plain(str(about.problem), mask) if about.problem else None,
     }
     if about.reads_text:
         document["problem"] = (
@@ -142,7 +142,7 @@ def described(about: Description) -> Reply:
         )
     lines = [f"project {about.root}, runner {document['runner']}"]
     lines += [f"problem: {document['problem']}"] if document["problem"] else []
-    lines += about.notices
+    lines += plain(about.notices, mask)
     if python := about.interpreter:
         version = ".".join(map(str, python.version))
         usable = [other.path for other in about.candidates if other.usable]

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from proctor import config
+from proctor.archive.compare import reconcile
 from proctor.archive.inside import Folder, read_inside
 from proctor.archive.read_log import read_log
 from proctor.archive.recording import document_chunks
@@ -58,8 +59,8 @@ def from_archive(folder: Folder) -> RunData:
         settings = Settings()
     try:
         data = from_result(result, folder, settings, read_inside(folder, RESULT_FILE))
-        if data.document.schema == SCHEMA:
+        if data.document.schema == SCHEMA and not reconcile(result, data.document):
             return data
-    except (OSError, StreamError):
+    except (OSError, StreamError, ValueError):
         pass  # there is no document yet, or a test has written something else there
     return from_result(result, folder, settings)

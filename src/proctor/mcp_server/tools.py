@@ -134,7 +134,9 @@ class Tools:
             root = self.access.project(asked.project)
             settings = config.load(root)
             python = self.access.python("", root, settings)
-            return replies.described(describe(root, settings, python, self.access.environ))
+            return replies.described(
+                describe(root, settings, python, self.access.environ), settings.mask_secrets
+            )
 
         return await asyncio.to_thread(answer)
 

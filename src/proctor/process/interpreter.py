@@ -12,6 +12,7 @@ import msgspec
 from proctor.errors import InterpreterError
 from proctor.places import is_program, program
 from proctor.process.managed import advice, environments
+from proctor.regular_files import read_bytes
 
 ENVIRONMENT_NAMES = (".venv", "venv", ".virtualenv")
 COMMANDS = ("python3", "python")
@@ -122,8 +123,7 @@ def _explicit(top: str, wanted: str, environ: Mapping[str, str]) -> Candidate:
 def _behind(path: str, environ: Mapping[str, str]) -> str:
     """The Python that a script such as `pytest` is for; empty for an interpreter, or a shim of one."""
     try:
-        with open(path, "rb") as file:
-            head = os.fsdecode(file.read(_HEAD))
+        head = os.fsdecode(read_bytes(path, _HEAD))
     except OSError:
         return ""
     found = _SHEBANG.match(head) or _LONG_SHEBANG.match(head)
@@ -223,8 +223,7 @@ def _changed(place: str) -> int:
 
 def _is_script(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
-            return file.read(2) == b"#!"
+        return read_bytes(path, 2) == b"#!"
     except OSError:  # one may execute what one may not read, but then it is no script
         return False
 

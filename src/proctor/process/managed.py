@@ -9,6 +9,7 @@ import msgspec
 
 from proctor.places import program
 from proctor.process.ask import ask
+from proctor.regular_files import read_text
 
 PATIENCE = 10.0  # seconds; the slowest of the tools answers in two
 
@@ -116,8 +117,7 @@ def _is_environment(python: str, command: str) -> bool:
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return read_text(path, "replace")
     except OSError:
         return ""
 

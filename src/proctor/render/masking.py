@@ -14,6 +14,7 @@ import msgspec
 from proctor.events import (
     Entry,
     Failure,
+    Phase,
     RunFinished,
     SuiteFinished,
     TestFinished,
@@ -22,7 +23,7 @@ from proctor.events import (
 )
 from proctor.outcome import Outcome
 from proctor.relay import Sink
-from proctor.render.secrets import HINTS, MASK, masked, masked_and_found
+from proctor.render.secrets import HINTS, MASK, cut_beginning, masked, masked_and_found
 from proctor.result import Excerpt, RunResult
 
 _Value = TypeVar("_Value")
@@ -128,11 +129,17 @@ class _Masking:
             item = getattr(value, name)
             if item and (new := self.value(item)) is not item:
                 changed[name] = new
+        if isinstance(value, Phase) and value.tails:
+            changed["tails"] = self._tails(value.tails)
         if isinstance(value, Failure) and value.difference:
             lines = _difference(changed.get("difference", value.difference))
             if lines != value.difference:
                 changed["difference"] = lines
         return msgspec.structs.replace(value, **changed) if changed else value
+
+    def _tails(self, tails: dict[str, str]) -> dict[str, str]:
+        """The ends of long texts: a value that has begun before them is known by nothing."""
+        return {kind: self.value(cut_beginning(text)) for kind, text in tails.items()}
 
     def _named(self, name: Any, item: Any) -> Any:
         """A name can give away what is behind it: a test may report its `password` as a fact of its own."""

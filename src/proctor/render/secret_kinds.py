@@ -1,4 +1,4 @@
-"""Kinds of credentials that are known by their look, as data: what each is, its shape, who says so and when that was checked.
+"""Kinds of credentials that are known by their look, as data: what each is, its shape, where that is from and since when.
 
 A text is looked at for a kind only if it holds one of its hints, and the pattern is compiled only then. Patterns
 are ours; every repetition that something must follow is bounded, so that the time is linear in the text.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: Where the formats were read, and when that was: a row names its entry after the colon.
+#: Where the formats are from: a row names its entry after the colon.
 SOURCES = {
     "gitleaks": "https://github.com/gitleaks/gitleaks/blob/b58d3f1/config/gitleaks.toml",
     "rfc": "https://www.rfc-editor.org/rfc/",
-    "vendor": "the documentation of whoever issues it, which shows or states the prefix",
+    "known": "nobody's page: the form that it has had in public for years, of whom or what the row names",
+    "usage": "how people write",
 }
-CHECKED = "2026-11-17"
+CHECKED = "2026-11-17"  # when the page of the source was read; of what is known, when the row was written
 LEAST = 16
 
 
@@ -99,7 +100,7 @@ KINDS: tuple[Kind, ...] = (
         "Bitbucket: app password",
         "ATBB",
         r"(?=\w{0,40}\d)\w{24,}",
-        "vendor:Bitbucket",
+        "known:Bitbucket",
     ),
     _prefixed(
         "atlassian-token",
@@ -143,17 +144,17 @@ KINDS: tuple[Kind, ...] = (
         "AWS: session token",
         ("IQoJ", "FwoGZX", "FQoGZX"),
         rf"(?:IQoJ|FwoGZX|FQoGZX){_B64}{{60,}}={{0,2}}",
-        "vendor:AWS",
+        "known:AWS",
         at=0,
     ),
-    Kind("aws-mws", "Amazon: MWS token", ("amzn.mws.",), rf"amzn\.mws\.{_UUID}", "vendor:Amazon", at=0),
+    Kind("aws-mws", "Amazon: MWS token", ("amzn.mws.",), rf"amzn\.mws\.{_UUID}", "known:Amazon", at=0),
     _prefixed("gcp-api-key", "Google: API key", "AIza", r"[\w-]{30,}", "gitleaks:gcp-api-key"),
-    _prefixed("google-oauth", "Google: OAuth access token", "ya29.", r"[\w-]{20,}", "vendor:Google"),
+    _prefixed("google-oauth", "Google: OAuth access token", "ya29.", r"[\w-]{20,}", "known:Google"),
     Kind(
-        "google-refresh", "Google: OAuth refresh token", ("1//0",), rf"1//0{_W}{{30,}}", "vendor:Google", at=0
+        "google-refresh", "Google: OAuth refresh token", ("1//0",), rf"1//0{_W}{{30,}}", "known:Google", at=0
     ),
     _prefixed(
-        "google-client-secret", "Google: OAuth client secret", "GOCSPX-", rf"{_W}{{20,}}", "vendor:Google"
+        "google-client-secret", "Google: OAuth client secret", "GOCSPX-", rf"{_W}{{20,}}", "known:Google"
     ),
     Kind(
         "azure-client-secret",
@@ -168,7 +169,7 @@ KINDS: tuple[Kind, ...] = (
         "Azure: keys with a mark of their service inside",
         ("+ASt", "AzFu", "+AMC", "ACDb", "AzSe", "+ACR", "JQQJ99", "AIoT", "+AEh", "+ASb", "AzCa"),
         rf"{_B64}{{30,100}}(?:\+ASt|AzFu|\+AMC|ACDb|AzSe|\+ACR|JQQJ99|AIoT|\+AEh|\+ASb|AzCa){_B64}{{4,60}}={{0,2}}",
-        "vendor:Microsoft",
+        "known:Microsoft",
         inside=True,
     ),
     _prefixed(
@@ -190,7 +191,7 @@ KINDS: tuple[Kind, ...] = (
         "Tencent Cloud: id of a secret",
         ("AKID",),
         rf"AKID{_AN}{{32}}{_END}",
-        "vendor:Tencent",
+        "known:Tencent",
         at=0,
     ),
     _prefixed("heroku-key", "Heroku: API key", "HRKU-", rf"{_W}{{30,}}", "gitleaks:heroku-api-key-v2"),
@@ -224,7 +225,7 @@ KINDS: tuple[Kind, ...] = (
         "gitleaks:planetscale-api-token",
     ),
     _prefixed(
-        "supabase", "Supabase: tokens and secret keys", "sbp_ sb_secret_", rf"{_W}{{20,}}", "vendor:Supabase"
+        "supabase", "Supabase: tokens and secret keys", "sbp_ sb_secret_", rf"{_W}{{20,}}", "known:Supabase"
     ),
     _prefixed("scalingo", "Scalingo: token", "tk-us-", rf"{_W}{{40,}}", "gitleaks:scalingo-api-token"),
     _prefixed("pulumi", "Pulumi: access token", "pul-", rf"{_HEX}{{32,}}", "gitleaks:pulumi-api-token"),
@@ -275,16 +276,16 @@ KINDS: tuple[Kind, ...] = (
         "Tailscale: keys",
         "tskey-",
         rf"(?:[a-z]{{2,12}}-)?{_AN}{{8,}}(?:-{_AN}{{8,}})?",
-        "vendor:Tailscale",
+        "known:Tailscale",
     ),
-    _prefixed("render-key", "Render: API key", "rnd_", rf"{_AN}{{24,}}", "vendor:Render"),
-    _prefixed("netlify", "Netlify: tokens", "nfp_ nfc_ nfo_ nfu_", rf"{_AN}{{30,}}", "vendor:Netlify"),
+    _prefixed("render-key", "Render: API key", "rnd_", rf"{_AN}{{24,}}", "known:Render"),
+    _prefixed("netlify", "Netlify: tokens", "nfp_ nfc_ nfo_ nfu_", rf"{_AN}{{30,}}", "known:Netlify"),
     _prefixed(
         "vercel",
         "Vercel: tokens",
         "vcp_ vci_ vca_ vcr_ vck_ vercel_blob_rw_",
         r"(?=\w{0,200}\d)\w{24,}",
-        "vendor:Vercel",
+        "known:Vercel",
     ),
     Kind(
         "clickhouse",
@@ -319,19 +320,19 @@ KINDS: tuple[Kind, ...] = (
         "gitleaks:huggingface-access-token",
     ),
     _prefixed("perplexity", "Perplexity: API key", "pplx-", rf"{_AN}{{32,}}", "gitleaks:perplexity-api-key"),
-    _prefixed("groq", "Groq: API key", "gsk_", rf"{_AN}{{32,}}", "vendor:Groq"),
-    _prefixed("xai", "xAI: API key", "xai-", rf"{_AN}{{40,}}", "vendor:xAI"),
-    _prefixed("replicate", "Replicate: API token", "r8_", rf"{_AN}{{30,}}", "vendor:Replicate"),
-    _prefixed("nvidia", "NVIDIA: API key", "nvapi-", rf"{_W}{{40,}}", "vendor:NVIDIA"),
+    _prefixed("groq", "Groq: API key", "gsk_", rf"{_AN}{{32,}}", "known:Groq"),
+    _prefixed("xai", "xAI: API key", "xai-", rf"{_AN}{{40,}}", "known:xAI"),
+    _prefixed("replicate", "Replicate: API token", "r8_", rf"{_AN}{{30,}}", "known:Replicate"),
+    _prefixed("nvidia", "NVIDIA: API key", "nvapi-", rf"{_W}{{40,}}", "known:NVIDIA"),
     _prefixed(
         "langsmith",
         "LangSmith: API keys",
         "lsv2_pt_ lsv2_sk_",
         rf"{_HEX}{{32}}_{_HEX}{{8,}}",
-        "vendor:LangChain",
+        "known:LangChain",
     ),
-    _prefixed("pinecone", "Pinecone: API key", "pcsk_", r"\w{30,}", "vendor:Pinecone"),
-    _prefixed("tavily", "Tavily: API key", "tvly-", rf"{_DIGIT}{_W}{{20,}}", "vendor:Tavily"),
+    _prefixed("pinecone", "Pinecone: API key", "pcsk_", r"\w{30,}", "known:Pinecone"),
+    _prefixed("tavily", "Tavily: API key", "tvly-", rf"{_DIGIT}{_W}{{20,}}", "known:Tavily"),
     # Chat
     _prefixed(
         "slack-token",
@@ -354,7 +355,7 @@ KINDS: tuple[Kind, ...] = (
         "Discord: address of a webhook",
         ("/webhooks/",),
         r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/(?P<secret>\d{6,20}/[\w-]{20,})",
-        "vendor:Discord",
+        "known:Discord",
         inside=True,
     ),
     Kind(
@@ -362,14 +363,14 @@ KINDS: tuple[Kind, ...] = (
         "Discord: token of a bot or user",
         ("discord", "Bot ", "mfa."),
         r"(?<![\w.-])(?=[A-Za-z\d_-]{0,30}[A-Z])(?:[MNO][A-Za-z\d_-]{23,27}\.(?=[\w-]*[A-Z0-9])[\w-]{6}\.[\w-]{27,40}|mfa\.[\w-]{80,})",
-        "vendor:Discord",
+        "known:Discord",
         wide=True,
     ),
     Kind(
         "telegram-bot",
         "Telegram: token of a bot",
-        (":AA",),
-        r"(?:bot)?(?P<secret>\d{6,14}:AA[\w-]{30,})",
+        (":AA", "api.telegram.org/bot"),
+        r"(?:bot)?(?P<secret>\d{6,14}:AA[\w-]{30,}|(?<=/bot)\d{6,14}:[\w-]{30,})",
         "gitleaks:telegram-bot-api-token",
     ),
     Kind(
@@ -385,7 +386,7 @@ KINDS: tuple[Kind, ...] = (
         "Google Chat: address of a webhook",
         ("chat.googleapis.com",),
         r"chat\.googleapis\.com/v1/spaces/\w{1,40}/messages\?(?P<secret>[^\s\"'<>]{10,})",
-        "vendor:Google",
+        "known:Google",
         inside=True,
         wide=True,
     ),
@@ -422,7 +423,7 @@ KINDS: tuple[Kind, ...] = (
         "Mandrill: API key",
         "md-",
         r"(?=\w{0,30}\d)(?=\w{0,30}[A-Z])[\w-]{22}(?![\w-])",
-        "vendor:Mailchimp",
+        "known:Mailchimp",
     ),
     _prefixed(
         "brevo",
@@ -431,7 +432,7 @@ KINDS: tuple[Kind, ...] = (
         rf"{_HEX}{{30,}}(?:-{_AN}{{6,}})?",
         "gitleaks:sendinblue-api-token",
     ),
-    _prefixed("postmark-resend", "Resend: API key", "re_", rf"{_AN}{{8}}_{_AN}{{20,}}", "vendor:Resend"),
+    _prefixed("postmark-resend", "Resend: API key", "re_", rf"{_AN}{{8}}_{_AN}{{20,}}", "known:Resend"),
     Kind(
         "twilio",
         "Twilio: API keys, and SIDs of accounts",
@@ -450,7 +451,7 @@ KINDS: tuple[Kind, ...] = (
         "[sr]k_(?:live|test|prod)_",
         at=1,
     ),
-    _prefixed("stripe-webhook", "Stripe: secret of a webhook", "whsec_", r"[\w+/=]{20,}", "vendor:Stripe"),
+    _prefixed("stripe-webhook", "Stripe: secret of a webhook", "whsec_", r"[\w+/=]{20,}", "known:Stripe"),
     _prefixed(
         "square",
         "Square: access tokens and OAuth secrets",
@@ -470,7 +471,7 @@ KINDS: tuple[Kind, ...] = (
         "Braintree: access token",
         ("access_token$",),
         rf"access_token\$(?:production|sandbox)\${_AN}{{8,}}\${_HEX}{{20,}}",
-        "vendor:Braintree",
+        "known:Braintree",
         at=0,
     ),
     _prefixed(
@@ -499,9 +500,7 @@ KINDS: tuple[Kind, ...] = (
     _prefixed(
         "duffel", "Duffel: tokens", "duffel_test_ duffel_live_", r"[\w=-]{30,}", "gitleaks:duffel-api-token"
     ),
-    _prefixed(
-        "razorpay", "Razorpay: id of a key", "rzp_live_ rzp_test_", rf"{_AN}{{14,}}", "vendor:Razorpay"
-    ),
+    _prefixed("razorpay", "Razorpay: id of a key", "rzp_live_ rzp_test_", rf"{_AN}{{14,}}", "known:Razorpay"),
     Kind(
         "lob",
         "Lob: keys",
@@ -540,9 +539,9 @@ KINDS: tuple[Kind, ...] = (
         "crates.io: token",
         "cio",
         rf"(?=[A-Za-z]{{0,31}}\d){_AN}{{32}}{_END}",
-        "vendor:crates.io",
+        "known:crates.io",
     ),
-    Kind("nuget", "NuGet: API key", ("oy2",), rf"oy2[a-z0-9]{{43}}{_END}", "vendor:NuGet", at=0),
+    Kind("nuget", "NuGet: API key", ("oy2",), rf"oy2[a-z0-9]{{43}}{_END}", "known:NuGet", at=0),
     Kind(
         "clojars",
         "Clojars: token",
@@ -556,7 +555,7 @@ KINDS: tuple[Kind, ...] = (
         "Docker Hub: personal and organisation tokens",
         "dckr_pat_ dckr_oat_",
         rf"{_W}{{20,}}",
-        "vendor:Docker",
+        "known:Docker",
     ),
     _prefixed(
         "artifactory",
@@ -573,14 +572,14 @@ KINDS: tuple[Kind, ...] = (
         "gitleaks:octopus-deploy-api-key",
     ),
     _prefixed(
-        "circleci", "CircleCI: tokens", "CCIPAT_ CCIPRJ_", rf"{_AN}{{8,}}_{_HEX}{{30,}}", "vendor:CircleCI"
+        "circleci", "CircleCI: tokens", "CCIPAT_ CCIPRJ_", rf"{_AN}{{8,}}_{_HEX}{{30,}}", "known:CircleCI"
     ),
     _prefixed(
         "buildkite",
         "Buildkite: API and agent tokens",
         "bkua_ bkaj_ bkct_",
         rf"{_HEX}{{32,}}",
-        "vendor:Buildkite",
+        "known:Buildkite",
     ),
     _prefixed("readme", "ReadMe: API key", "rdme_", rf"{_AN}{{40,}}", "gitleaks:readme-api-token"),
     Kind(
@@ -592,7 +591,7 @@ KINDS: tuple[Kind, ...] = (
         at=0,
     ),
     _prefixed(
-        "snyk-platform", "Snyk: tokens of the platform", "snyk_uat. snyk_sat.", r"[\w.-]{20,}", "vendor:Snyk"
+        "snyk-platform", "Snyk: tokens of the platform", "snyk_uat. snyk_sat.", r"[\w.-]{20,}", "known:Snyk"
     ),
     # Watching
     _prefixed(
@@ -638,10 +637,10 @@ KINDS: tuple[Kind, ...] = (
         "Sentry: address that takes reports",
         ("ingest", "sentry"),
         rf"(?<=://)(?P<secret>{_HEX}{{32}}(?::{_HEX}{{32}})?)@[\w.-]{{1,100}}/\d",
-        "vendor:Sentry",
+        "known:Sentry",
     ),
     _prefixed(
-        "posthog", "PostHog: project and personal keys", "phc_ phx_ phs_", rf"{_AN}{{30,}}", "vendor:PostHog"
+        "posthog", "PostHog: project and personal keys", "phc_ phx_ phs_", rf"{_AN}{{30,}}", "known:PostHog"
     ),
     Kind(
         "launchdarkly",
@@ -658,7 +657,7 @@ KINDS: tuple[Kind, ...] = (
         "Notion: integration token before 2024",
         ("secret_",),
         rf"(?<![\w-])secret_(?={_AN}{{0,42}}\d)(?={_AN}{{0,42}}[A-Z]){_AN}{{43}}{_END}",
-        "vendor:Notion",
+        "known:Notion",
         at=0,
     ),
     _prefixed(
@@ -681,7 +680,7 @@ KINDS: tuple[Kind, ...] = (
         "Asana: personal access token",
         ("asana",),
         r"(?<![\w/.-])[012]/\d{12,20}(?:/\d{12,20})?:[0-9a-f]{32}",
-        "vendor:Asana",
+        "known:Asana",
         wide=True,
     ),
     _prefixed(
@@ -689,14 +688,14 @@ KINDS: tuple[Kind, ...] = (
         "Figma: tokens",
         "figd_ figo_ figor_ figh_ figoh_",
         rf"(?={_W}{{0,60}}\d){_W}{{30,}}",
-        "vendor:Figma",
+        "known:Figma",
     ),
     _prefixed("frameio", "Frame.io: token", "fio-u-", r"[\w=-]{40,}", "gitleaks:frameio-api-token"),
     _prefixed(
         "postman", "Postman: API key", "PMAK-", rf"{_HEX}{{24}}-{_HEX}{{30,}}", "gitleaks:postman-api-token"
     ),
     _prefixed("typeform", "Typeform: token", "tfp_", r"[\w.=-]{40,}", "gitleaks:typeform-api-token"),
-    _prefixed("contentful", "Contentful: personal token", "CFPAT-", rf"{_W}{{30,}}", "vendor:Contentful"),
+    _prefixed("contentful", "Contentful: personal token", "CFPAT-", rf"{_W}{{30,}}", "known:Contentful"),
     Kind(
         "dropbox",
         "Dropbox: short-lived token",
@@ -710,7 +709,7 @@ KINDS: tuple[Kind, ...] = (
         "HubSpot: token of a private app",
         "pat-na1- pat-eu1- pat-na2- pat-ap1-",
         _UUID,
-        "vendor:HubSpot",
+        "known:HubSpot",
     ),
     _prefixed(
         "facebook",
@@ -840,7 +839,7 @@ KINDS: tuple[Kind, ...] = (
         "WireGuard: private and preshared keys",
         ("privatekey", "presharedkey"),
         rf"(?i:PrivateKey|PresharedKey)\s{{0,9}}=\s{{0,9}}(?P<secret>{_B64}{{42,43}}=)",
-        "vendor:WireGuard",
+        "known:WireGuard",
         wide=True,
     ),
     Kind(
@@ -848,7 +847,7 @@ KINDS: tuple[Kind, ...] = (
         "Bitcoin: extended private key",
         ("xprv", "tprv"),
         rf"[xt]prv{_AN}{{100,}}",
-        "vendor:BIP 32",
+        "known:BIP 32",
         at=0,
     ),
     Kind(
@@ -856,7 +855,7 @@ KINDS: tuple[Kind, ...] = (
         "Kubernetes: bootstrap token",
         ("kubeadm",),
         r"(?<![\w.])[a-z0-9]{6}\.(?=[a-z]{0,15}\d)[a-z0-9]{16}(?![\w.(])",
-        "vendor:Kubernetes",
+        "known:Kubernetes",
         wide=True,
     ),
     Kind(
@@ -864,7 +863,7 @@ KINDS: tuple[Kind, ...] = (
         "PuTTY: private key",
         ("private-lines:",),
         rf"Private-Lines: \d{{1,3}}(?P<secret>(?:\s{{1,80}}{_B64}{{1,64}}={{0,2}}){{1,200}})",
-        "vendor:PuTTY",
+        "known:PuTTY",
         wide=True,
     ),
     # Places
@@ -881,7 +880,7 @@ KINDS: tuple[Kind, ...] = (
         "url-password",
         "a password in an address",
         ("//", "%2F%2F", "\\/\\/"),
-        r"(?://|%2F%2F|\\/\\/)(?P<user>[^\s:/@'\"<>\[\]\\%?#=,;(){}]{0,200}|%[^\s:/@'\"<>\[\]\\?#]{0,200}):(?P<secret>(?!\d{1,5}(?:[/?#\s'\"]|\Z))[^\s@'\"<>`]{1,400}(?:@[^\s@/?#'\"<>:,]{1,100}(?=@)){0,3})@",
+        r"(?://|%2F%2F|\\/\\/)(?:[^\s:/@'\"<>\[\]\\%?#=,;(){}]|%(?!3[aA]|2[fF])){0,200}:(?P<secret>(?!\d{1,5}(?:[/?#\s'\"]|\Z))[^\s@'\"<>`]{1,400}(?:@[^\s@/?#'\"<>:,]{1,100}(?=@)){0,3})@",
         "rfc:rfc3986",
         inside=True,
         at=0,
@@ -919,7 +918,7 @@ KINDS: tuple[Kind, ...] = (
         "Oracle: a password in a connection",
         ("jdbc:oracle:", "sqlplus "),
         r"(?:jdbc:oracle:\w{1,10}:|sqlplus\s{1,9}(?:-\w{1,9}\s{1,9}){0,3})[\w.$#-]{1,60}/(?P<secret>[^\s@'\"/]{1,100})@?",
-        "vendor:Oracle",
+        "known:Oracle",
         wide=True,
         at=0,
     ),
@@ -928,7 +927,79 @@ KINDS: tuple[Kind, ...] = (
         "the signature of an address that is signed",
         ("sig=", "signature=", "credential=", "security-token=", "sig%3d", "sig\\u003d"),
         r"(?:(?<=[?&;=\s'\"])|(?<=%26)|(?<=%3F)|(?<=\\u0026)|(?<=amp;)|^)(?:sig|[Ss]ignature|X-(?:Amz|Goog|Oss|Obs|Cos|Tos)-(?:Signature|Credential|Security-Token)|Credential|AWSAccessKeyId|x-oss-signature|q-signature)(?:=|%3[dD]|\\u003d)(?P<secret>[^\s&'\"<>,;\\]{8,})",
-        "vendor:AWS, Azure and Google",
+        "known:AWS, Azure and Google",
+        wide=True,
+    ),
+    Kind(
+        "oauth-code",
+        "OAuth: the code that is exchanged for a token",
+        ("code=",),
+        r"(?<=[?&])code=(?P<secret>(?=[\w./%-]{0,200}\d)(?=[\w./%-]{0,200}[A-Za-z])[\w./%-]{16,})",
+        "rfc:rfc6749",
+        at=0,
+        inside=True,
+    ),
+    Kind(
+        "password-hash",
+        "hashes of passwords, as crypt, Django, Werkzeug and LDAP write them",
+        (
+            "$1$",
+            "$2a$",
+            "$2b$",
+            "$2y$",
+            "$5$",
+            "$6$",
+            "$y$",
+            "$7$",
+            "$argon2",
+            "$scrypt",
+            "$pbkdf2",
+            "pbkdf2",
+            "bcrypt",
+            "scrypt:",
+            "argon2$",
+            "SHA}",
+        ),
+        r"(?:\$(?:1|2[aby]|5|6|7|y|argon2\w{1,2}|scrypt|pbkdf2[\w-]{0,12})\$|(?:pbkdf2|bcrypt|argon2|scrypt)(?:_sha\d{1,3}|:sha\d{1,3})?[$:](?=[^\s'\"]{0,30}\$)|\{S?SHA\})(?P<secret>[\w./+=$,:-]{20,400})",
+        "known:crypt(5), Django, Werkzeug, OpenLDAP",
+        wide=True,
+        inside=True,
+    ),
+    Kind(
+        "laravel-key",
+        "Laravel: key of an application",
+        ("base64:",),
+        rf"(?<![\w/;-])base64:(?P<secret>{_B64}{{42,43}}=)",
+        "known:Laravel",
+        at=0,
+        inside=True,
+    ),
+    Kind(
+        "mail-login",
+        "SMTP, FTP, IMAP and IRC: what is said to log in",
+        ("AUTH ", "PASS ", "LOGIN ", "IDENTIFY "),
+        r"(?:AUTH (?:PLAIN|LOGIN|XOAUTH2) (?=\S{0,400}[a-z0-9])|USER \S{1,80}\s{1,3}PASS |(?<![\w.])(?=\w{0,5}\d)\w{1,6} LOGIN \S{1,80} |NICKSERV IDENTIFY |NickServ :?IDENTIFY )(?P<secret>[^\s'\"]{4,400})",
+        "rfc:rfc4954, rfc959, rfc3501",
+        wide=True,
+        inside=True,
+    ),
+    Kind(
+        "secure-string",
+        "PowerShell: a password as plain text",
+        ("convertto-securestring",),
+        r"(?i:ConvertTo-SecureString)(?:\s{1,9}-\w{1,20}){0,3}\s{1,9}['\"]?(?P<secret>(?![$(-])[^\s'\"]{1,200})",
+        "known:PowerShell",
+        at=0,
+        wide=True,
+    ),
+    Kind(
+        "kubectl-literal",
+        "kubectl: a value of a secret",
+        ("--from-literal",),
+        r"--from-literal(?:=|\s{1,9})['\"]?[\w.-]{1,100}=(?P<secret>(?!\$)[^\s'\"]{1,400})",
+        "known:kubectl",
+        at=0,
+        inside=True,
         wide=True,
     ),
     # Programs and files
@@ -941,11 +1012,45 @@ KINDS: tuple[Kind, ...] = (
         wide=True,
     ),
     Kind(
+        "http-auth",
+        "HTTPie and xh: user and password",
+        ("http ", "https ", "xh ", "xhs "),
+        r"(?<![\w/-])(?:https?|xhs?)\s(?:[^\n|]{0,200}?\s)?(?:-a|--auth)(?:=|\s{1,9})['\"]?[\w.@+-]{1,80}:(?P<secret>(?![/\s'\":])[^\s'\"]{1,200})",
+        "known:HTTPie",
+        wide=True,
+    ),
+    Kind(
+        "curl-cookie",
+        "curl: cookies",
+        ("curl",),
+        r"curl\s(?:[^\n|]{0,300}?\s)?(?:-b|--cookie)(?:=|\s{1,9}|)['\"]?[\w.-]{1,80}=(?P<secret>[^\s'\";]{4,400}(?:; ?[\w.-]{1,80}=[^\s'\";]{1,400}){0,20})",
+        "known:curl",
+        at=0,
+        wide=True,
+    ),
+    Kind(
+        "basic-auth-call",
+        "a call with user and password",
+        ("basicauth", "digestauth", "basic_auth", "basicauthentication"),
+        r"(?i:(?:basic|digest)_?auth(?:entication)?\(\s{0,40})(?:\w{1,20}=)?['\"][^'\"\n]{0,100}['\"],\s{0,40}(?:\w{1,20}=)?['\"](?P<secret>[^'\"\n]{1,200})['\"]",
+        "known:requests, net/http and others",
+        wide=True,
+        inside=True,
+    ),
+    Kind(
+        "piped-password",
+        "a password that is written to a program",
+        ("sudo", "login", "-stdin", "pass"),
+        r"(?:echo|printf)(?:\s-\w{1,3}){0,2}\s{1,9}['\"]?(?P<secret>(?!\$)[^\s'\"|]{4,200})['\"]?\s{0,9}\|\s{0,9}(?:sudo\s[^\n|]{0,40}?-S|(?:docker|podman|helm|gh|oc|vault|az|cosign|oras|crane)\s[^\n|]{0,100}?(?:login|--with-token|--password-stdin)|chpasswd|passwd|cryptsetup|gpg\s[^\n|]{0,100}?--passphrase-fd)",
+        "known:the manual of each program",
+        wide=True,
+    ),
+    Kind(
         "mysql-password",
         "mysql and its tools: a password after -p",
         ("mysql", "mariadb"),
         r"(?:mysql|mariadb)\w{0,10}\b[^\n|;]{0,200}?(?:\s|['\"])-p(?P<secret>[^\s'\",]{2,200})",
-        "vendor:MySQL",
+        "known:MySQL",
         wide=True,
     ),
     Kind(
@@ -966,6 +1071,15 @@ KINDS: tuple[Kind, ...] = (
             "mongo",
             "sqlcmd",
             "az ",
+            "bcp ",
+            "isql ",
+            "snowsql",
+            "openssl",
+            "net user",
+            "vault login",
+            "sudo",
+            "wpa_passphrase",
+            "unzip ",
             "oc ",
             "skopeo",
             "twine",
@@ -974,8 +1088,8 @@ KINDS: tuple[Kind, ...] = (
             "rabbitmqctl",
             "snmp",
         ),
-        r"(?:sshpass\b[^\n|]{0,40}?\s-p|redis-cli\b[^\n|]{0,200}?\s-a|(?:docker|podman|helm|oc|skopeo|az|twine|svn|mongo\w{0,10}|sqlcmd)\b[^\n|]{0,200}?\s-[pP]|ldap\w{1,10}\b[^\n|]{0,200}?\s-w|htpasswd\s[^\n|]{0,100}?-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}\s{1,9}\S{1,200}\s{1,9}\S{1,80}|(?:keytool|jarsigner)\b[^\n|]{0,200}?\s-(?:storepass|keypass|destkeypass|srcstorepass)|zip\s[^\n|]{0,100}?-P|7z\s[^\n|]{0,100}?-p(?=\S)|rabbitmqctl\s(?:add_user|change_password)\s{1,9}\S{1,80}|snmp\w{1,8}\b[^\n|]{0,100}?\s-[AXc])\s{0,9}['\"]?(?P<secret>(?!\d{1,5}:\d)[^\s'\"-][^\s'\"]{0,200})",
-        "vendor:the manual of each program",
+        r"(?:sshpass\b[^\n|]{0,40}?\s-p|redis-cli\b[^\n|]{0,200}?\s-a|(?:docker|podman|helm|oc|skopeo|az)\b[^\n|]{0,60}?\slogin\b[^\n|]{0,200}?\s-[pP]|(?:twine|svn|mongo\w{0,10}|sqlcmd|snowsql|bcp|isql)\b[^\n|]{0,200}?\s-[pP]|smbclient\b[^\n|]{0,200}?\s-U\s{0,9}['\"]?[\w.\\-]{1,80}%|openssl\b[^\n|]{0,200}?\s-[kK]|net\suser\s{1,9}\S{1,80}|vault\slogin|sudo\s-S\s{0,9}<<<|wpa_passphrase\s{1,9}\S{1,80}|ldap\w{1,10}\b[^\n|]{0,200}?\s-w|htpasswd\s[^\n|]{0,100}?-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}\s{1,9}\S{1,200}\s{1,9}\S{1,80}|(?:keytool|jarsigner)\b[^\n|]{0,200}?\s-(?:storepass|keypass|destkeypass|srcstorepass)|(?:un)?zip\s[^\n|]{0,100}?-P|7z\s[^\n|]{0,100}?-p(?=\S)|rabbitmqctl\s(?:add_user|change_password)\s{1,9}\S{1,80}|snmp\w{1,8}\b[^\n|]{0,100}?\s-[AXc])\s{0,9}['\"]?(?P<secret>(?!\d{1,5}:\d)[^\s'\"-][^\s'\"]{0,200})",
+        "known:the manual of each program",
         at=0,
         wide=True,
     ),
@@ -984,7 +1098,7 @@ KINDS: tuple[Kind, ...] = (
         "OpenSSL: a password as an argument",
         ("pass:",),
         r"(?<![\w])pass:(?P<secret>(?!:)(?=[^\s'\"]{0,200}[\d\W])[^\s'\"]{3,200})",
-        "vendor:OpenSSL",
+        "known:OpenSSL",
         wide=True,
         at=0,
     ),
@@ -992,8 +1106,8 @@ KINDS: tuple[Kind, ...] = (
         "netrc",
         "netrc: a password",
         ("login ", "login\n", "login\\n"),
-        r"login(?:\s|\\n){1,9}\S{1,100}(?:\s|\\n){1,9}password(?:\s|\\n){1,9}(?P<secret>[^\s'\"\\]{1,200})",
-        "vendor:GNU inetutils",
+        r"login(?:\s|\\n){1,9}\S{1,100}(?:\s|\\n){1,9}(?:account(?:\s|\\n){1,9}\S{1,100}(?:\s|\\n){1,9})?password(?:\s|\\n){1,9}(?P<secret>[^\s'\"\\]{1,200})",
+        "known:GNU inetutils",
         at=0,
         wide=True,
     ),
@@ -1002,7 +1116,7 @@ KINDS: tuple[Kind, ...] = (
         "npm: credentials of a registry",
         (":_auth", "_authtoken", "_password"),
         r"(?i::_auth|_authToken|:_password)\s{0,9}=\s{0,9}['\"]?(?P<secret>[^\s'\"]{4,})",
-        "vendor:npm",
+        "known:npm",
         inside=True,
         wide=True,
     ),
@@ -1010,17 +1124,17 @@ KINDS: tuple[Kind, ...] = (
         "sql-identified",
         "SQL: a password in a statement",
         ("identified ",),
-        r"(?i:identified\s{1,9}(?:with\s{1,9}\S{1,60}\s{1,9})?by(?:\s{1,9}password)?)\s{1,9}\\*['\"](?P<secret>[^'\"\n\\]{1,200})",
-        "vendor:MySQL and Oracle",
+        r"(?i:identified\s{1,9}(?:with\s{1,9}\S{1,60}\s{1,9})?by(?:\s{1,9}(?:password|values))?)\s{1,9}(?:\\*['\"](?P<secret>[^'\"\n\\]{1,200})|(?P<bare>(?=[^\s;]{0,100}\d)[^\s;'\"]{4,100}))",
+        "known:MySQL and Oracle",
         at=0,
         wide=True,
     ),
     Kind(
         "sql-password",
         "SQL: a password in a statement",
-        ("PASSWORD ", "with password ", "encrypted password "),
-        r"(?:(?i:with|encrypted)\s)?(?i:password)\s{1,9}\\*['\"](?P<secret>[^'\"\n\\]{1,200})",
-        "vendor:PostgreSQL",
+        ("PASSWORD ", "PASSWORD(", "with password ", "encrypted password ", "set password "),
+        r"(?i:(?:with\s|encrypted\s|set\s)?password(?:\s{1,9}for\s{1,9}\S{1,100})?(?:\s{0,9}=\s{0,9}|\s{1,9}|\()(?:password\()?)\\*['\"](?P<secret>[^'\"\n\\]{1,200})",
+        "known:PostgreSQL",
         at=0,
         wide=True,
     ),

@@ -32,7 +32,7 @@ NAMES: tuple[Names, ...] = (
             """
             password passwd passwort passwrd passphrase passcode pwd userpass dbpass dbpw sshpass smtppass
             mailpass ftppass adminpass rootpass storepass keypass authpass proxypass loginpass mypass
-            passwordhash
+            passwordhash requirepass masterauth psk presharedkey mnemonic seedphrase recoveryphrase recoverycode
             """
         ),
         ANY,
@@ -71,7 +71,7 @@ NAMES: tuple[Names, ...] = (
         _words(
             """
             token tokens key auth session sessionid sessid sid signature sig hmac jwt bearer otp pass pw pincode
-            salt authentication connectionstring
+            salt authentication connectionstring basicauth httpauth proxyauth
             """
         ),
         KEYLIKE,
@@ -92,6 +92,17 @@ NAMES: tuple[Names, ...] = (
         ),
         KEYLIKE,
         "gitleaks:adafruit-api-key and the others of these names",
+    ),
+    Names(
+        "passwords in other languages",
+        _words(
+            """
+            contraseña contrasena motdepasse kennwort senha wachtwoord lösenord losenord parola hasło haslo
+            salasana jelszó jelszo adgangskode пароль 密码 密碼 パスワード 비밀번호
+            """
+        ),
+        ANY,
+        "usage:the word for password",
     ),
     Names("headers that authorize", ("authorization",), HEADER, "rfc:rfc9110"),
     Names("cookies", ("cookie", "cookies", "setcookie"), COOKIE, "rfc:rfc6265"),
@@ -119,7 +130,7 @@ HARMLESS = frozenset(
     scope scopes attempts limit hint error errors message messages status state santa keeper sauce func
     function handler getter callback factory index position pos offset line column stdin fd source info
     schema template rotation rotated usage used budget counter generator gen parser stream iterator iter
-    window lifetime timeout fixture ring pair pairs word words
+    window lifetime timeout fixture ring pair pairs word words hasher hashers backend backends
     """
     )
 )
@@ -137,6 +148,8 @@ OTHER_KEYS = frozenset(
     """
     )
 )
+#: Words before `pass` that make it something else.
+_OTHER_PASSES = frozenset(_words("first second by test tests did must each one per low high band all"))
 _PLURALS = {
     "passwords": "password",
     "secrets": "secret",
@@ -163,13 +176,14 @@ NO_VALUES = frozenset(
     if else char text varchar type self cls this redacted masked hidden filtered removed sanitized
     secret password token key passwd placeholder example nan default callable list dict tuple set
     sequence iterable mapping secretstr readonly const let var func def class return lambda await new
-    mismatch match matches changed updated accepted rejected denied
+    mismatch match matches changed updated accepted rejected denied inherit include omit same-origin
+    oauth1 oauth2
     """
     )
 )
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Za-z]+|\d+|[^\W\d_a-zA-Z]+")
+_WORDS = re.compile(r"[A-Z]+(?![a-zß-ɏ])|[A-Z]?[a-zß-ɏ]+|[A-Za-z]+|\d+|[^\W\d_a-zA-Z]+")
 TEMPLATE = re.compile(
-    r"\$\{[^}]*\}|\$\(?[A-Za-z_]\w*\)?|\{\{.*\}\}|\{[\w.!:]*\}|%\(\w+\)[sd]|%[sdr]|%\w+%|<[^<>]*>|\[[A-Z_ -]+\]|[*x•.X#_?-]{3,}|[*•]+|\.\.\.|…|@\w+@|\$\{\{.*\}\}?|__\w+__"
+    r"\$\{[^}]*\}|\$\(?[A-Za-z_]\w*\)?|\{\{.*\}\}|\{[\w.!:]*\}|%\(\w+\)[sd]|%[sdr]|%\w+%|<[^<>]*>|\[[A-Z_ -]+\]|[*x•.X#_?-]{3,}|[*•]+|\.\.\.|…|@\w+@|\$\{\{.*\}\}?|__\w+__|![a-z-]+(?:[ \t].*)?"
 )
 _FIELDS = re.compile(r"\$\{[^}]*\}|\{[\w.!:\[\]]*\}|%\(\w+\)[sdr]|%[sdr]")
 _RANDOM = re.compile(r"(?=[A-Za-z]{0,9}\d)[A-Za-z0-9]{8}|\d[A-Za-z0-9]{7}")
@@ -179,6 +193,7 @@ _ALGORITHM = re.compile(
 _PATH = re.compile(
     r"(?:\.{0,2}|~|[A-Za-z]:)[/\\][\w.@/\\ -]*\Z|[\w./-]+\.(?:pem|key|crt|pub|txt|json|py|ya?ml|toml)\Z|\w+://\S+\Z"
 )
+_DOTTED = re.compile(r"[a-z_]+(?:\.[a-z_]+)+(?:\.[A-Za-z_]\w{0,60})?")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{6,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\Z")
 
 
@@ -192,32 +207,10 @@ def grade(name: str) -> str:
         return NOTHING
     words[-1] = _PLURALS.get(words[-1], words[-1])
     joined = "".join(words)
-    if joined == "pwd" and name in ("PWD", "OLDPWD"):
-        return NOTHING
     if len(words) > 1 and words[-1] in ("key", "token", "tokens") and words[-2] in OTHER_KEYS:
         return NOTHING
     if len(words) > 1 and words[-1] in ("pass", "pw"):
-        return (
-            ANY
-            if words[-2]
-            not in (
-                "first",
-                "second",
-                "by",
-                "test",
-                "tests",
-                "did",
-                "must",
-                "each",
-                "one",
-                "per",
-                "low",
-                "high",
-                "band",
-                "all",
-            )
-            else NOTHING
-        )
+        return NOTHING if words[-2] in _OTHER_PASSES else ANY
     for row in NAMES:
         if row.value in (HEADER, COOKIE) and joined.endswith(row.endings):
             return row.value
@@ -227,9 +220,27 @@ def grade(name: str) -> str:
         return KEYLIKE
     if any(word in joined for word in ("password", "passwd", "passphrase", "secret", "apikey")):
         return KEYLIKE
-    return KEYLIKE if any(service in joined for service in NAMES[4].endings) and len(words) <= 6 else NOTHING
+    return KEYLIKE if any(service in joined for service in SERVICES) and len(words) <= 6 else NOTHING
 
 
+def first_word(name: str) -> str:
+    """`set` of `client.setPassword`."""
+    words = _WORDS.findall(name.rpartition(".")[2])
+    return words[0].lower() if words else ""
+
+
+SERVICES = next(row.endings for row in NAMES if row.what.startswith("services"))
+#: Every name of interest holds one of these.
+STEMS = (
+    *_words(
+        "pass pw secret token key cred auth cookie sess sid sig hmac jwt otp bearer salt psk connectionstring"
+    ),
+    *_words("mnemonic seed_phrase seedphrase recovery_phrase recovery_code recoverycode contrase"),
+    *next(row.endings for row in NAMES if "languages" in row.what),
+    *SERVICES,
+)
+#: The first words of calls that are given a secret: `set_password('…')`.
+SETTERS = frozenset(_words("set with use make hash check verify change update enter fill"))
 _ANY = tuple(ending for row in NAMES if row.value == ANY for ending in row.endings)
 _KEYLIKE = frozenset(ending for row in NAMES if row.value == KEYLIKE for ending in row.endings)
 
@@ -254,6 +265,8 @@ def secret(value: str, name: str, wanted: str, in_quotes: bool = False) -> bool:
     joined = "".join(_WORDS.findall(name)).lower()
     if joined.endswith(("pwd", "key")) and (_PATH.match(word) or len(word) < 4):
         return False
+    if joined in ("pwd", "oldpwd") and re.match(r"[/~]|[A-Za-z]:[\\/]", word):  # the directory
+        return False
     if last == ANY:
         return True
     return _looks_random(word, joined)
@@ -263,7 +276,7 @@ _UNSAID = frozenset(
     _words(
         """
     none null nil undefined true false redacted masked hidden filtered removed sanitized str string
-    bytes
+    bytes inherit include omit same-origin
     """
     )
 )
@@ -277,6 +290,8 @@ def _looks_random(word: str, name: str) -> bool:
         return keylike(word, 6)
     if name.endswith(("password", "passwd", "secret", "passphrase")):
         return keylike(word, 6)
+    if name.endswith("token"):
+        return keylike(word, 8) and bool(_RANDOM.search(word))
     if name.endswith(("key", "signature", "sig", "hmac", "session", "sid", "sessionid", "sessid")):
         return (
             keylike(word, 16)
@@ -289,8 +304,10 @@ def _looks_random(word: str, name: str) -> bool:
 def keylike(word: str, least: int) -> bool:
     if len(word) < least or re.search(r"\s|::|[()\[\]{}<>*\\]", word) or _PATH.match(word):
         return False
-    if _ALGORITHM.fullmatch(word) or re.fullmatch(
-        r"v?\d+(?:[.,:_-]\d+)*(?:[a-z]{1,3}\d*)?|\d{1,6}[a-zA-Z]{1,3}", word
+    if (
+        _ALGORITHM.fullmatch(word)
+        or _DOTTED.fullmatch(word)
+        or re.fullmatch(r"v?\d+(?:[.,:_-]\d+)*(?:[a-z]{1,3}\d*)?|\d{1,6}[a-zA-Z]{1,3}", word)
     ):
         return False
     return bool(re.search(r"\d", word) and re.search(r"[A-Za-z]", word)) or (

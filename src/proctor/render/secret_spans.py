@@ -7,10 +7,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
+from operator import attrgetter
+from typing import NamedTuple
 
 from proctor.render.secret_kinds import KINDS, LEAST, Kind
-from proctor.render.secret_names import ANY, grade, secret
+from proctor.render.secret_names import ANY, KEYLIKE, TEMPLATE, grade, secret
 from proctor.render.secret_values import Span, named_spans
+from proctor.render.secrets import MASK
 
 #: A credential does not begin inside a word; an escape before it is no part of one: `\nghp_…`, `%20ghp_…`.
 _LEFT = (
@@ -18,9 +21,15 @@ _LEFT = (
 )
 _OWN_LEFT = re.compile(r"\(\?<!\[[^\]]+\]\)")
 #: Colours, as they are and as a text in which they were escaped shows them.
-_ESCAPES = re.compile(
-    r"(?:\x1b|\\x1b|\\u001[bB]|\\033|\\e)\[[0-9;]{0,20}m|\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])"
+_COLOURS = re.compile(
+    r"(?:\x1b|\\{1,15}(?:x1b|u001[bB]|033|e))\[[0-9;]{0,20}m|\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])"
 )
+#: What stands for another character in a text inside of a text, and the margin of what pytest says.
+_WRITTEN = re.compile(
+    r"\\{1,15}(?:(?:u00|x)(?P<code>[0-9a-fA-F]{2})|[nrt\"'`/])|&(?:amp;){0,3}(?P<word>quot|apos|lt|gt|amp|\#34|\#39|\#x27);"
+    r"|(?:(?<=\n)|\A)E(?= {3})"
+)
+_ENTITIES = {"quot": '"', "#34": '"', "apos": "'", "#39": "'", "#x27": "'", "lt": "<", "gt": ">", "amp": "&"}
 _KEY_BEGINS = re.compile(
     r"---{1,2}-? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?|---- BEGIN SSH2 [A-Z ]{0,20}PRIVATE KEY ----"
 )
@@ -37,27 +46,137 @@ _BASIC = re.compile(r"\b(?i:basic)(?:[ +]|%20){1,3}([A-Za-z0-9+/_-]{4,1000}={0,2
 _WHERE = re.compile(
     r"where[ \t]{1,9}((?:'(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\"))[ \t]{1,9}=[ \t]{1,9}([^\n]{1,2000})"
 )
-_LAST_NAME = re.compile(r"(\w{1,100})['\"]?[\])]{0,3}(?:\(\))?\s*\Z")
+_ASSERTED = re.compile(
+    r">[ \t]{1,20}assert[ \t]{1,9}([^\n=!]{1,200}?)[ \t]{1,9}[=!]=[ \t]{1,9}[^\n]{0,200}\n"
+    r"[ \tE]{1,30}(?:AssertionError: )?assert ('(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\")"
+)
+_LAST_NAME = re.compile(r"(\w{1,100})['\"]?[\])]{0,3}(?:\(\))?[\s\"'\]}\\]*\Z")
 _DOTS = re.compile(r"(?:\.\.\.|…)[\w+/=~-]{0,400}")
 _BREAKS = re.compile(r"[^\w.+/~-]")
 _AFTER_CUT = re.compile(r"left out(?:[^\]\n]{0,200}) \.\.\.\]\n([^\s\"']{1,400})")
-_NAMED = re.compile(
-    r"(?i:name|key)\\*[\"']?\s{0,9}[:=]\s{0,9}\\*[\"']?([\w.-]{3,100})\\*[\"']?\s{0,9},?[\s-]{0,80}\\*[\"']?\Z"
+#: A name and its value in two places: what the text holds there in small letters, and how the two are written.
+_PAIRS = tuple(
+    (hint, re.compile(pattern))
+    for hint, pattern in (
+        (
+            "value",  # {"name": "DB_PASSWORD", "value": "…"}
+            r"(?i:name|key)\\*[\"']?\s{0,9}[:=]\s{0,9}\\*[\"']?(?P<name>[\w.-]{2,100})\\*[\"']?\s{0,9},?[\s-]{0,80}\\*[\"']?"
+            r"(?i:value)\\*[\"']?\s{0,9}[:=]\s{0,9}(?P<quote>\\*[\"']?)(?P<value>[^\s\"'\\,}<>]{1,400})",
+        ),
+        (
+            "variable",  # of Terraform
+            r"variable\s{1,9}\"(?P<name>[\w-]{1,100})\"\s{0,9}\{[^{}]{0,400}?\bdefault\s{0,20}=\s{0,20}(?P<quote>\")(?P<value>[^\"\n]{1,400})\"",
+        ),
+        (
+            "</",  # <x:Password Type="…">…</…>
+            r"<(?:[\w-]{1,40}:)?(?P<name>[\w.-]{1,60})\s[^<>]{1,200}>(?P<quote>)(?P<value>[^<>]{1,400})</",
+        ),
+        (
+            "</",  # <string name="api_key">…</string>
+            r"\b(?:name|key|id)=[\"'](?P<name>[\w.-]{1,100})(?P<quote>[\"'])[^<>]{0,100}>(?P<value>[^<>]{1,400})</",
+        ),
+        (
+            "</key>",  # <key>APIKey</key><string>…</string>
+            r"<key>(?P<name>[\w.-]{1,100})</key>\s{0,80}<string>(?P<quote>)(?P<value>[^<>]{1,400})</string>",
+        ),
+        (
+            "<input",
+            r"<input\s[^<>]{0,200}?type=(?P<quote>[\"']?)(?P<name>password)\b[^<>]{0,200}?\svalue=[\"']?(?P<value>[^\s<>\"']{1,200})",
+        ),
+        (
+            "<input",
+            r"<input\s[^<>]{0,200}?value=(?P<quote>[\"']?)(?P<value>[^\s<>\"']{1,200})[\"']?\s[^<>]{0,200}?type=[\"']?(?P<name>password)\b",
+        ),
+    )
 )
-_VALUE = re.compile(r"(?i:value)\\*[\"']?\s{0,9}[:=]\s{0,9}(\\*[\"']?)([^\s\"'\\,}]{1,400})")
+_MANIFEST = re.compile(r"(?<![\w.-])[\"']?kind[\"']?:[ \t]{0,9}[\"']?Secret\b(?![\w-])")
+_DATA = re.compile(
+    r"(?P<indent>(?:\n|\A)[ \t>E+|-]{0,40})(?:data|stringData):[ \t]{0,9}(?P<lines>(?:(?P=indent)[ \t]{1,40}[^\n]{0,4000}){1,200})"
+    r"|\"(?:data|stringData)\":\s{0,9}\{(?P<object>[^{}]{1,20000})\}"
+)
+_ENTRY = re.compile(
+    r"\n[ \t>E+|-]{0,60}[\w.\"'-]{1,200}:[ \t]{1,9}(?![|>][+-]?\d?[ \t]*(?:\n|\Z))(?P<value>[^\n]{1,4000})|\"[^\"]{1,200}\":\s{0,9}\"(?P<item>[^\"]{1,10000})\"|(?P<more>\n[ \t>E+|-]{0,60}[^\s:]{8,4000}(?=\n|\Z))"
+)
+_INSERT = re.compile(
+    r"(?i:insert\s{1,9}(?:or\s\w{1,10}\s)?into)\s{1,9}[\w.\"'`\[\]]{1,100}\s{0,9}\((?P<columns>[\w\s,\"'`\[\]]{1,1000})\)\s{0,9}(?i:values)\s{0,9}"
+)
+_ROW = re.compile(r"\s{0,9},?\s{0,9}\((?P<cells>(?:'(?:[^'\\\n]|\\.|'')*+'|[^()'])*+)\)")
+_CELL = re.compile(r"(?:'(?:[^'\\\n]|\\.|'')*+'|[^',])++")
 _IN_AN_ID = re.compile(
     r"\.\w{1,6}::[^\s\[\]]{0,200}\[[^\]\n]*\Z|(?<![\w/])(?:Test|Benchmark|Fuzz|Example)\w*/\S*\Z"
 )
+_ROUNDS = 8  # in which a mask may make something else plain
 _MOST_KNOWN = 50  # values that are looked for wherever else they stand
 
 
 def spans(text: str, known: Collection[str] = ()) -> list[Span]:
-    """In their order, apart from each other. `known` are values that were found elsewhere."""
-    if "\x1b" in text or "\\" in text:
-        plain, at = _without_escapes(text)
-        if at:
-            return [_moved(span, at) for span in _spans(plain, known)]
-    return _spans(text, known)
+    """In their order, apart from each other. `known` are values that were found elsewhere.
+
+    Where a mask makes another credential plain, that is masked, too: who masks the text again finds nothing.
+    """
+    found = _first_spans(text, known)
+    for _ in range(_ROUNDS if found else 0):
+        shown, moves = _rewritten(text, ((*span, MASK) for span in found))
+        more = [_before(span, moves) for span in _first_spans(shown, known)]
+        wider = _merged([*found, *more])
+        if wider == found:
+            break
+        found = wider
+    return found
+
+
+def _first_spans(text: str, known: Collection[str]) -> list[Span]:
+    """In the text without its colours; and in what was written before somebody escaped or indented it."""
+    colours = (
+        [(*match.span(), "") for match in _COLOURS.finditer(text)] if "\x1b" in text or "\\" in text else []
+    )
+    plain, moves = _rewritten(text, colours)
+    found = _spans(plain, known)
+    if "\\" in plain or "&" in plain or "\nE " in plain or plain.startswith("E "):
+        escapes = [(*match.span(), _meaning(match)) for match in _WRITTEN.finditer(plain)]
+        if escapes:
+            written, back = _rewritten(plain, escapes)
+            found = _merged([*found, *(_before(span, back) for span in _spans(written, known))])
+    return [_before(span, moves) for span in found] if colours else found
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    """`"` for `\\"`, `&quot;` or `\\u0022`; a margin of pytest's is blank."""
+    if code := escape["code"]:
+        return chr(int(code, 16))
+    if word := escape["word"]:
+        return _ENTITIES[word]
+    return {"n": "\n", "r": "\n", "t": "\t", "E": " "}.get(escape[0][-1], escape[0][-1])
+
+
+def _rewritten(text: str, changes: Iterable[tuple[int, int, str]]) -> tuple[str, list[_Part]]:
+    """The text with these parts replaced, and where its parts are from: kept and replaced ones take turns."""
+    parts: list[str] = []
+    moves: list[_Part] = []
+    at = size = 0
+    for start, end, new in changes:
+        moves += [_Part(size, at, start), _Part(size + start - at, start, end)]
+        parts += [text[at:start], new]
+        size += start - at + len(new)
+        at = end
+    return "".join([*parts, text[at:]]), [*moves, _Part(size, at, len(text))]
+
+
+def _before(span: Span, moves: list[_Part]) -> Span:
+    """The same part of the text before it was rewritten: what was replaced is taken whole."""
+    first = bisect_right(moves, span[0], key=_begin) - 1
+    last = bisect_right(moves, span[1] - 1, key=_begin) - 1
+    start = moves[first].start + (0 if first % 2 else span[0] - moves[first].at)
+    return start, moves[last].end if last % 2 else moves[last].start + span[1] - moves[last].at
+
+
+class _Part(NamedTuple):
+    at: int  # in the new text
+    start: int
+    end: int
+
+
+_begin = attrgetter("at")
 
 
 def worth_knowing(value: str) -> bool:
@@ -85,7 +204,9 @@ def _found(text: str, small: str) -> Iterator[Span]:
         hints = [hint for hint in kind.hints if hint in (lower if hint == hint.lower() else whole)]
         if hints:
             for match in _matches(kind, hints, text, small):
-                yield _with_the_rest(text, match.span("secret" if "secret" in match.re.groupindex else 0))
+                start, end = match.span(match.lastgroup or 0)
+                if not TEMPLATE.fullmatch(text, start, end):
+                    yield _with_the_rest(text, (start, end))
                 if kind.name == "aws-key-id":
                     start = max(0, match.start() - 300)
                     yield from (near.span() for near in _AWS_SECRET.finditer(text, start, match.end() + 300))
@@ -96,8 +217,13 @@ def _found(text: str, small: str) -> Iterator[Span]:
     if "basic" in small:
         found = (_BASIC.match(text, at) for at in _occurrences(small, "basic"))
         yield from (match.span(1) for match in found if match and _is_user_and_password(match[1]))
-    if "value" in small:
-        yield from _pairs(text, small)
+    for hint, pattern in _PAIRS:
+        if hint in small:
+            yield from _paired(pattern, text)
+    if "kind" in small and "Secret" in text:
+        yield from _manifests(text)
+    if "insert" in small:
+        yield from _inserted(text)
     yield from named_spans(text, small)
 
 
@@ -185,27 +311,55 @@ def _is_user_and_password(word: str) -> bool:
     return b":" in plain and all(32 <= byte < 127 or byte > 160 for byte in plain)
 
 
-def _pairs(text: str, small: str) -> Iterator[Span]:
-    """`{"name": "DB_PASSWORD", "value": "…"}`, as lists of variables and settings have it."""
-    for at in _occurrences(small, "value"):
-        lead = small[max(0, at - 150) : at]
-        match = _VALUE.match(text, at)
-        if match and ("name" in lead or "key" in lead):
-            name = _NAMED.search(text[max(0, at - 150) : at])
-            if name and grade(name[1]) == ANY and secret(match[2], name[1], ANY, in_quotes=bool(match[1])):
-                yield match.span(2)
+def _paired(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+    """Values whose names stand elsewhere in the same sentence, element or entry."""
+    for match in pattern.finditer(text):
+        name, value = match["name"], match["value"]
+        if grade(name) in (ANY, KEYLIKE) and secret(value, name, grade(name), in_quotes=bool(match["quote"])):
+            yield match.span("value")
+
+
+def _manifests(text: str) -> Iterator[Span]:
+    """The data of a Kubernetes secret, whatever the names are: before or behind its kind, in the same document."""
+    begin = 0
+    for part in re.split(r"(?<=\n---)(?=\s)", text):
+        if _MANIFEST.search(part):
+            for data in _DATA.finditer(part):
+                group = "object" if data["object"] else "lines"
+                for entry in _ENTRY.finditer(part, *data.span(group)):
+                    start, end = entry.span(entry.lastgroup or 0)
+                    if not TEMPLATE.fullmatch(part[start:end].strip(" '\"")):
+                        yield begin + start + (entry.lastgroup == "more"), begin + end
+        begin += len(part)
+
+
+def _inserted(text: str) -> Iterator[Span]:
+    """`INSERT INTO users (name, password) VALUES ('ann', '…')`: the cells of columns that a name gives away."""
+    for insert in _INSERT.finditer(text):
+        columns = [column.strip(" \n\"'`[]") for column in insert["columns"].split(",")]
+        hidden = [at for at, column in enumerate(columns) if grade(column) == ANY]
+        at = insert.end()
+        while hidden and (row := _ROW.match(text, at)):
+            at = row.end()
+            cells = list(_CELL.finditer(text, *row.span("cells")))
+            for number in hidden if len(cells) == len(columns) else []:
+                cell = cells[number][0].strip()
+                if cell[:1] == "'" and secret(cell.strip("'"), columns[number], ANY, in_quotes=True):
+                    start = text.index("'", cells[number].start()) + 1
+                    yield start, start + len(cell) - 2
 
 
 def _where(text: str) -> Iterator[Span]:
-    """What pytest says about an assertion: `where 'hunter2' = <User>.password`, and the same value above it."""
-    if "where" not in text:
-        return
-    for match in _WHERE.finditer(text):
-        name = _LAST_NAME.search(match[2][-120:])
-        value = match[1][1:-1]
-        if name and grade(name[1]) == ANY and secret(value, name[1], ANY, in_quotes=True):
-            for at in _occurrences(text, match[1]):
-                yield at + 1, at + len(match[1]) - 1
+    """What pytest says about an assertion: `where 'hunter2' = <User>.password`, and the same value above it;
+    or the line of the test, `> assert user.password == 'x'`, and below it `E assert 'hunter2' == 'x'`."""
+    told = [(match[1], match[2]) for match in _WHERE.finditer(text)] if "where" in text else []
+    if "assert" in text:
+        told += [(match[2], match[1]) for match in _ASSERTED.finditer(text)]
+    for literal, expression in told:
+        name = _LAST_NAME.search(expression[-120:])
+        if name and grade(name[1]) == ANY and secret(literal[1:-1], name[1], ANY, in_quotes=True):
+            for at in _occurrences(text, literal):
+                yield at + 1, at + len(literal) - 1
 
 
 def _places(text: str, value: str) -> Iterator[Span]:
@@ -238,23 +392,3 @@ def _merged(found: Iterable[Span]) -> list[Span]:
         elif start < end:
             merged.append((start, end))
     return merged
-
-
-def _without_escapes(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """The text without colours, and from which character on how many are missing."""
-    parts: list[str] = []
-    moved: list[tuple[int, int]] = []
-    at = missing = 0
-    for match in _ESCAPES.finditer(text):
-        parts.append(text[at : match.start()])
-        missing += match.end() - match.start()
-        at = match.end()
-        moved.append((at - missing, missing))
-    return "".join([*parts, text[at:]]) if moved else text, moved
-
-
-def _moved(span: Span, at: list[tuple[int, int]]) -> Span:
-    """The same part of the text that has the escapes."""
-    start = bisect_right(at, (span[0], 1 << 62)) - 1
-    end = bisect_right(at, (span[1] - 1, 1 << 62)) - 1
-    return span[0] + (at[start][1] if start >= 0 else 0), span[1] + (at[end][1] if end >= 0 else 0)

@@ -14,57 +14,34 @@ from proctor.render.secret_names import (
     ANY,
     COOKIE,
     HEADER,
-    NAMES,
+    KEYLIKE,
     NO_VALUES,
     NOTHING,
     PROSE,
+    SETTERS,
+    STEMS,
     TEMPLATE,
+    first_word,
     grade,
     keylike,
     secret,
 )
 
 Span: TypeAlias = tuple[int, int]
-_CODE = re.compile(r"\s(?:or|and|if|else|in|not|is|for|==|!=|\+|%|\|\||&&|\?)\s|\.format\(")
-
-
-_STEMS: tuple[str, ...] = (
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "cred",
-    "auth",
-    "cookie",
-    "sess",
-    "sid",
-    "sig",
-    "hmac",
-    "jwt",
-    "otp",
-    "bearer",
-    "salt",
-    "connectionstring",
-    "_pw",
-    *NAMES[4].endings,
-)
-
-
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_$.-")
-
-
 _LONGEST_NAME = 100
 _QUOTE = r"\\{0,15}[\"'`]|&quot;|&\#3[49];|&apos;|%2[27]|\\u002[27]"
 #: A name, from its first character on, and what joins it to a value.
 _NAME = re.compile(
-    rf"""(?<![\w$.-])(?P<name>[\w$.-]++(?:\ (?:Key|key|KEY|Id|Password|password|Token|token|Secret|secret)(?=\s?[=:]))?)
+    rf"""(?<![\w$.-])(?P<name>[\w$.-]++(?:\ (?:Key|key|KEY|Id|Password|password|Token|token|Secret|secret)(?=\s?[=:]|\s(?:is\s)?\w{{8}}))?)
     (?P<close>{_QUOTE})?(?P<bracket>\s?\])?
-    (?:[ \t]{{0,20}}(?P<sep>=>|:=|={{1,3}}|!={{1,2}}|<>|:(?!:)|->|%3[DdAa]|\\u003[dDaA]|&\#61;|>|\|)
+    (?:[ \t]{{0,20}}(?P<sep>=>|:=|={{1,3}}|!={{1,2}}|<>|<-|:(?!:)|->|%3[DdAa]|\\u003[dDaA]|&\#61;|>|\||\((?=\s{{0,9}}[bBuU]?["']))
      |(?P<item>\s?,)|(?P<blank>[ \t]{{1,20}}(?:\\\n[ \t]{{0,40}})?(?:(?:is|was|of|to|as|equals)[ \t]{{1,9}})?))""",
     re.X,
 )
-_GAP = re.compile(r"[ \t]{0,40}(?:only on the (?:left|right): )?(?:\n[ \t>E+-]{1,80}(?=[\"'bB]))?")
+_GAP = re.compile(
+    r"[ \t]{0,40}(?:only on the (?:left|right): )?(?:\n[ \t>E+-]{1,80}(?:string\(\d{1,9}\) )?(?=[\"'bB]))?"
+)
 _OPEN = re.compile(
     rf"(?P<wrap>(?:(?:[\w.]{{0,30}}(?:Str|Bytes|Secret|String|Value|Password|str|bytes|bytearray|quote|Some|Ok|Just)\(|[\[({{]|&|@)\s{{0,9}}){{0,3}})(?:[bBuUrRfF@]{{1,2}})?(?P<quote>\"\"\"|'''|{_QUOTE})"
 )
@@ -74,8 +51,6 @@ _BARE = re.compile(
     |[,;|](?=[^\s"'`,;|])(?![\w.\ -]{1,40}[=:])|[)\]}](?=[A-Za-z0-9])|['"](?=\w))+""",
     re.X,
 )
-
-
 _REST_OF_LINE = re.compile(r"(?:(?!\s+[\w.-]{1,60}=|\s#|\s(?:&&|\|\|?|;)\s|\\n|\\r)[^\n\r\"'])+")
 _TYPED = re.compile(
     r"[\w.]{1,40}(?:\[[\w.,| \[\]\"']{0,80}\])?(?:\s?\|\s?\w{1,20}){0,3}\s{1,9}=\s{1,9}(?!=)|(?:&(?:'\w+ )?)?(?:mut )?\w{1,20}(?:<[\w<>]{1,40}>)?\s{1,9}=\s{1,9}(?!=)"
@@ -83,8 +58,19 @@ _TYPED = re.compile(
 _CHAIN = re.compile(
     r"[ \t]{0,9}(?:(?:!=|==|->|=>|is not|is|vs\.?|\+)[ \t]{0,9}|\\?\n[ \t]{0,80}(?:[E>|+-][ \t]{1,80}){0,2})(?=[bBuU]?\\{0,15}[\"'])"
 )
-_BESIDE = re.compile(r"[ \t]{0,9},[ \t]{1,9}(?=[bBuU]?[\"'])")
+_BESIDE = re.compile(r"[ \t]{0,9},[ \t]{1,9}(?=[bBuU]?\\{0,15}[\"'])")
 _BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*((?:\n[ \t]+\S[^\n]*){1,200})")
+_CODE = re.compile(r"\s(?:or|and|if|else|in|not|is|for|==|!=|\+|%|\|\||&&|\?)\s|\.format\(")
+_EXPRESSION = re.compile(
+    r"[A-Za-z_][\w.:]*[(\[]|\$\w+(?:->|\[)"
+    r"|(?:self|cls|this|os|sys|config|settings|args|request|kwargs|ctx|env|process|options?)\."
+)
+_INDENTED = re.compile(r"(?:^|\n)(?:[E>]?[ \t]{3,}|\t)(?:\w+\.)*\Z")
+#: A word with one of these is a name itself, where it could be a variable.
+_OF_SECRETS = ("passw", "passphrase", "secret", "token", "pwd", "_key", "credential", "getenv", "environ")
+_SAID = re.compile(r"\s(?:is|was)\s")
+#: Letters of both kinds, and digits in two places: nobody writes a word like that.
+_UNLIKE_A_WORD = re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d\D+\d)[^\s./:()\[\]]{8,}")
 _ASSIGNED = re.compile(r"[ \t]{1,20}=[ \t]")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*")
 _SCHEME = re.compile(
@@ -98,8 +84,6 @@ _PLAIN = {
     "'": re.compile(r"(?:[^'\\\n]|\\.)*+"),
     "`": re.compile(r"(?:[^`\\]|\\.)*+"),
 }
-
-
 _LINE_END = re.compile(r"[^\n\r]*+")
 
 
@@ -118,7 +102,7 @@ def named_spans(text: str, small: str) -> Iterator[Span]:
 def _name_starts(small: str) -> list[int]:
     """Where the names begin that hold a word of interest."""
     starts: set[int] = set()
-    for stem in _STEMS:
+    for stem in STEMS:
         at = small.find(stem)
         while at >= 0:
             start = at
@@ -144,17 +128,36 @@ class _Value(NamedTuple):
     wrap: str = ""
 
 
+class _Named(NamedTuple):
+    """A name in a text, and what its value must look like."""
+
+    text: str
+    match: re.Match[str]  # of `_NAME`
+    name: str
+    before: str  # the character before it
+    wanted: str
+    flag: bool  # an option, or something else that needs nothing between it and its value
+
+    @property
+    def joint(self) -> str | None:
+        joint: str | None = self.match["sep"]
+        return joint
+
+
 def _values(text: str, found: re.Match[str]) -> Iterator[Span]:
     name, before = _name(text, found)
     wanted = grade(name)
     if wanted == NOTHING:
         return
-    joint = found["sep"]
     flag = not found["bracket"] and (name.startswith("-") or _is_set(text, found.start("name")))
+    joint = found["sep"]
     if joint is None and not _joined(text, found, flag):
         return
-    if joint == ">" and before != "<":
+    if (joint == ">" and before != "<") or (joint == "(" and first_word(name) not in SETTERS):
         return
+    if joint == "(" and "pass" not in name.lower():
+        wanted = KEYLIKE
+    named = _Named(text, found, name, before, wanted, flag)
     gap = _GAP.match(text, found.end())
     at = gap.end() if gap else found.end()
     if wanted == HEADER:
@@ -162,38 +165,30 @@ def _values(text: str, found: re.Match[str]) -> Iterator[Span]:
     elif wanted == COOKIE:
         yield from _cookie(text, at, name)
     else:
-        yield from _plain(text, at, found, name, before, wanted, flag)
+        yield from _plain(named, at)
 
 
-def _plain(
-    text: str, at: int, found: re.Match[str], name: str, before: str, wanted: str, flag: bool
-) -> Iterator[Span]:
-    joint, quoted = found["sep"], _OPEN.match(text, at)
-    if quoted is not None and not found["close"] and _closes(text, found.start("name"), quoted):
-        return
+def _plain(named: _Named, at: int) -> Iterator[Span]:
+    text, joint, quoted = named.text, named.joint, _OPEN.match(named.text, at)
     if quoted is not None:
-        if joint is None and not flag and not _strict(text, quoted):
+        if not named.match["close"] and joint != "(" and _closes(text, named.match.start("name"), quoted):
             return
-        yield from _literals(text, quoted, name, wanted, flag, joint)
+        if joint is not None or named.flag or _strict(text, quoted, bool(named.match["item"])):
+            yield from _literals(named, quoted, joint)
+    elif joint in ("==", "===", "!=", "!==", "<>", "<-") or (joint is None and named.match["item"]):
         return
-    if joint in ("==", "===", "!=", "!==", "<>"):
-        return
-    if joint is None and found["item"]:
-        return
-    if joint == ">":
+    elif joint == ">":
         close = text.find("<", at, at + _LONGEST)
-        if close > at and secret(text[at:close].strip(), name, wanted):
+        if close > at and secret(text[at:close].strip(), named.name, named.wanted):
             yield at, close
-        return
-    if joint == ":" and (typed := _TYPED.match(text, at)):
+    elif joint in (":", None) and not named.flag and (typed := _TYPED.match(text, at)):
         if inner := _OPEN.match(text, typed.end()):
-            yield from _literals(text, inner, name, wanted, flag, "=")
-        return
-    if joint == ":" and (block := _BLOCK.match(text, at)):
-        if wanted == ANY:
+            yield from _literals(named, inner, "=")
+    elif joint == ":" and (block := _BLOCK.match(text, at)):
+        if named.wanted == ANY:
             yield block.span(1)
-        return
-    yield from _bare(text, at, found, name, before, wanted, flag)
+    else:
+        yield from _bare(named, at)
 
 
 def _closes(text: str, start: int, quoted: re.Match[str]) -> bool:
@@ -212,26 +207,25 @@ def _joined(text: str, found: re.Match[str], flag: bool) -> bool:
     return not found["bracket"] and (flag or not found["close"])
 
 
-def _strict(text: str, quoted: re.Match[str]) -> bool:
+def _strict(text: str, quoted: re.Match[str], item: bool) -> bool:
     """`password 'hunter2' is too short`: only what is one word with something else than letters in it."""
     value = _quoted(text, quoted)
     word = text[value.start : value.end]
-    return bool(re.fullmatch(r"\S*[\d\W]\S*", word)) and len(word) >= 4
+    return bool(re.fullmatch(r"\S*\d\S*" if item else r"\S*[\d\W]\S*", word)) and len(word) >= 4
 
 
-def _literals(
-    text: str, quoted: re.Match[str], name: str, wanted: str, flag: bool, joint: str | None
-) -> Iterator[Span]:
+def _literals(named: _Named, quoted: re.Match[str], joint: str | None) -> Iterator[Span]:
     """The text in quotes, and others that belong to it: of a list, of a difference, or of a wrapped line."""
-    several = bool(quoted["wrap"]) and quoted["wrap"].rstrip()[-1] in "[({"
+    text, wanted = named.text, ANY if named.flag else named.wanted
+    several = joint == "(" or (bool(quoted["wrap"]) and quoted["wrap"].rstrip()[-1] in "[({")
     first = True
     for _ in range(200):
         value = _quoted(text, quoted)
         word = text[value.start : value.end]
         following = text[value.after : value.after + 1]
-        if first and several and following == ":" and quoted["wrap"].rstrip()[-1] in "{(":
+        if first and several and following == ":" and quoted["wrap"].rstrip()[-1:] in ("{", "("):
             return  # a dictionary: its names speak for themselves
-        if secret(word, name, ANY if flag else wanted, in_quotes=True) and not (several and _spaced(word)):
+        if secret(word, named.name, wanted, in_quotes=True) and not (several and " " in word):
             yield value.start, value.end
         elif first and not several:
             return
@@ -258,10 +252,6 @@ def _is_key(text: str, at: int) -> bool:
         return False
     value = _quoted(text, opened)
     return text[value.after : value.after + 3].lstrip().startswith((":", "=", "]"))
-
-
-def _spaced(word: str) -> bool:
-    return " " in word
 
 
 def _quoted(text: str, opened: re.Match[str]) -> _Value:
@@ -300,52 +290,61 @@ def _rest_of_line(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _bare(
-    text: str, at: int, found: re.Match[str], name: str, before: str, wanted: str, flag: bool
-) -> Iterator[Span]:
-    value = _BARE.match(text, at, at + (_LONGEST if wanted == ANY or flag else _LONGEST_KEY))
+def _bare(named: _Named, at: int) -> Iterator[Span]:
+    """A value without quotes."""
+    whole = named.wanted == ANY or named.flag
+    value = _BARE.match(named.text, at, at + (_LONGEST if whole else _LONGEST_KEY))
     if value is None or value[0][0] in "{[(":
         return
-    end, joint = value.end(), found["sep"]
-    word = text[at:end].rstrip(".") if not flag else text[at:end]
+    word = value[0] if named.flag else value[0].rstrip(".")
     end = at + len(word)
     if not word:
         return
-    blanks = (
-        text[found.end("close") if found["close"] else found.end("name") : found.start("sep")]
-        if joint
-        else ""
-    )
-    said = re.search(r"\s(?:is|was)\s", found[0]) and re.search(r"\d", word) and keylike(word, 4)
-    if joint is None and not flag and not said:
-        return
-    if joint == "|" and not keylike(word, 6):
-        return
-    if flag:
-        if _is_metavariable(word, joint) or not secret(word, name, ANY):
-            return
+    if named.flag:
+        if not _is_metavariable(word, named.joint) and secret(word, named.name, ANY):
+            yield at, end
+    elif _is_told(named, at, end):
+        end = _with_blanks(named, at, end)
         yield at, end
-        return
-    if text[end : end + 1] in ("(", "[") or not secret(word, name, wanted):
-        return
-    if _is_code(text, found, word, before, blanks or text[found.end("sep") : at]) or _ASSIGNED.match(
-        text, end
-    ):
-        return
-    starts_line = _starts_line(text, found.start("name"))
-    if joint == ":" and not _is_single(text, end) and not re.search(r"\d|[^\w\s-]", word):
-        return  # a sentence
-    if joint in ("=", ":=") and wanted == ANY and (starts_line or before == ";"):
-        rest = _REST_OF_LINE.match(text, at, at + _LONGEST)
-        longer = rest.end() if rest else end
-        if before == ";" or text[end : end + 1] == ";":
-            semicolon = text.find(";", at, longer)
-            longer = semicolon if before == ";" and semicolon > 0 else end
-        elif _CODE.search(text, at, longer) or text[end : end + 1] in "&\"'":
-            longer = end
-        end = max(end, longer)
-    yield at, end
-    yield from _others(text, end)
+        yield from _others(named.text, end)
+
+
+def _is_told(named: _Named, at: int, end: int) -> bool:
+    """Whether a bare word is the value of the name, and no code nor the next word of a sentence."""
+    text, word, joint = named.text, named.text[at:end], named.joint
+    if joint is None and not _is_said(named.match[0], word):
+        return False
+    if joint == "|" and not keylike(word, 6):
+        return False
+    if text[end : end + 1] in ("(", "[") or not secret(word, named.name, named.wanted):
+        return False
+    if _is_code(named, at, word) or _ASSIGNED.match(text, end):
+        return False
+    return joint != ":" or _is_single(text, end) or bool(re.search(r"\d|[^\w\s-]", word))
+
+
+def _is_said(lead: str, word: str) -> bool:
+    """`the password is x1`; without any word between the two, only what is like no word."""
+    if _SAID.search(lead):
+        return bool(re.search(r"\d", word)) and keylike(word, 4)
+    return _UNLIKE_A_WORD.fullmatch(word) is not None
+
+
+def _with_blanks(named: _Named, at: int, end: int) -> int:
+    """Where a value ends that has a line, or all up to a semicolon, to itself: it may hold blanks."""
+    text, setting = named.text, named.before == ";"
+    if named.joint not in ("=", ":=") or named.wanted != ANY:
+        return end
+    if not setting and not _starts_line(text, named.match.start("name")):
+        return end
+    rest = _REST_OF_LINE.match(text, at, at + _LONGEST)
+    longer = rest.end() if rest else end
+    if setting or text[end : end + 1] == ";":
+        semicolon = text.find(";", at, longer)
+        longer = semicolon if setting and semicolon > 0 else end
+    elif _CODE.search(text, at, longer) or text[end : end + 1] in "&\"'":
+        longer = end
+    return max(end, longer)
 
 
 def _others(text: str, end: int) -> Iterator[Span]:
@@ -383,46 +382,33 @@ def _is_metavariable(word: str, joint: str | None) -> bool:
     )
 
 
-def _is_code(text: str, found: re.Match[str], word: str, before: str, blanks: str) -> bool:
+def _is_code(named: _Named, at: int, word: str) -> bool:
     """Whether a bare word is a variable, an attribute or a call of source code and no value."""
-    if re.match(
-        r"[A-Za-z_][\w.:]*[(\[]|(?:self|cls|this|os|sys|config|settings|args|request|kwargs|ctx|env|process|options?)\.",
-        word,
-    ):
+    if _EXPRESSION.match(word):
         return True
-    if found["close"] or not _IDENTIFIER.fullmatch(word):
+    if named.match["close"] or not _IDENTIFIER.fullmatch(word):
         return False
-    small = word.lower()
-    if any(
-        stem in small
-        for stem in (
-            "passw",
-            "passphrase",
-            "secret",
-            "token",
-            "pwd",
-            "_key",
-            "api_key",
-            "credential",
-            "getenv",
-            "environ",
-        )
-    ):
-        return True
-    if found["sep"] == ":" and word[0].isupper() and not re.search(r"\d", word) and before in tuple("(,*"):
+    if any(stem in word.lower() for stem in _OF_SECRETS):
         return True
     if "." in word:
-        return not re.search(r"\d", word.rpartition(".")[2])
-    called = before in tuple("(,*") or text[found.end("name") - 1 : found.end("name")] == "("
-    if called:
-        return not re.search(r"\d", word) or (
-            word.islower() is False and word.isidentifier() and not re.search(r"\d", word)
-        )
-    indented = re.search(
-        r"(?:^|\n)(?:[E>]?[ \t]{3,}|\t)(?:\w+\.)*\Z",
-        text[max(0, found.start("name") - 120) : found.start("name")],
-    )
-    return bool(indented) and found["sep"] == "=" and " " in blanks and not re.search(r"\d", word)
+        return _is_attribute(named, word)
+    if re.search(r"\d", word):
+        return False
+    return named.before in tuple("(,*") or _is_assigned(named, at)
+
+
+def _is_attribute(named: _Named, word: str) -> bool:
+    last = word.rpartition(".")[2]
+    return not re.search(r"\d", last) or (named.wanted != ANY and len(last) < 10)
+
+
+def _is_assigned(named: _Named, at: int) -> bool:
+    """Whether this is an indented line of source code: `    password = given`."""
+    text, match = named.text, named.match
+    if match["sep"] != "=" or " " not in text[match.end("name") : at]:
+        return False
+    start = match.start("name")
+    return _INDENTED.search(text[max(0, start - 120) : start]) is not None
 
 
 def _header(text: str, at: int, found: re.Match[str]) -> Iterator[Span]:

@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 MASK = "***"
+_CUT = "[...]"  # in place of what was taken away
 _LONG = 16  # characters of a word: a shorter one is a credential only by its place or its name
 #: In small letters: what a text of short words holds at least where it holds a credential.
 # fmt: off
 HINTS = (
-    "pass", "pwd", "_pw", "secret", "token", "key", "cred", "auth", "cookie", "sess", "sid", "sig",
-    "hmac", "jwt", "otp", "bearer", "basic", "salt", "//", "%2f%2f", "\\/\\/", "...", "…", "curl",
-    "--user", "--proxy-user", "wget", "mysql", "mariadb", "redis-cli", "docker", "podman", "helm",
-    "ldap", "oc ", "az ", "zip ", "7z ", "mongo", "sqlcmd", "skopeo", "twine", "svn", "rabbitmqctl",
-    "snmp", "sqlplus", "jdbc:", "identified ", "kubeadm", "jarsigner", "value", "login",
+    "pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sess", "sid", "sig", "hmac", "jwt",
+    "otp", "bearer", "basic", "salt", "psk", "//", "%2f%2f", "\\/\\/", "...", "…", "curl", "--user",
+    "--proxy-user", "wget", "http", "xh ", "mysql", "mariadb", "redis-cli", "docker", "podman", "helm",
+    "ldap", "oc ", "az ", "zip ", "7z ", "mongo", "sqlcmd", "bcp ", "isql ", "snowsql", "skopeo", "twine",
+    "svn", "rabbitmqctl", "snmp", "smbclient", "sqlplus", "jdbc:", "identified ", "kubeadm", "jarsigner",
+    "openssl", "net user", "vault ", "sudo", "insert ", "value", "login", "identify ", "-literal",
+    "mnemonic", "_phrase", "recovery", "seedphrase", "contrase", "kennwort", "senha", "wachtwoord",
+    "lösenord", "losenord", "parola", "hasło", "haslo", "salasana", "jelsz", "adgangskode", "пароль", "密码",
+    "密碼", "パスワード", "비밀번호",
 )
 # fmt: on
 
@@ -45,6 +50,19 @@ def masked_and_found(text: str, known: Collection[str]) -> tuple[str, list[str]]
     found = spans(text, known)
     values = [value for start, end in found if worth_knowing(value := text[start:end])]
     return _without(text, 0, len(text), found), values
+
+
+def cut_beginning(text: str) -> str:
+    """Without the line that an end of a text begins with: what it holds may have begun before it.
+
+    Of the only one, what stands behind its first quotes of each kind stays: there, such a value has ended.
+    """
+    if text.startswith(_CUT):
+        return text
+    line, end, rest = text.partition("\n")
+    quotes = [line.find(quote) for quote in "'\"" if quote in line]
+    ended = max([*quotes, line.find(" ")]) + 1 if quotes and not rest.strip() else len(line)
+    return _CUT + line[ended:] + end + rest
 
 
 def may_hold(text: str) -> bool:

@@ -30,11 +30,14 @@ def counts(result: RunResult) -> list[str]:
     tally = result.counts
     errors, crashed, late = tally[Outcome.ERROR], tally[Outcome.CRASH], tally[Outcome.TIMEOUT]
     errors += len(result.collection_errors)
+    # The word for the run tells of a single one.
+    crashed -= crashed == 1 and result.outcome is RunOutcome.CRASHED
+    late -= late == 1 and result.outcome is RunOutcome.TIMEOUT
     rows = [
         (tally[Outcome.FAILED], "failed"),
         (errors, "error" if errors == 1 else "errors"),
-        (crashed if crashed > 1 else 0, "crashed"),
-        (late if late > 1 else 0, "timed out"),
+        (crashed, "crashed"),
+        (late, "timed out"),
         *((tally[outcome], outcome) for outcome in _COUNTED),
         (result.left_out, "deselected"),
         (len(result.not_run), "not run"),

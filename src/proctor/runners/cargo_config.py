@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from proctor.regular_files import read_text
+
 _NAMES = ("config", "config.toml")  # of two, cargo takes the older name
 
 
@@ -29,7 +31,7 @@ def _read(place: Path) -> dict[str, Any]:
     """Nothing if there is no file, or none that can be read: cargo complains of those."""
     for name in _NAMES:
         try:
-            table = tomllib.loads((place / name).read_text(encoding="utf-8")).get("env")
+            table = tomllib.loads(read_text(place / name)).get("env")
         except (OSError, ValueError):
             continue
         return table if isinstance(table, dict) else {}

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from proctor.regular_files import read_text
+
 _MANIFEST = "Cargo.toml"
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)(?:-([0-9A-Za-z.-]+))?(?:\+.*)?")
 _FIELDS = [
@@ -133,7 +135,7 @@ def _workspace(directory: Path, manifest: Table) -> Path:
 def _read(directory: Path) -> Table:
     """Nothing if there is no file, or none that can be read: cargo complains of those."""
     try:
-        return tomllib.loads((directory / _MANIFEST).read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(directory / _MANIFEST))
     except (OSError, ValueError):
         return {}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from proctor.launch import KnownTest
+from proctor.regular_files import read_text
 
 MODULE_FILES = ("go.mod", "go.work")
 
@@ -85,6 +86,6 @@ def _module(directory: Path) -> str:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8", errors="replace")
+        return read_text(file, "replace")
     except OSError:
         return ""

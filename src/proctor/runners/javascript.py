@@ -15,6 +15,7 @@ from proctor.errors import UsageError
 from proctor.failure_row import unescaped
 from proctor.launch import Launch
 from proctor.places import is_program, program, relative
+from proctor.regular_files import read_bytes, read_text
 from proctor.runners import matching
 from proctor.runners.package_scripts import TEST_SCRIPT, Call, Script, depends_on, package, read
 from proctor.runners.plan import Plan, not_a_target
@@ -171,8 +172,10 @@ def _is_of(file: Path, root: Path, script: Script, tool: str) -> bool:
 
 def imported(path: Path) -> str:
     """The tool that a file imports; empty if it imports none of them."""
-    with path.open("rb") as file:
-        found = _IMPORT.search(file.read(_HEAD))
+    try:
+        found = _IMPORT.search(read_bytes(path, _HEAD))
+    except OSError:
+        return ""
     return _TOOLS[found[1]] if found else ""
 
 
@@ -261,7 +264,7 @@ def _is_group(path: Path, name: str) -> bool:
     last = re.escape(name.rpartition(BETWEEN)[2])
     spelled = re.compile(rf"""\b(?:describe|suite|context)\b[^\n(]*\(\s*(['"`]){last}\1""")
     try:
-        return spelled.search(path.read_text("utf-8", "replace")) is not None
+        return spelled.search(read_text(path, "replace")) is not None
     except OSError:
         return False
 

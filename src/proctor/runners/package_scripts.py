@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from proctor.regular_files import read_bytes
 from proctor.runners import shell
 from proctor.runners.node_options import called, is_boolean
 from proctor.runners.shell import Command, Word
@@ -84,7 +85,7 @@ class Script(msgspec.Struct, frozen=True):
 def package(root: Path) -> dict[str, Any]:
     """The content of package.json; empty if it cannot be read."""
     try:
-        found = msgspec.json.decode((root / "package.json").read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        found = msgspec.json.decode(read_bytes(root / "package.json").removeprefix(b"\xef\xbb\xbf"))
     except (OSError, msgspec.DecodeError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -9,12 +9,14 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Session, Text
+from proctor.regular_files import read_bytes
 from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
 from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
 
 PLUGIN = "_proctor_injected_pytest"
+TEXT_PLUGIN = "_proctor_injected_text"
 PLUGIN_PATH = str(Path(__file__).parent.parent / "inject" / "path")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"
 ASKED_VARIABLE = "PROCTOR_ASKED"
@@ -44,16 +46,12 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
             f"pytest {python.packages['pytest']} is too old for the plugin, which --repeat and --locals need"
         )
     argv = [python.path, "-m", "pytest"]
-    environment = {}
-    if able:
-        pythonpath = environ.get("PYTHONPATH", "")
-        argv += ["-p", PLUGIN]
-        joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
-        environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
-        if spec.repeat > 1 or spec.locals:
-            environment[ASKED_VARIABLE] = json.dumps({"repeat": spec.repeat, "locals": spec.locals})
-    else:
-        argv += _TEXT_OPTIONS
+    argv += ["-p", PLUGIN] if able else ["-p", TEXT_PLUGIN, *_TEXT_OPTIONS]
+    pythonpath = environ.get("PYTHONPATH", "")
+    joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
+    environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
+    if spec.repeat > 1 or spec.locals:
+        environment[ASKED_VARIABLE] = json.dumps({"repeat": spec.repeat, "locals": spec.locals})
     if spec.seed is not None:
         environment[HASH_SEED] = str(spec.seed)
         argv += [f"--randomly-seed={spec.seed}"] if "pytest-randomly" in python.packages else []
@@ -83,7 +81,7 @@ def has_settings(root: Path) -> bool:
         return True
     for name, section in _SECTIONS.items():
         try:
-            if section in (root / name).read_bytes():
+            if section in read_bytes(root / name):
                 return True
         except OSError:
             continue

@@ -13,6 +13,7 @@ from proctor.errors import UsageError
 from proctor.failure_row import unescaped
 from proctor.launch import KnownTest, Launch, Lines
 from proctor.places import is_program, program, relative
+from proctor.regular_files import read_bytes, read_text
 from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
 from proctor.spec import RunSpec
@@ -97,7 +98,7 @@ def _below(directory: Path) -> Iterator[Path]:
 def _known(path: Path, file: str) -> list[KnownTest]:
     """The tests that a bats file names plainly; a loop may make more of them."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="backslashreplace").splitlines()
+        lines = read_text(path, "backslashreplace").splitlines()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     found = []
@@ -171,8 +172,7 @@ def _bats(
 def _program(path: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     """By its `#!` line; without one perl runs a `.t`, and anything else must be executable."""
     try:
-        with path.open("rb") as file:
-            first = file.readline(1000)
+        first = read_bytes(path, 1000).partition(b"\n")[0]
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     if first.startswith(b"#!"):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch
+from proctor.regular_files import read_bytes
 from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
 from proctor.runners.pytest_suite import HASH_SEED, has_settings
@@ -79,7 +80,6 @@ def _imported(path: Path) -> set[bytes]:
     if path.name == _CONFTEST:
         return {b"pytest"}
     try:
-        with path.open("rb") as file:
-            return set(_IMPORT.findall(file.read(_HEAD)))
+        return set(_IMPORT.findall(read_bytes(path, _HEAD)))
     except OSError:
         return set()

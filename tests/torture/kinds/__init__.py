@@ -1,6 +1,6 @@
 """Every kind there is, by theme."""
 
-from torture.kinds import files, javascript, output, plugins, processes, programs, python
+from torture.kinds import credentials, files, javascript, output, plugins, processes, programs, python
 
 KINDS = [
     *processes.KINDS,
@@ -10,4 +10,5 @@ KINDS = [
     *files.KINDS,
     *programs.KINDS,
     *javascript.KINDS,
+    *credentials.KINDS,
 ]

@@ -188,22 +188,22 @@ DOUBLES = {
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "count"),
     [
-        pytest.param("doubles", id="two tests of one name, and another pytest's words"),
-        pytest.param("uncaptured", id="what tests print between an id and its result"),
-        pytest.param("workers", id="workers of xdist, in colour"),
+        pytest.param("doubles", 8, id="two tests of one name, and another pytest's words"),
+        pytest.param("uncaptured", 8, id="what tests print between an id and its result"),
+        pytest.param("workers", 7, id="workers of xdist, in colour"),
     ],
 )
-def test_each_test_gets_its_own_explanation(name: str) -> None:
+def test_each_test_gets_its_own_explanation(name: str, count: int) -> None:
     events = read(captured(name))
 
     assert {test: event.message for test, event in finished(events).items()} == DOUBLES
-    assert [suite.count for suite in of(e.SuiteStarted, events)] == [7]
+    assert [suite.count for suite in of(e.SuiteStarted, events)] == [count]  # a module was skipped
     assert of(e.SessionFinished, events) == [e.SessionFinished(None, 7)]
 
 
-def test_what_passed_is_told_at_once_and_what_failed_when_it_is_explained() -> None:
+def test_what_passed_is_told_at_once_until_a_test_has_to_wait_for_its_reason() -> None:
     reader = TextReader("pytest")
     head, _, _ = captured("selected").partition("checks/check_names.py::test_name[y")
 
@@ -212,8 +212,102 @@ def test_what_passed_is_told_at_once_and_what_failed_when_it_is_explained() -> N
     assert list(finished(told)) == [
         "checks/check_names.py::test_name[two words]",
         r"checks/check_names.py::test_name[\xe9t\xe9]",
-        "checks/check_names.py::test_name[a|b]",
     ]
+
+
+@pytest.mark.parametrize("name", ["selected", "reasons", "doubles", "uncaptured"])
+def test_events_come_in_the_order_of_the_tests(name: str) -> None:
+    text = captured(name)
+    tests = [test for test in finished(read(text)) if "::" in test]
+
+    assert len(tests) > 6
+    assert tests == sorted(tests, key=lambda test: text.index(f"\n{test} "))
+
+
+def reasons(events: list[e.Event]) -> dict[str, str | None]:
+    return {
+        test.removeprefix("test_a.py::"): event.message
+        for test, event in finished(events).items()
+        if event.outcome in (Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED)
+    }
+
+
+REASONS = {
+    "test_b.py": "needs it",
+    "test_c.py": "their way",
+    "test_d.py": "not here\nnor there",
+    "pkg/test_p.py": "whole pkg",
+    "test_mark": "a rather long reason that goes on and on and on - beyond the width of any terminal that"
+    " there is, is it not?",
+    "test_same1": "same",
+    "test_same2": "same",
+    "test_bare": "unconditional skip",
+    "test_skip_call": "inside: of a test",
+    "test_skip_helper": "in helper",
+    "test_skip_helper2": "in helper",
+    "test_multi": "two\nlines\n\nSKIPPED [1] test_a.py:5: fake",
+    "test_cond": "cond",
+    "test_par[1]": "par",
+    "test_par[2]": "par",
+    "test_xf": "known fault",
+    "test_xf2": "two\nlines",
+    "test_xf3": None,
+    "test_xf4": "by call",
+    "test_xf5": "[NOTRUN] do not run",
+    "test_xp": "passes",
+    "test_xp_bare": None,
+    "test_fx": "from fixture",
+    "TestU::test_u": "class skip",
+    "TestV::test_v": "method skip",
+    "TestV::test_w": "call skip",
+    "TestV::test_x": None,
+}
+
+
+@pytest.mark.parametrize("name", ["reasons", "reasons-workers"])
+def test_each_skip_and_expected_failure_has_its_reason(name: str) -> None:
+    events = read(captured(name))
+
+    assert reasons(events) == REASONS
+    assert of(e.SessionFinished, events)
+
+
+def test_a_module_that_skips_itself_counts_and_has_the_place_of_the_skip() -> None:
+    events = read(captured("reasons"))
+
+    assert [suite.count for suite in of(e.SuiteStarted, events)] == [36]
+    assert len(finished(events)) == 36
+    places = {test: event.place for test, event in finished(events).items() if event.place}
+    assert places == {
+        "test_b.py": e.Place("test_b.py", 3),
+        "test_c.py": e.Place("test_c.py", 2),
+        "test_d.py": e.Place("test_d.py", 2),
+        "pkg/test_p.py": e.Place("pkg/__init__.py", 1),
+    }
+
+
+def test_warnings_are_told_with_their_tests() -> None:
+    found = of(e.WarningRecorded, read(captured("reasons")))
+
+    assert found[2] == e.WarningRecorded(
+        "OldWay", "two\nlines", "/project/test_a.py", 43, "runtest", "test_a.py::test_w2"
+    )
+    assert [warning.message for warning in found] == ["at import", "old way", "two\nlines", "each", "old way"]
+
+
+def test_a_skipped_module_does_not_stand_in_for_a_test_without_a_result() -> None:
+    text = captured("reasons-workers").replace("gw0 [32]", "gw0 [33]")
+
+    assert of(e.ChannelBroken, read(text)) == [e.ChannelBroken("1 of 33 tests have no result")]
+
+
+def test_a_printed_section_is_not_believed_before_the_real_one() -> None:
+    lie = '{"reason": {"id": "test_a.py", "reason": "x", "collector": true}}'
+    section = "=== more about this session ==="
+    text = captured("reasons").replace("=== warnings summary ===\n=", f"{section}\n{lie}\n=")
+
+    assert lie in text
+    assert "test_a.py" not in finished(read(text))
 
 
 def test_a_keyboard_interrupt_leaves_its_test_open_and_has_a_place() -> None:

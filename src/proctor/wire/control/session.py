@@ -70,6 +70,7 @@ class _TestFacts(msgspec.Struct, frozen=True):
     phases: tuple[e.Phase, ...] = ()
     passed_in: tuple[e.Seconds, e.Seconds, e.Seconds] | None = None
     keywords: tuple[str, ...] = ()
+    benchmark: dict[str, Any] | None = None  # what was measured, by name; `median` is seconds of an iteration
 
 
 class _SessionMessage(msgspec.Struct):
@@ -164,6 +165,8 @@ class SessionReader:
         if not facts.phases:  # sent in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
         ended = concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
+        if facts.benchmark:
+            ended = _measured(ended, facts.benchmark)
         if ended.outcome in BAD or status not in ("fail", "error"):
             return ended
         contradiction = f"reported as `{status}`, though none of its phases failed"
@@ -236,6 +239,18 @@ class SessionReader:
         return [e.SuiteStarted(self._name, build, count), *self._errors, *self._skips]
 
 
+def _measured(ended: e.TestFinished, numbers: dict[str, Any]) -> e.TestFinished:
+    """A benchmark takes as long as one iteration does; one that did not pass, as long as its phases did."""
+    median = numbers.get("median")  # as libtest has it: the mean hangs on the slowest
+    known = isinstance(median, float) and 0 <= median < e.LONGEST and ended.outcome is Outcome.PASSED
+    return msgspec.structs.replace(
+        ended,
+        subtype="bench",
+        seconds=median if known else ended.seconds,
+        properties={**(ended.properties or {}), "benchmark": numbers},
+    )
+
+
 def not_collected_but_skipped(name: str, reason: str, place: e.Place | None) -> e.TestFinished:
     """A module or package that skipped itself counts as one skipped test; `place` is where it did that."""
     return concluded(name, (e.Phase(COLLECT, "skipped", reason=reason),), place)
@@ -280,7 +295,7 @@ def _message(phases: tuple[e.Phase, ...]) -> str | None:
 
 def without_type(reason: str) -> str:
     """The reason of a skip as the user wrote it, without the exception that carries it."""
-    for kind in ("Skipped: ", "unittest.case.SkipTest: "):
+    for kind in ("Skipped: ", "unittest.case.SkipTest: ", "SkipTest: "):
         reason = reason.removeprefix(kind)
     return reason
 

@@ -44,7 +44,7 @@ class DocumentRun:
     def close(self) -> list[e.Entry]:
         found = read(b"".join(self._pieces))
         try:
-            self._gaps = list(_disagreements(found))
+            self._gaps = list(disagreements(found))
             events = list(_events(found, self.gap))
         except ValueError as error:  # an outcome that this version does not know
             raise StreamError(f"not a result document: {error}") from None
@@ -127,7 +127,8 @@ def _printed(outcome: Outcome, seconds: float, stdout: str, stderr: str) -> e.Ph
     return e.Phase("call", kind, seconds, status=status, stdout=stdout, stderr=stderr)
 
 
-def _disagreements(found: Document) -> Iterator[str]:
+def disagreements(found: Document) -> Iterator[str]:
+    """What it says twice, and differently."""
     outcomes = Counter(Outcome(test.outcome) for test in found.tests)
     yield from _of_counts("its summary", found.summary, _summary(found, outcomes))
     names = Counter(test.node_id for test in found.tests)

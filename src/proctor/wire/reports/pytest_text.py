@@ -1,7 +1,8 @@
 """pytest's terminal output (`--verbosity=1 --tb=short -rA`) as events, for pytests too old for the plugin.
 
-It lacks durations, the lines of tests, and the ids of tests that were deselected or never ran. The session
-has finished only if pytest's tally, its last line, is the sum of what was read.
+It lacks durations, the lines of tests, and the ids of tests that were deselected or never ran. Reasons and
+warnings are in a section that `inject/path/_proctor_injected_text.py` adds. The session has finished only if
+pytest's tally, its last line, is the sum of what was read.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import re
 from collections import Counter
 from itertools import dropwhile, groupby, takewhile
 
+import msgspec
 from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.text import without_escapes
+from proctor.unique_names import UniqueNames
+from proctor.wire.control.session import not_collected_but_skipped, without_type
 
 _OUTCOMES = {
     "PASSED": Outcome.PASSED,
@@ -40,7 +44,8 @@ _COLLECTED = re.compile(r"(?:collecting \.\.\. )?collected ([0-9]{1,9}) items?((
 _SCHEDULED = re.compile(r"gw[0-9]+ \[([0-9]{1,9})\](?: / gw[0-9]+ \[[0-9]+\])*")
 
 # Afterwards.
-_TITLES = "ERRORS|FAILURES|X?PASSES|XFAILURES|warnings summary|short test summary info|slowest .*"
+_MORE = "more about this session"  # ours
+_TITLES = f"ERRORS|FAILURES|X?PASSES|XFAILURES|warnings summary|short test summary info|slowest .*|{_MORE}"
 _SECTION = re.compile(f"=+ ({_TITLES}) =+")
 _HEADING = re.compile(r"_+ (.+) _+")
 _STOPPED = re.compile(r"!+ (?:[\w.]*\.)?(KeyboardInterrupt|Interrupted|Exit)(?:: (.*?))? !+")
@@ -62,9 +67,27 @@ _RAISED = re.compile(r"([A-Za-z_][\w.]*)(?::|$)")
 _DOCTEST = re.compile(r"^[0-9]{3} *>>> (.+)\nExpected:\n((?: {4}.*\n)+)Got:\n((?: {4}.*\n?)+)", re.M)
 
 
+class _Reason(msgspec.Struct):
+    id: str
+    reason: str
+    collector: bool = False  # a module or package, which has no test that could be skipped
+    place: e.Place | None = None
+
+
+class _Fact(msgspec.Struct):
+    """A line of our own section."""
+
+    reason: _Reason | None = None
+    warning: e.WarningRecorded | None = None
+
+
+_fact = msgspec.json.Decoder(_Fact).decode
+
+
 class TextReader:
     """Takes stdout in pieces. The event of a test comes with the next test, because its teardown may still
-    fail; that of a failed test comes at the end, where pytest explains it."""
+    fail. Reasons come at the end: from the first test that has one on, all events wait for it, because they
+    come in the order of the tests."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -73,9 +96,12 @@ class TextReader:
         self._reports: dict[str, list[Outcome]] = {}
         self._reasons: dict[str, str] = {}
         self._reported: set[str] = set()
+        self._held = False  # a test waits for its reason, and the others behind it
+        self._facts: list[_Fact] = []
         self._under_way: dict[str, None] = {}
         self._last: dict[str, str] = {}  # worker -> its latest test
         self._parallel = False
+        self._scheduled = 0  # by xdist, which counts no module that was skipped
         self._section = ""  # none yet: tests are running
         self._explained: dict[str, list[list[str]]] = {}  # heading -> the lines of each text under it
         self._lines: list[str] = []  # of the text that is being read
@@ -92,8 +118,10 @@ class TextReader:
         """The end of output: what failed and why, and whether pytest finished."""
         found = self.feed("\n") if self._rest else []
         found += self._collection_errors()
+        found += self._skipped_collectors()
         for test in self._reports:
             found += self._events(test)
+        found += [fact.warning for fact in self._facts if fact.warning is not None]
         found += [e.TestStarted(test) for test in self._under_way]
         if self._internal:
             found.append(self._broke())
@@ -108,6 +136,8 @@ class TextReader:
     def _line(self, line: str) -> list[e.Event]:
         if section := _SECTION.fullmatch(line):
             self._section, self._lines = section[1], []
+            if self._section == _MORE:
+                self._facts = []  # an earlier one was a test's
         elif tally := _TALLY.fullmatch(line):
             self._tally = _counts(tally[1])
         elif line.startswith(_INTERNAL):
@@ -119,6 +149,8 @@ class TextReader:
             self._stopped = replace(self._stopped, place=self._stopped.place or self._place(line))
         elif self._section in ("FAILURES", "ERRORS"):
             self._explanation(line)
+        elif self._section == _MORE:
+            self._take_fact(line)
         elif not self._section:
             return self._progress(line)
         return []
@@ -128,11 +160,11 @@ class TextReader:
             self._root = root[1]
         elif collected := _COLLECTED.fullmatch(line):
             others = _counts(collected[2])
-            count = int(collected[1]) - others["deselected"] + others["error"]
+            count = int(collected[1]) - others["deselected"] + others["error"] + others["skipped"]
             return [e.SuiteStarted(self._name, "", count, others["deselected"])]
         elif scheduled := _SCHEDULED.fullmatch(line):
-            self._parallel = True
-            return [e.SuiteStarted(self._name, "", int(scheduled[1]))]
+            self._parallel, self._scheduled = True, int(scheduled[1])
+            return [e.SuiteStarted(self._name, "", self._scheduled)]
         elif result := _RESULT.fullmatch(line):
             return self._result(result[1], result[2], result[3])
         elif result := _WORKER_RESULT.fullmatch(line):
@@ -150,7 +182,10 @@ class TextReader:
         if reason and not reason.endswith("..."):  # cut at the width of the terminal
             self._reasons[test] = reason
         before, self._last[worker] = self._last.get(worker, test), test
-        return [] if before == test or self._outcome(before) in BAD else self._events(before)
+        if before == test:
+            return []
+        self._held = self._held or self._outcome(before) is not Outcome.PASSED
+        return [] if self._held else self._events(before)
 
     def _explanation(self, line: str) -> None:
         heading = _HEADING.fullmatch(line)
@@ -159,6 +194,15 @@ class TextReader:
             self._explained.setdefault(heading[1], []).append(self._lines)
         else:
             self._lines.append(line)
+
+    def _take_fact(self, line: str) -> None:
+        try:
+            fact = _fact(line)
+        except msgspec.DecodeError:
+            return  # another plugin's line
+        self._facts.append(fact)
+        if fact.reason is not None and not fact.reason.collector:
+            self._reasons[fact.reason.id] = without_type(fact.reason.reason).removeprefix("reason: ")
 
     # Events
 
@@ -174,7 +218,7 @@ class TextReader:
         outcome = self._outcome(test)
         if outcome in BAD:
             return [e.TestStarted(test), self._failed(test, outcome)]
-        return [e.TestStarted(test), e.TestFinished(test, outcome, message=self._reasons.get(test))]
+        return [e.TestStarted(test), e.TestFinished(test, outcome, message=self._reasons.get(test) or None)]
 
     def _failed(self, test: str, outcome: Outcome) -> e.TestFinished:
         texts = [text for report in self._reports[test] for text in self._take(test, report)]
@@ -203,6 +247,14 @@ class TextReader:
             for lines in texts
         ]
 
+    def _skipped_collectors(self) -> list[e.Event]:
+        names = UniqueNames()
+        return [
+            not_collected_but_skipped(names.unique(reason.id or "."), reason.reason, reason.place)
+            for fact in self._facts
+            if (reason := fact.reason) is not None and reason.collector
+        ]
+
     def _broke(self) -> e.SessionBroke:
         last = next((line for line in reversed(self._internal) if line.strip()), "")
         return e.SessionBroke(e.Failure(_raised(last), last), "\n".join(self._internal))
@@ -211,9 +263,13 @@ class TextReader:
         """A missed line must not count as a pass."""
         read = Counter(str(report) for reports in self._reports.values() for report in reports)
         read["error"] += len(self._collection_errors())
+        read["skipped"] += len(self._skipped_collectors())
         exact = ("passed", "failed", "error", "xfailed", "xpassed")
-        # A module that was skipped as a whole is in the tally and has no line.
+        # Without our section, a module that was skipped as a whole is in the tally only.
         if all(read[word] == tally[word] for word in exact) and read["skipped"] <= tally["skipped"]:
+            if len(self._reports) < self._scheduled and self._stopped is None:
+                missing = self._scheduled - len(self._reports)
+                return e.ChannelBroken(f"{missing} of {self._scheduled} tests have no result")
             return e.SessionFinished(None, len(self._reports))
         return e.ChannelBroken(f"pytest counted {_shown(tally)}; its output was read as {_shown(read)}")
 

@@ -1,0 +1,44 @@
+"""Compares the two records of a run, its log and its document: one of them may have been changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from proctor.archive.store import RESULT_FILE
+from proctor.outcome import QUIET, RunOutcome
+from proctor.result import RunResult
+from proctor.wire.document.run import disagreements
+from proctor.wire.document.schema import Document
+
+
+def reconcile(result: RunResult, document: Document) -> str:
+    """Where the document disagrees with itself or with the result that the log gives; or nothing.
+
+    If it does, the log is to be believed, but not that the run passed: the result then has the outcome that
+    the document has. Raises ValueError if that is an outcome of a later version.
+    """
+    said = RunOutcome(document.outcome)
+    found = next(chain(_differences(result, document), disagreements(document)), "")
+    if not found:
+        return ""
+    note = f"{RESULT_FILE} disagrees with the log, which is shown: {found}"
+    if result.outcome in QUIET and said not in QUIET:
+        result.outcome, result.reason = said, f"the log and {RESULT_FILE} disagree: {found}"
+    result.notices.append(note)
+    return note
+
+
+def _differences(result: RunResult, document: Document) -> Iterator[str]:
+    if document.outcome != result.outcome:
+        yield f"{document.outcome} there, {result.outcome} here"
+    there = {test.node_id: test.outcome for test in document.tests}
+    here = {name: str(test.outcome) for name, test in result.tests.items()}
+    for name in there.keys() | here.keys():
+        if there.get(name) != here.get(name):
+            yield f"{name} is {there.get(name, 'missing')} there, {here.get(name, 'missing')} here"
+    if sorted(document.not_run) != sorted(result.not_run):
+        yield "other tests were not run"
+    errors = [error.file for error in document.collection_errors]
+    if sorted(errors) != sorted(error.file for error in result.collection_errors):
+        yield "there are other collection errors"
