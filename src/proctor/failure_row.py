@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 def encode(row: Row) -> str:
-    line = _BETWEEN.join([_SPECIAL.sub(_escape, field) for field in row])
+    line = _BETWEEN.join([escaped(field) for field in row])
     return "\\" + line if line.startswith("#") else line
 
 
@@ -52,6 +52,11 @@ def decode(line: str) -> Row:
     if len(fields) != len(Row._fields):
         raise ValueError("it has %d fields, not %d" % (len(fields), len(Row._fields)))
     return Row(*[_ESCAPE.sub(_unescape, field) for field in fields])
+
+
+def escaped(text: str) -> str:
+    """A text as a field of a row has it: one line that any file can hold."""
+    return _SPECIAL.sub(_escape, text)
 
 
 def unescaped(test: str) -> str:

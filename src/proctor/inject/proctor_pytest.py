@@ -21,6 +21,7 @@ clean, cut, dumps, quote = _channel.clean, _channel.cut, _channel.dumps, _channe
 INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this loaded
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
 CHUNK = 500  # collected tests in one message
+FLUSH_SECONDS = 0.5  # until they are told of, even if they are fewer
 MOST_WORDS = 5000
 LONGEST = 1e10  # seconds
 USUAL = ["setup", "call", "teardown", ""]  # none comes after these
@@ -207,7 +208,7 @@ class Reporter(Observer):
         self.collectors = []
         self.collected = 0
         self.known = set()
-        self.started = time()
+        self.started = self.flushed = time()
         self.deselected = 0
         self.traced = getattr(config.option, "tbstyle", "auto") != "no"
         self.is_controller = False  # of xdist
@@ -254,7 +255,7 @@ class Reporter(Observer):
         facts = quote(report.nodeid), report.outcome, ",".join(children), longrepr
         self.collectors.append('{"id":%s,"outcome":"%s","children":[%s]%s}' % facts)
         self.collected += len(children) + 1
-        if self.collected > CHUNK:
+        if self.collected > CHUNK or time() > self.flushed + FLUSH_SECONDS:
             self._flush_collectors()
         if report.failed:
             failure = getattr(report, "proctor_facts", None) or {"message": text.strip().rpartition("\n")[2]}
@@ -267,6 +268,7 @@ class Reporter(Observer):
             self.channel.send('{"status":"error","partial":true,"proctor":%s}' % facts)
             self.collectors = []
             self.collected = 0
+            self.flushed = time()
 
     def pytest_deselected(self, items):
         self.deselected += len(items)
