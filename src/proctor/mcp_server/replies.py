@@ -22,6 +22,7 @@ from proctor.result import RunResult
 from proctor.wire.document.discovery import discovery
 
 _REFUSAL = 2000  # characters
+_SMALL = 1000  # tokens of a budget
 _FULL_TEXT = 6000  # tokens of the text beside a whole document
 _ERROR_FIELDS = ("file", "message", "traceback")
 _ERROR_SIZES = (300, 100, 0)  # characters of a text of a file that could not be collected
@@ -42,12 +43,14 @@ def finished(data: RunData, detail: str, budget: int, limited: bool = False) -> 
         return _text(data, room)
 
     if detail == "full":
-        whole = _whole(data, budget, limited)
-        return Reply(whole["text"], whole)
-    text = compose(budget)
+        document = _whole(data, budget, limited)
+        return Reply(document["text"], document)
     if detail == "summary":
-        return Reply(text, brief.summary(data.document, data.result.failing, compose, budget, data.mask))
-    return Reply(text, brief.failures(data.document, compose, budget, data.mask))
+        document = brief.summary(data.document, data.result.failing, compose, budget, data.mask)
+    else:
+        document = brief.failures(data.document, compose, budget, data.mask)
+    # A text that leaves room for the fields beside it is short if the budget is.
+    return Reply(compose(budget) if budget < _SMALL else document["text"], document)
 
 
 def _whole(data: RunData, budget: int, limited: bool) -> dict[str, Any]:
