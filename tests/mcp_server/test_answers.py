@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from support.made_runs import failed
 from support.mcp_client import Talk, talk, text_of
@@ -124,6 +125,34 @@ def test_failing_ids_are_in_a_file_of_the_run_and_in_pages(tmp_path: Path) -> No
             break
         assert document["omitted"]["call"] == f'get_run(run_id="{RUN_ID}", select="ids", offset={len(ids)})'
     assert [test for test in ids if test != odd] == [line for line in lines if "test_odd" not in line]
+
+
+@pytest.mark.parametrize(
+    "test", ['a::test[it\'s "so"]', "a::test[x\ny\x1b]", "a::test[{run}]", "ä::test[é\\]"]
+)
+def test_a_call_names_a_test_so_that_it_can_be_pasted(tmp_path: Path, test: str) -> None:
+    lines = "".join(f"\nline {number} of the message" for number in range(200))
+    data, _ = kept(tmp_path, failed(test, f"ValueError: no{lines}", ("a", 3)))
+    text = replies.finished(data, "failures", schemas.USUAL_BUDGET).text
+
+    (named,) = re.findall(r'^more: get_test\(run_id="[^"]+", node_id=(".*")\)$', text, re.M)
+    assert json.loads(named) == test
+    assert f"whole: proctor://runs/{RUN_ID}/result.json\n" in text
+    assert "proctor show" not in text
+
+
+def test_files_that_no_test_attached_are_listed_only_where_files_are_asked_for(tmp_path: Path) -> None:
+    files = tuple(e.File(name, f"files/{name}", 3) for name in ("1-call-difference.txt", "shot.png"))
+    test = msgspec.structs.replace(failed("a.py::test_a", "assert 0"), files=files)
+    data, _ = kept(tmp_path, test)
+    rows = page(data, "failures", 0, schemas.NO_LIMIT, schemas.USUAL_BUDGET).document
+    listed = page(data, "files", 0, schemas.NO_LIMIT, schemas.USUAL_BUDGET).document
+
+    assert rows is not None
+    assert listed is not None
+    assert [file["name"] for file in rows["tests"][0]["files"]] == ["shot.png"]
+    assert rows["omitted"] == {}
+    assert [file["name"] for file in listed["files"]] == ["1-call-difference.txt", "shot.png"]
 
 
 def test_a_run_without_failures_has_no_file_of_them(tmp_path: Path) -> None:

@@ -161,14 +161,14 @@ def _fields(document: Document, short: Values, shown: list[Any]) -> list[str]:
         names.append("text_output")
     if any(item.traceback for item in shown):
         names.append("traceback")
-    if any(isinstance(item, Test) and (_own_files(item) or item.testout) for item in shown):
+    if any(isinstance(item, Test) and _has_files(item) for item in shown):
         names.append("files")
     return names
 
 
-def _own_files(test: Test) -> list[Any]:
-    """Those that the test attached itself."""
-    return [file for file in test.files if not file.name.endswith(INTERNAL)]
+def _has_files(test: Test) -> bool:
+    """That it attached itself."""
+    return test.testout is not None or any(not file.name.endswith(INTERNAL) for file in test.files)
 
 
 def _least(document: Document, compose: Compose, budget: int, items: list[tuple[str, Any]]) -> Values:

@@ -15,7 +15,7 @@ from proctor.mcp_server.brief import Values, behind, raised_at, row, rows
 from proctor.mcp_server.calls import page_call, uri
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.run_data import RunData
-from proctor.mcp_server.shorten import characters, cut_short, entry, remains, smaller
+from proctor.mcp_server.shorten import characters, cut_short, entry, remains, smaller, test_values
 from proctor.mcp_server.size import fill, weight
 from proctor.render.masking import plain
 from proctor.render.neutral import neutral
@@ -165,7 +165,7 @@ def _item(name: str, item: Any, size: int, mask: bool) -> Any:
 def _whole(name: str, item: Any, mask: bool) -> Any:
     if name in ("not_run", "ids"):
         return item  # ids stay as they are
-    values = plain(item, mask)
+    values = test_values(item, mask) if isinstance(item, Test) else plain(item, mask)
     if isinstance(item, Test | CollectionError) and (place := raised_at(item)):
         return {**values, "place": place}  # as a short row has it
     return values

@@ -126,7 +126,8 @@ def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: i
         document["omitted"] = {**omitted, "call": rest}
         note = f"{sum(omitted.values())} more: {rest}\n"
     tree = discovery_tree(found.tests[: len(document["tests"])])
-    faults = agent_text(result, _detail(mask)) if result.collection_errors else ""
+    no_calls = Detail(hints=None, mask=mask)  # a list of tests is not kept
+    faults = agent_text(result, no_calls) if result.collection_errors else ""
     return Reply(lines_within(f"{found.total} tests\n{note}{faults}{tree}", budget, rest), document)
 
 
@@ -172,14 +173,9 @@ def described(about: Description) -> Reply:
 
 def _text(data: RunData, budget: int) -> str:
     """A green one is the verdict alone."""
-    detail = _detail(data.mask)
+    detail = Detail(hints=HINTS, mask=data.mask)
     text = agent_text(data.result, detail)
     if estimate(text, budget) <= budget:
         return text
     text = agent_text_within(data.result, budget, detail)
     return lines_within(text, budget, page_call(data.run_id, "ids"))
-
-
-def _detail(mask: bool) -> Detail:
-    """With calls in place of the usual hints, which are commands for a shell."""
-    return Detail(hints=HINTS, mask=mask)

@@ -13,7 +13,7 @@ from proctor.mcp_server.calls import full_call, page_call, uri
 from proctor.mcp_server.size import cut, weight
 from proctor.outcome import BAD, Outcome
 from proctor.render.masking import plain
-from proctor.wire.document.schema import Document
+from proctor.wire.document.schema import Document, Test
 
 _OUTPUTS = ("text_output", "stderr")
 _IDS = ("node_id", "nodeid")
@@ -85,12 +85,18 @@ def head(document: Document, mask: bool) -> Values:
     }
 
 
+def test_values(test: Test, mask: bool) -> Values:
+    """A test of the document as plain values, without files that are no test's own."""
+    values: Values = plain(test, mask)
+    if files := values.pop("files", None):
+        own = [file for file in files if not file["name"].endswith(INTERNAL)]
+        values |= {"files": own} if own else {}
+    return values
+
+
 def entry(test: dict[str, Any], size: int, extras: bool = True) -> dict[str, Any]:
     """A test of the document, its texts cut to `size` characters."""
     known = test if extras else {name: test[name] for name in _ESSENTIAL}
-    if "files" in known:
-        own = [file for file in known["files"] if not file["name"].endswith(INTERNAL)]
-        known = {**known, "files": own} if own else {n: v for n, v in known.items() if n != "files"}
     short = {
         name: value for name, value in known.items() if extras or value is not None or name in _ESSENTIAL
     }
@@ -120,7 +126,7 @@ class _Parts(msgspec.Struct, frozen=True):
 def _parts(document: Document, mask: bool) -> _Parts:
     return _Parts(
         head(document, mask),
-        plain(document.tests, mask),
+        [test_values(test, mask) for test in document.tests],
         plain(document.collection_errors, mask),
         plain(document.warnings[: _ROOMS[0].items], mask),
         plain(document.notices[: _ROOMS[0].items], mask),
