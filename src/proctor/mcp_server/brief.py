@@ -29,11 +29,9 @@ FIXED, TIMES = 300, 3  # tokens that an answer may cost beside the text, and how
 _TIMES_OF_A_SUMMARY = 2
 MESSAGE = 120  # characters of the message of a row
 _MESSAGES = (MESSAGE, 60)
-_REASON = 200
 _TAIL = 600  # characters of the output where the text does not say why a run ended
 _TAIL_TOKENS = 250
 _LONG_OUTPUT = 8000  # characters
-_SAID = ("run_id", "outcome", "exit_code", "summary", "reason", "current_test")
 _PAGED = ("tests", "not_run", "collection_errors", "warnings", "notices")
 _UNEXPLAINED = (RunOutcome.CRASHED, RunOutcome.INTERNAL_ERROR, RunOutcome.INCOMPLETE, RunOutcome.USAGE_ERROR)
 
@@ -111,18 +109,25 @@ def _base(document: Document, mask: bool) -> Values:
     if document.outcome in _UNEXPLAINED and document.text_output.strip():
         tail = _tail(plain(document.text_output, mask))
     return {
-        "text": "",
-        "run_id": document.run_id,
-        "outcome": document.outcome,
-        "exit_code": document.exit_code,
-        "summary": document.summary,
-        **({"reason": cut(plain(document.reason, mask), _REASON)} if document.reason else {}),
+        **_verdict(document),
         **({"current_test": document.current_test} if document.current_test else {}),
         "tests": [],
         "collection_errors": [],
         "json_report": {},
         "text_output": tail,
         "omitted": {},
+    }
+
+
+def _verdict(document: Document, all_counts: bool = True) -> Values:
+    """What every answer begins with."""
+    counts = document.summary
+    return {
+        "text": "",
+        "run_id": document.run_id,
+        "outcome": document.outcome,
+        "exit_code": document.exit_code,
+        "summary": counts if all_counts else {name: count for name, count in counts.items() if count},
     }
 
 
@@ -154,11 +159,15 @@ def _omitted(document: Document, short: Values, items: list[tuple[str, Any]], ta
 
 
 def _fields(document: Document, short: Values, shown: list[Any]) -> list[str]:
-    """Names of fields that are not empty and are left out or cut."""
-    known = {*_SAID, *_PAGED, "text_output"}
-    names = [name for name in Document.__struct_fields__ if name not in known and getattr(document, name)]
-    if document.text_output != short["text_output"]:
-        names.append("text_output")
+    """Names of fields that are not empty and are left out or cut. Lists with pages are counted instead."""
+    kept = [name for name, value in short.items() if value]
+    names = [
+        name
+        for name in Document.__struct_fields__
+        if name not in (*kept, *_PAGED) and getattr(document, name)
+    ]
+    if kept_output := short.get("text_output"):
+        names += ["text_output"] if kept_output != document.text_output else []
     if any(item.traceback for item in shown):
         names.append("traceback")
     if any(isinstance(item, Test) and _has_files(item) for item in shown):
@@ -173,48 +182,39 @@ def _has_files(test: Test) -> bool:
 
 def _least(document: Document, compose: Compose, budget: int, items: list[tuple[str, Any]]) -> Values:
     """Text, verdict, counts."""
-    short: Values = {
-        "text": "",
-        "run_id": document.run_id,
-        "outcome": document.outcome,
-        "exit_code": document.exit_code,
-        "summary": document.summary,
-        "omitted": {},
-    }
     counted: Values = dict(Counter(name for name, _ in items))
-    calls = [page_call(document.run_id, "failures", 0)] if counted else [full_call(document.run_id)]
-    short["omitted"] = {**counted, "call": "; ".join(calls)}
-    if budget - weight(short) < LEAST // 2:
-        short["summary"] = {name: count for name, count in document.summary.items() if count}
+    calls = [page_call(document.run_id, "failures", 0)] if counted else []
+    call = "; ".join([*calls, full_call(document.run_id)])
+    short: Values = {}
+    for all_counts in (True, False):
+        omitted = {**counted, "fields": ["all others"], "call": call}
+        short = {**_verdict(document, all_counts), "omitted": omitted}
+        if budget - weight(short) >= LEAST // 2:
+            break
     short["text"] = text_within(compose, budget - weight(short))
     return short
 
 
-def summary(document: Document, ids: list[str], compose: Compose, budget: int, mask: bool = False) -> Values:
+def summary(document: Document, ids: list[str], compose: Compose, budget: int) -> Values:
     """The text, the outcome, the counts, and failing ids as far as they are worth their tokens."""
-    call = page_call(document.run_id, "ids", 0)
-    short: Values = {
-        "text": "",
-        "run_id": document.run_id,
-        "outcome": document.outcome,
-        "exit_code": document.exit_code,
-        "summary": document.summary,
-        **({"reason": cut(plain(document.reason, mask), _REASON)} if document.reason else {}),
-        "failing": [],
-        "omitted": {"failing": len(ids), "call": call} if ids else {},
-    }
-    if budget - weight(short) < LEAST // 2:
-        short.pop("reason", None)
-        short["summary"] = {name: count for name, count in document.summary.items() if count}
+    short: Values = {}
+    for all_counts in (True, False):
+        short = {**_verdict(document, all_counts), "failing": []}
+        short["omitted"] = _omitted_ids(document, short, ids)
+        if budget - weight(short) >= LEAST // 2:
+            break
     short["text"] = text = text_within(compose, budget - weight(short))
     room = min(budget, FIXED + _TIMES_OF_A_SUMMARY * estimate(text))
     short["failing"] = fill(ids, room - weight(short))
-    if left := len(ids) - len(short["failing"]):
-        call = page_call(document.run_id, "ids", len(short["failing"]))
-        short["omitted"] = {"failing": left, "call": call}
-    else:
-        short["omitted"] = {}
+    short["omitted"] = _omitted_ids(document, short, ids)
     return short
+
+
+def _omitted_ids(document: Document, short: Values, ids: list[str]) -> Values:
+    shown = len(short["failing"])
+    more: Values = {"failing": len(ids) - shown} if len(ids) > shown else {}
+    calls = [page_call(document.run_id, "ids", shown)] if more else []
+    return {**more, "fields": ["all others"], "call": "; ".join([*calls, full_call(document.run_id)])}
 
 
 def text_within(compose: Compose, room: int) -> str:
@@ -223,4 +223,4 @@ def text_within(compose: Compose, room: int) -> str:
     while weight(text := compose(allowed)) > room and allowed > 1:
         over = weight(text) - room
         allowed = max(1, min(allowed - over, estimate(text) - 1))
-    return text if weight(text) <= room else ""
+    return text if weight(text) <= room else cut(text.split("\n")[0], room)

@@ -46,7 +46,7 @@ def finished(data: RunData, detail: str, budget: int, limited: bool = False) -> 
         document = _whole(data, budget, limited)
         return Reply(document["text"], document)
     if detail == "summary":
-        document = brief.summary(data.document, data.result.failing, compose, budget, data.mask)
+        document = brief.summary(data.document, data.result.failing, compose, budget)
     else:
         document = brief.failures(data.document, compose, budget, data.mask)
     # A text that leaves room for the fields beside it is short if the budget is.

@@ -53,6 +53,8 @@ def lines_within(text: str, budget: int, rest: str) -> str:
         if left < 0:
             break
         kept.append(line)
+    if not kept:
+        return verdict + "\n"
     return "\n".join([*kept, f"… and {len(short) - len(kept)} more lines", note]) + "\n"
 
 
