@@ -8,13 +8,15 @@ import pytest
 from support.processes import Script
 
 from proctor import events as e
+from proctor import execute, running
 from proctor.errors import LaunchError, UsageError
 from proctor.execute import WEAK, Executed, Request, execute_with
 from proctor.launch import Build, KnownTest, Launch, Lines, Program, Session, Speech, Voice
 from proctor.outcome import Outcome, RunOutcome
 from proctor.plan_run import RunPlan
 from proctor.prepare import Prepared
-from proctor.process.deadline import Push
+from proctor.process.deadline import CLEANUP_SECONDS, Push
+from proctor.process.process import Chunk
 from proctor.process.stop import Stop
 from proctor.result import RunResult
 from proctor.runners.plan import Plan, Suite, suites
@@ -174,6 +176,61 @@ def test_a_run_that_takes_too_long_is_interrupted_and_what_ran_has_its_outcome(r
     assert result.notices == ["suites that were not run: two"]
 
 
+class Clock:
+    """Time that only passes while somebody waits, each time for as long as that may take."""
+
+    def __init__(self, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self._runs = 0.0, runs
+        runs.script.passes = self._pass
+        for module in (running, execute):
+            monkeypatch.setattr(module, "time", self)
+        self.pushed: dict[Push, float] = {}
+
+    def monotonic(self) -> float:
+        self._look()
+        return self.now
+
+    def _pass(self, seconds: float) -> None:
+        self._look()
+        self.now += seconds + 0.05  # the machine is busy
+
+    def _look(self) -> None:
+        for process in self._runs.script.started.values():
+            for push in process.pushes:
+                self.pushed.setdefault(push, self.now)
+
+
+INTERRUPTED = b'{"status":"error","partial":true,"proctor":{"interrupted":{"type":"KeyboardInterrupt"}}}'
+
+
+@pytest.mark.parametrize("heard_after", [None, 0.0, 1.0, 1.7])
+def test_at_a_time_limit_the_interrupt_comes_at_once_and_the_end_soon_after(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, heard_after: float | None
+) -> None:
+    """Also if the session hears the interrupt late and then cleans up without end."""
+    clock = Clock(runs, monkeypatch)
+    runs.script.add("pytest", hangs=True, stubborn=True)
+    told: list[float] = []
+
+    def hear() -> None:
+        interrupted = clock.pushed.get(Push.INTERRUPT)
+        if heard_after is None or interrupted is None or told or clock.now < interrupted + heard_after:
+            return
+        told.append(clock.now)
+        frame = b"result %d\n%b" % (len(INTERRUPTED), INTERRUPTED)
+        runs.script.started["pytest"].write(Chunk("control", frame))
+
+    runs.script.on_wait = hear
+    result = runs.run(suites("pytest", Plan((launch("pytest", Session()),))), timeout=30.0).result
+
+    assert result.outcome is RunOutcome.TIMEOUT
+    assert runs.script.started["pytest"].pushes == [Push.INTERRUPT, Push.ABORT, Push.KILL]
+    assert 30.0 <= clock.pushed[Push.INTERRUPT] <= 30.5
+    assert clock.now <= 30.0 + 13.0
+    if heard_after is not None:  # it has its time to clean up
+        assert clock.pushed[Push.ABORT] >= told[0] + CLEANUP_SECONDS - 0.5
+
+
 def test_a_run_that_is_cancelled_is_killed_at_once(runs: Runs) -> None:
     runs.script.add("one", hangs=True)
     runs.script.on_wait = lambda: runs.stop.ask(RunOutcome.CANCELLED)
@@ -228,8 +285,6 @@ def test_a_loop_that_breaks_leaves_no_process_open(runs: Runs) -> None:
 
 
 def test_a_session_that_never_spoke_and_ends_with_pytests_usage_error_is_one(runs: Runs) -> None:
-    from proctor.process.process import Chunk
-
     runs.script.add("pytest", Chunk("stderr", b"ERROR: file not found: x\n"), code=4)
     result = runs.run(suites("pytest", Plan((launch("pytest", Session()),)))).result
 

@@ -118,13 +118,16 @@ class _Job(Generic[P]):
         self.process, self.listener = process, listener
         self.ending: Ending | None = None
 
-    def take(self, chunks: list[Chunk], now: float, interrupted: bool) -> None:
+    def take(self, chunks: list[Chunk]) -> None:
         for chunk in sorted(chunks, key=lambda chunk: chunk.stream == "control"):
             self.listener.take(chunk)
         if self.listener.deaf:
             self.process.stop_hearing()
         self.process.diversion = self.listener.diversion
-        if self.ending is not None and interrupted:
+
+    def heard(self, now: float) -> None:
+        """It has said that it was interrupted."""
+        if self.ending is not None:
             self.ending.heard(now)
 
     def stop(self, reason: RunOutcome, now: float) -> None:
@@ -257,7 +260,9 @@ class _Crew(Generic[P]):
             jobs = [job.process for job in self._jobs]
             for process, chunks in self._processes.wait(jobs, self._patience(now)):
                 job = next(job for job in self._jobs if job.process is process)
-                job.take(chunks, now, self._session_interrupted())
+                job.take(chunks)
+                if self._session_interrupted():
+                    job.heard(now)
                 if not job.listener.heeds_maxfail and job.ending is None and self._at_maxfail():
                     self._cut(job, now)
             self._run.tick()

@@ -59,6 +59,7 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.session.described = event
         case e.CollectorFinished():
             suite.collectors.append(event)
+            suite.collected += sum(child.tested for child in event.children)
         case e.TestsSelected():
             suite.selected.update(dict.fromkeys(event.tests))
             suite.markers.update(event.markers)

@@ -26,7 +26,7 @@ from proctor.events import (
     TestFinished,
     WarningRecorded,
 )
-from proctor.outcome import EXIT_CODES, Outcome, RunOutcome
+from proctor.outcome import BAD, EXIT_CODES, Outcome, RunOutcome
 
 T = TypeVar("T")
 
@@ -141,6 +141,7 @@ class SuiteResult(msgspec.Struct):
     markers: dict[str, tuple[str, ...]] = {}
     deselected: list[str] = []
     collectors: list[CollectorFinished] = []
+    collected: int = 0  # tests that they found
     errors: list[CollectionFailed] = []
     tests: dict[str, TestFinished] = {}
     parts: int = 0  # how many of these are results that tests reported beside their own
@@ -296,6 +297,20 @@ class RunResult(msgspec.Struct):
     def done(self) -> int:
         """Of the tests that are expected, those that have a result."""
         return sum(suite.done for suite in self.suites)
+
+    @property
+    def collecting(self) -> str:
+        """What a run does whose tests are not counted yet, in words."""
+        found = sum(suite.collected for suite in self.suites)
+        return f"collecting ({found:,} so far)" if found else "collecting"
+
+    @property
+    def failing(self) -> list[str]:
+        """Files that could not be collected, then tests that crashed or took too long, then the others."""
+        bad = [test for suite in self.suites for test in suite.tests.values() if test.outcome in BAD]
+        bad.sort(key=lambda test: test.outcome not in (Outcome.CRASH, Outcome.TIMEOUT))
+        files = (error.file for error in self.collection_errors)
+        return list(dict.fromkeys([*files, *(test.test for test in bad)]))
 
     @property
     def exit_code(self) -> int:

@@ -18,8 +18,8 @@ from support.projects import write_project
 from proctor import events as e
 from proctor.archive.inside import Folder
 from proctor.config import Settings
-from proctor.errors import UsageError
 from proctor.mcp_server import replies, run_data, schemas
+from proctor.mcp_server.pages import page
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.run_data import RunData
 from proctor.mcp_server.runs import Progress
@@ -27,20 +27,21 @@ from proctor.mcp_server.size import weight
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.tokens import estimate
 
-LONG = "a line that is not short at all\n" * 60
-SELECTS = ("failures", "tests", "json_report", "files", "output")
+LONG = "a line that is not short at all\n" * 20
+SELECTS = ("failures", "ids", "tests", "json_report", "files", "output")
 BUDGETS = (200, 300, 500, 1000, 6000, 100_000)
-CALL = re.compile(r'get_run\(run_id="([^"]+)", select="(\w+)"(?:, offset=(\d+))?\)')
-LISTS = ("tests", "not_run", "collection_errors", "warnings", "notices", "files", "collectors")
+CALL = re.compile(r'get_run\(run_id="([^"]+)", (?:detail="(full)"|select="(\w+)"(?:, offset=(\d+))?)\)')
+LISTS = ("ids", "tests", "not_run", "collection_errors", "warnings", "notices", "files", "collectors")
 
 Document = dict[str, Any]
+_ANSWERS: dict[tuple[str, int | None], Document] = {}  # to calls about the one run of this module
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     """One of which no part is small."""
     directory = tmp_path_factory.mktemp("run")
-    output = "".join(f"line {number} ünd\n" for number in range(4000))
+    output = "".join(f"line {number} ünd\n" for number in range(2000))
     (directory / "output.txt").write_text(output)
     names = [f"tests/test_a.py::test_{number}" for number in range(60)]
     left = tuple(f"tests/test_z.py::test_{number}" for number in range(70))
@@ -54,14 +55,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunData:
             e.CollectionFailed(
                 f"tests/broken_{n}.py", e.Failure("ImportError", f"no module {n}: {LONG}"), LONG
             )
-            for n in range(20)
+            for n in range(10)
         ),
         e.TestsSelected((*names, *left)),
         *passed(*names[:30]),
         *(e.TestFinished(name, Outcome.SKIPPED, message="not now") for name in names[30:40]),
-        *(failed(name, f"{name}: {LONG}") for name in names[40:]),
-        *(e.WarningRecorded("UserWarning", f"warning {n}: {LONG}", "a.py", n) for n in range(60)),
-        *(e.Noticed(f"notice {n}: {LONG}") for n in range(60)),
+        *(failed(name, f"{name}: {LONG}", ("tests/test_a.py", 7)) for name in names[40:]),
+        *(e.WarningRecorded("UserWarning", f"warning {n}: {LONG}", "a.py", n) for n in range(30)),
+        *(e.Noticed(f"notice {n}: {LONG}") for n in range(30)),
         e.OutputReceived("stdout", output),
         e.SuiteFinished(RunOutcome.FAILED, not_run=left),
     ]
@@ -69,8 +70,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     return run_data.from_result(result, Folder(directory), Settings())
 
 
-def asked(data: RunData, select: str, offset: int = 0, budget: int = schemas.USUAL_BUDGET) -> Document:
-    return within(replies.part(data, select, offset, schemas.NO_LIMIT, budget), budget)
+def asked(
+    data: RunData, select: str, offset: int | None = None, budget: int = schemas.USUAL_BUDGET
+) -> Document:
+    """As `get_run` does: without an offset, `failures` is the answer of the run."""
+    if select == "full":
+        return replies.finished(data, "full", budget).document or {}
+    if select == "failures" and offset is None:
+        return within(replies.finished(data, "failures", budget), budget)
+    return within(page(data, select, offset or 0, schemas.NO_LIMIT, budget), budget)
 
 
 def within(reply: Reply, budget: int) -> Document:
@@ -80,13 +88,13 @@ def within(reply: Reply, budget: int) -> Document:
     return reply.document
 
 
-def calls(document: Document) -> list[tuple[str, int]]:
-    """The calls that an answer names: what they select, and the offset."""
+def calls(document: Document) -> list[tuple[str, int | None]]:
+    """The calls that an answer names: what they select, or `full`, and the offset."""
     named = document["omitted"].get("call", "")
     found = CALL.findall(named)
     assert "; ".join(match.group() for match in CALL.finditer(named)) == named
-    assert all(run_id == RUN_ID for run_id, _, _ in found)
-    return [(select, int(offset or 0)) for _, select, offset in found]
+    assert all(run_id == RUN_ID for run_id, *_ in found)
+    return [(full or select, int(offset) if offset else None) for _, full, select, offset in found]
 
 
 def everything(data: RunData, document: Document) -> Iterator[Document]:
@@ -94,7 +102,9 @@ def everything(data: RunData, document: Document) -> Iterator[Document]:
     for call in calls(document):
         seen = {call}
         while True:
-            answer = asked(data, *call)
+            if call not in _ANSWERS:
+                _ANSWERS[call] = asked(data, *call)
+            answer = _ANSWERS[call]
             yield answer
             following = [(select, offset) for select, offset in calls(answer) if select == call[0]]
             if not following:
@@ -114,18 +124,13 @@ def items(document: Document, name: str) -> list[Any]:
 @pytest.mark.parametrize("select", SELECTS)
 def test_pages_and_the_calls_that_they_name_have_everything(run: RunData, select: str, budget: int) -> None:
     """In their order, each item once."""
-    try:
-        first = asked(run, select, budget=budget)
-    except UsageError as error:  # says what would do
-        budget = int(re.findall(r"at least (\d+)", str(error))[0])
-        assert budget <= schemas.MOST_BUDGET
-        first = asked(run, select, budget=budget)
+    first = asked(run, select, None if select != "failures" else 0, budget)
     pages = [first, *everything(run, first)]
     whole = run.whole()
     report = whole["json_report"]
 
     def ids(name: str, key: str) -> list[Any]:
-        return [item[key] if isinstance(item, dict) else item for page in pages for item in items(page, name)]
+        return [item[key] if isinstance(item, dict) else item for part in pages for item in items(part, name)]
 
     if select == "json_report":
         assert ids("tests", "nodeid") == [test["nodeid"] for test in report["tests"]]
@@ -133,8 +138,10 @@ def test_pages_and_the_calls_that_they_name_have_everything(run: RunData, select
         assert len(ids("warnings", "message")) == len(report["warnings"])
     elif select == "output":
         assert (
-            "".join(page["text_output"] for page in pages) == (run.directory.path / "output.txt").read_text()
+            "".join(part["text_output"] for part in pages) == (run.directory.path / "output.txt").read_text()
         )
+    elif select == "ids":
+        assert ids("ids", "") == run.result.failing
     elif select == "tests":
         assert ids("tests", "node_id") == [test["node_id"] for test in whole["tests"]]
         assert ids("not_run", "") == whole["not_run"]
@@ -142,30 +149,40 @@ def test_pages_and_the_calls_that_they_name_have_everything(run: RunData, select
         assert len(ids("warnings", "message")) == len(whole["warnings"])
         assert len(ids("notices", "")) == len(whole["notices"])
     elif select == "failures":
-        bad = {test["node_id"] for test in whole["tests"] if test["outcome"] != "passed"}
-        assert bad <= set(ids("tests", "node_id"))
-        assert {error["file"] for error in whole["collection_errors"]} <= set(
-            ids("collection_errors", "file")
-        )
-    for page in pages:
-        told_of_what_is_cut(page, whole)
+        bad = [test["node_id"] for test in whole["tests"] if test["outcome"] in ("failed", "error")]
+        skipped = [test["node_id"] for test in whole["tests"] if test["outcome"] == "skipped"]
+        assert ids("tests", "node_id") == [*bad, *skipped]
+        assert ids("collection_errors", "file") == [error["file"] for error in whole["collection_errors"]]
+        for part in pages:
+            failed_tests = [test for test in part.get("tests", ()) if test["outcome"] == "failed"]
+            assert all(test["message"] and test["place"] for test in failed_tests) or budget < 500
+    for part in pages:
+        told_of_what_is_cut(part, whole)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("detail", ["summary", "failures"])
+@pytest.mark.parametrize("detail", ["summary", "failures", "full"])
 def test_the_calls_of_an_answer_return_what_it_counts(run: RunData, detail: str, budget: int) -> None:
-    first = within(replies.finished(run, detail, budget), budget)
+    first = within(replies.finished(run, detail, budget, limited=True), budget)
     answers = list(everything(run, first))
     whole = run.whole()
 
     counted = {name: count for name, count in first["omitted"].items() if isinstance(count, int)}
-    assert bool(set(counted) - {"characters"}) == bool(answers)
+    assert bool(answers) == ("call" in first["omitted"])
+    for name in first["omitted"].get("fields", ()):
+        if name == "all others":
+            assert any(whole.keys() <= answer.keys() for answer in answers)
+        else:
+            assert any(answer.get(name) or name in (answer.get("tests") or [{}])[0] for answer in answers)
     for name in counted:
         if name == "failing":
-            found = {test["node_id"] for answer in answers for test in items(answer, "tests")}
-            found |= {error["file"] for answer in answers for error in items(answer, "collection_errors")}
-            bad = {test["node_id"] for test in whole["tests"] if test["outcome"] in ("failed", "error")}
-            assert bad | {error["file"] for error in whole["collection_errors"]} <= found
+            found = [test for answer in answers for test in items(answer, "ids")]
+            assert [*first["failing"], *found] == run.result.failing
+        elif name == "passed":
+            (full,) = (answer for answer in answers if "schema" in answer)
+            assert sum(test["outcome"] == "passed" for test in full["tests"]) == counted[name]
+        elif name in ("json_report", "suites"):
+            assert any(answer.get(name) for answer in answers)
         elif name in LISTS:
             found_items = sum(len(items(answer, name)) for answer in answers)
             assert found_items >= counted[name]
@@ -261,8 +278,11 @@ def test_a_client_can_make_every_call_that_an_answer_names(server: Talk, budget:
     ]
     for ask in asks:
         document = ask()
-        for run_id, select, offset in CALL.findall(document["omitted"].get("call", "")):
-            answer = server.document("get_run", run_id=run_id, select=select, offset=int(offset or 0))
+        for run_id, full, select, offset in CALL.findall(document["omitted"].get("call", "")):
+            arguments = {"detail": full} if full else {"select": select}
+            if offset:
+                arguments["offset"] = int(offset)
+            answer = server.document("get_run", run_id=run_id, **arguments)
             assert any(items(answer, name) for name in LISTS) or answer["text_output"]
         if whole := document["omitted"].get("whole"):
             assert server.do(server.client.read_resource(whole)).contents
@@ -289,6 +309,7 @@ def test_progress_keeps_its_total_to_the_end_and_stays_below_it() -> None:
             (3, 6),
             (6, 6),
             (7, 6),
+            (7, None),
         ]:
             await progress.report(done, total, "now")
 
@@ -296,6 +317,6 @@ def test_progress_keeps_its_total_to_the_end_and_stays_below_it() -> None:
 
     numbers = [number for number, _, _ in sent]
     assert numbers == sorted(set(numbers))
-    assert [total for _, total, _ in sent] == [None, 3, 3, 3, 3, 3, 3, 6, 6, None]
+    assert [total for _, total, _ in sent] == [None, 3, 3, 3, 3, 3, 3, 6, 6, 7, 7]
     assert all(total is None or number < total for number, total, _ in sent)
     assert sent[6][2] == "3/3 now"

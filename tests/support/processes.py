@@ -11,19 +11,27 @@ from proctor.process.process import Chunk, Diversion
 
 
 class Scripted:
-    """Writes one chunk at each look and ends when there are no more; a push can end it earlier."""
+    """Writes one chunk at each look and ends when there are no more; a push can end it earlier. One that is
+    `stubborn` ends only when it is killed."""
 
-    def __init__(self, chunks: Iterable[Chunk], exit_status: int, hangs: bool, adopts: bool) -> None:
+    def __init__(
+        self, chunks: Iterable[Chunk], exit_status: int, hangs: bool, adopts: bool, stubborn: bool
+    ) -> None:
         self.exit_status: int | None = None
         self.done = self.cut_off = self.closed = self.deaf = False
         self.adopts = adopts
         self.diversion: Diversion | None = None
         self.pushes: list[Push] = []
         self._chunks, self._ends_with, self._hangs = list(chunks), exit_status, hangs
+        self._stubborn = stubborn
 
     def push(self, push: Push) -> None:
         self.pushes.append(push)
-        self._hangs, self._ends_with = False, -15
+        if not self._stubborn or push is Push.KILL:
+            self._hangs, self._ends_with = False, -15
+
+    def write(self, chunk: Chunk) -> None:
+        self._chunks.append(chunk)
 
     def stop_hearing(self) -> None:
         self.deaf = True
@@ -46,14 +54,21 @@ class Script:
         self.started: dict[str, Scripted] = {}
         self.most_at_once = 0
         self.on_wait: Callable[[], None] = lambda: None
+        self.passes: Callable[[float], None] = lambda seconds: None  # is told how long a wait may take
         self._scripts: dict[str, Scripted] = {}
 
     def add(
-        self, name: str, *chunks: bytes | Chunk, code: int = 0, hangs: bool = False, adopts: bool = True
+        self,
+        name: str,
+        *chunks: bytes | Chunk,
+        code: int = 0,
+        hangs: bool = False,
+        adopts: bool = True,
+        stubborn: bool = False,
     ) -> None:
         """Bytes are written to stdout."""
         written = [chunk if isinstance(chunk, Chunk) else Chunk("stdout", chunk) for chunk in chunks]
-        self._scripts[name] = Scripted(written, code, hangs, adopts)
+        self._scripts[name] = Scripted(written, code, hangs, adopts, stubborn)
 
     def start(self, launch: Launch) -> Scripted:
         if launch.name not in self._scripts:
@@ -65,4 +80,5 @@ class Script:
         assert seconds >= 0
         self.most_at_once = max(self.most_at_once, len(processes))
         self.on_wait()
+        self.passes(seconds)
         return [(process, process.look()) for process in processes]

@@ -30,7 +30,7 @@ from proctor.wire.document.schema import Document, Test, read, without_result
 
 LAST = "last"
 # How the names of files end that the reporter of a test framework attaches.
-DIFFERENCE, LOCALS = "-difference.txt", "-locals.json"
+INTERNAL = DIFFERENCE, LOCALS = "-difference.txt", "-locals.json"
 _NAMED = 5  # runs or tests that an error names
 _COMPARED = 5000  # ids that an unknown one is compared with: it takes a while
 
@@ -134,8 +134,11 @@ def _from_log(folder: Folder, logged: LoggedRun) -> KeptRun:
 def whole_difference(run: KeptRun, test: Test) -> str:
     """All that differs between the values that a test compared. Raises a UsageError if it compared none."""
     kept = [file.path for file in test.files if file.name.endswith(DIFFERENCE)]
-    if kept:
-        return "\n".join(text_of(read_inside(run.folder, path)) + "\n" for path in kept)
+    try:
+        if kept:
+            return "\n".join(text_of(read_inside(run.folder, path)) + "\n" for path in kept)
+    except OSError as error:
+        raise UsageError(f"the difference of {test.node_id} cannot be read: {error.strerror}") from None
     lines = test.failure.difference if test.failure else ()
     if not lines:
         raise UsageError(f"{test.node_id} has no difference between two values")

@@ -11,6 +11,7 @@ import msgspec
 from proctor.archive.inside import Folder, new_file, open_inside, remove
 from proctor.archive.store import (
     EVENTS_FILE,
+    FAILURES_FILE,
     FILES_FOLDER,
     OUTPUT_FILE,
     RESULT_FILE,
@@ -20,6 +21,7 @@ from proctor.archive.store import (
     RunHead,
 )
 from proctor.events import Entry, Event, OutputReceived, RunFinished, RunStarted
+from proctor.failure_row import escaped
 from proctor.launch import Voice
 from proctor.result import KEPT, RunResult
 from proctor.text import text_of
@@ -129,6 +131,9 @@ class Recording:
                 _write_all(file, chunk)
 
         _replace(self.directory, RESULT_FILE, write)
+        if failing := result.failing:
+            lines = "".join(f"{_one_line(test)}\n" for test in failing)
+            _replace(self.directory, FAILURES_FILE, lambda file: _write_all(file, lines.encode()))
         self._write_head(result)
 
     def _move(self, trouble: OSError, so_far: RunResult) -> None:
@@ -159,6 +164,12 @@ class Recording:
             self.directory.discard()
         else:
             self.directory.close()
+
+
+def _one_line(test: str) -> str:
+    """The id as it is, or, if a line of a file cannot hold it, as a row of the failure index has it."""
+    plain = test.splitlines() == [test] and not any("\ud800" <= letter <= "\udfff" for letter in test)
+    return test if plain else escaped(test)
 
 
 def _opened(directory: RunDirectory) -> dict[str, int]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".proctor"
 RUN_FILE, RESULT_FILE, OUTPUT_FILE = "run.json", "result.json", "output.txt"
+FAILURES_FILE = "failures.txt"
 EVENTS_FILE, RESULTS_FILE = "events.jsonl", "results.jsonl"
 FILES_FOLDER = "files"
 _LOCK, _RUNS = "lock", "runs"

@@ -28,6 +28,7 @@ INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this l
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
 ASKED_VARIABLE = "PROCTOR_ASKED"
 CHUNK = 500  # collected tests in one message
+FLUSH_SECONDS = 0.5  # until they are told of, even if they are fewer
 MOST_WORDS = 5000
 LONGEST, _took = _channel.LONGEST, _channel.took
 MEASURED = ("min", "max", "mean", "stddev", "median")  # by pytest-benchmark, in seconds
@@ -240,7 +241,7 @@ class Reporter(Observer):
         self.collectors = []
         self.collected = 0
         self.known = set()
-        self.started = time()
+        self.started = self.flushed = time()
         self.deselected = 0
         self.setup_only = getattr(config.option, "setuponly", False)  # pytest itself calls no test
         self.traced = getattr(config.option, "tbstyle", "auto") != "no"
@@ -290,7 +291,7 @@ class Reporter(Observer):
         facts = quote(report.nodeid), report.outcome, ",".join(children), longrepr
         self.collectors.append('{"id":%s,"outcome":"%s","children":[%s]%s}' % facts)
         self.collected += len(children) + 1
-        if self.collected > CHUNK:
+        if self.collected > CHUNK or time() > self.flushed + FLUSH_SECONDS:
             self._flush_collectors()
         if report.failed:
             failure = getattr(report, "proctor_facts", None) or {"message": text.strip().rpartition("\n")[2]}
@@ -313,6 +314,7 @@ class Reporter(Observer):
             self.channel.send('{"status":"error","partial":true,"proctor":%s}' % facts)
             self.collectors = []
             self.collected = 0
+            self.flushed = time()
 
     def pytest_deselected(self, items):
         self.deselected += len(items)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from proctor.archive.lookup import Frame, KeptRun, kept_locals
+from proctor.archive.lookup import Frame, KeptRun, kept_locals, whole_difference
+from proctor.mcp_server.calls import uri
 from proctor.mcp_server.reply import Reply
-from proctor.mcp_server.shorten import characters, cut_short, smaller, uri
+from proctor.mcp_server.shorten import characters, cut_short, smaller
 from proctor.mcp_server.size import cut, weight
 from proctor.render.kept_test import kept_test_text, locals_text
 from proctor.render.masking import plain
@@ -14,6 +17,7 @@ from proctor.render.tokens import estimate
 from proctor.wire.document.schema import Captured, Document, Test
 
 _MOST_CHARACTERS = 20  # of a token, on average: longer texts are cut without a closer look
+_LONGEST_ID = 200  # characters
 _SIZES = (100_000, 30_000, 10_000, 3_000, 1_000, 300, 100, 0)  # characters of one text
 
 
@@ -59,6 +63,36 @@ def one_test(run: KeptRun, mask: bool, node_id: str, budget: int, with_locals: b
             "omitted": {"whole": where},
         }
     return Reply(_text(shown, where, budget), short)
+
+
+def difference(run: KeptRun, mask: bool, node_id: str, offset: int, budget: int) -> Reply:
+    """All that differs between the values that a test compared; `offset` counts characters of it."""
+    test = run.test(node_id)
+    whole = plain(whole_difference(run, test), mask)
+    document: dict[str, Any] = {
+        "run_id": run.document.run_id,
+        "test": {"node_id": cut(test.node_id, _LONGEST_ID), "outcome": test.outcome},
+        "difference": "",
+        "omitted": {},
+    }
+    text = whole[offset : offset + budget * _MOST_CHARACTERS]
+    while True:
+        shown = offset + len(text)
+        if left := max(0, len(whole) - shown):
+            document["omitted"] = {"difference": left, "call": f"the same call with offset={shown}"}
+        document["difference"] = text
+        taken = weight(document)
+        if taken <= budget or not text:
+            break
+        text = _lines_of(text, min(len(text) - 1, len(text) * budget // (taken + 1)))
+    more = f"{left} more characters: {document['omitted']['call']}\n" if left else ""
+    return Reply(text + more, document)
+
+
+def _lines_of(text: str, size: int) -> str:
+    """At most that many characters, and whole lines if there is one."""
+    end = text.rfind("\n", 0, size) + 1
+    return text[: end or size]
 
 
 def captured(document: Document, node_id: str) -> dict[str, dict[str, str]]:

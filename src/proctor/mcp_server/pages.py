@@ -11,34 +11,25 @@ import msgspec
 
 from proctor.archive.inside import open_inside
 from proctor.archive.store import OUTPUT_FILE
-from proctor.errors import UsageError
+from proctor.mcp_server.brief import Values, behind, raised_at, row, rows
+from proctor.mcp_server.calls import page_call, uri
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.run_data import RunData
-from proctor.mcp_server.shorten import (
-    Values,
-    call,
-    characters,
-    cut_short,
-    entry,
-    fill,
-    head,
-    smaller,
-    uri,
-)
-from proctor.mcp_server.size import weight
-from proctor.outcome import Outcome
+from proctor.mcp_server.shorten import characters, cut_short, entry, remains, smaller, test_values
+from proctor.mcp_server.size import fill, weight
 from proctor.render.masking import plain
+from proctor.render.neutral import neutral
 from proctor.render.secrets import masked_part
 from proctor.render.tokens import estimate
 from proctor.text import text_of
-from proctor.wire.document.schema import Test
+from proctor.wire.document.schema import CollectionError, Test
 
-_SMALL_HEAD = ("run_id", "outcome", "summary")
-_BEHIND = ("not_run", "collection_errors", "warnings", "notices")  # lists that follow the tests
-_OMITTED = 50  # tokens kept for `omitted` beside an output
+_LISTS = ("tests", "not_run", "collection_errors", "warnings", "notices")
+_OMITTED = 50  # tokens kept for `omitted`
 _BYTES_READ = 4  # of the output for each token; about as many as a token of a log has
 _AROUND = 4096  # bytes before and behind a page in which a secret may begin or end that is partly on it
-_TEXT_SIZES = (4000, 1000, 300, 100, 0)  # characters of a message or a traceback
+_TEXT_SIZES = (4000, 1000, 300, 0)  # characters of a message or a traceback; at last a row in short
+_SIZES_OF_ONE = (1000, 300, 100, 0)  # characters of a text of an item that is larger than a page
 
 
 def page(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
@@ -48,28 +39,29 @@ def page(data: RunData, select: str, offset: int, limit: int, budget: int) -> Re
 def _tests(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
     """The tests, and behind them what else the document lists."""
     whole = data.document
-    tests = whole.tests
-    if select == "failures":
-        tests = [test for test in tests if test.outcome != Outcome.PASSED]
-    items = [
-        *(("tests", test) for test in tests),
-        *(("not_run", test) for test in whole.not_run),
-        *(("collection_errors", error) for error in whole.collection_errors),
-        *(("warnings", warning) for warning in whole.warnings),
-        *(("notices", notice) for notice in whole.notices),
-    ]
-    head = {**_head(data, budget), **{name: [] for name in ("tests", *_BEHIND)}}
+    items = rows(whole)
+    if select == "tests":
+        items = [("tests", test) for test in whole.tests]
+        items += behind(whole, "not_run", "collection_errors", "warnings", "notices")
+    head = _head(data, budget)
     document = _filled(data, _Page(select, items, offset, limit, budget), head, head)
-    lines = [_line(test) for test in document["tests"]]
-    lines += [f"not_run {test}" for test in document["not_run"]]
-    lines += [f"{error['file']} {_words(error['message'])}" for error in document["collection_errors"]]
-    lines += [f"warning {_words(warning['message'])}" for warning in document["warnings"]]
-    lines += [f"notice {_words(notice)}" for notice in document["notices"]]
+    for name in _LISTS:  # empty ones are there as long as there is room
+        if name not in document and weight(document) + weight({name: []}) <= budget:
+            document[name] = []
+    lines = [_line(test) for test in document.get("tests", ())]
+    lines += [f"not_run {test}" for test in document.get("not_run", ())]
+    lines += [_line(error) for error in document.get("collection_errors", ())]
+    lines += [f"warning {_words(warning['message'])}" for warning in document.get("warnings", ())]
+    lines += [f"notice {_words(notice)}" for notice in document.get("notices", ())]
     return _reply(data, lines, document, budget)
 
 
-def _line(test: Values) -> str:
-    return f"{test['outcome']} {test['node_id']} {_words(test['message'] or '')}".rstrip()
+def _line(item: Values) -> str:
+    """A test, or a file that could not be collected."""
+    place = item.get("place")
+    name = neutral(item["node_id"] if "node_id" in item else item["file"])
+    message = _words(item.get("message") or "")
+    return " ".join(filter(None, [item.get("outcome"), name, place and f"> {neutral(place)}", message]))
 
 
 def _words(text: str) -> str:
@@ -90,7 +82,7 @@ def _json_report(data: RunData, select: str, offset: int, limit: int, budget: in
     part = head["json_report"] = {**short, **{name: [] for name in names}}
     items = [(name, item) for name in names for item in lists[name]]
     document = _filled(data, _Page(select, items, offset, limit, budget, missing), head, part)
-    lines = [msgspec.json.encode(item).decode() for name in names for item in part[name]]
+    lines = [msgspec.json.encode(item).decode() for name in names for item in part.get(name, ())]
     return _reply(data, lines, document, budget)
 
 
@@ -103,8 +95,19 @@ def _files(data: RunData, select: str, offset: int, limit: int, budget: int) -> 
     head = {**_head(data, budget), "directory": str(data.directory), "files": []}
     items = [("files", file) for file in files]
     document = _filled(data, _Page(select, items, offset, limit, budget), head, head)
-    lines = [f"{file['path']} {file.get('size', '')} {file['node_id']}" for file in document["files"]]
+    lines = [
+        " ".join(str(file[name]) for name in ("path", "size", "node_id") if name in file)
+        for file in document.get("files", ())
+    ]
     return _reply(data, lines, document, budget)
+
+
+def _ids(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
+    """All that failed, by id."""
+    head = {**_head(data, budget), "ids": []}
+    items = [("ids", test) for test in data.result.failing]
+    document = _filled(data, _Page(select, items, offset, limit, budget), head, head)
+    return _reply(data, [neutral(test) for test in document.get("ids", ())], document, budget)
 
 
 class _Page(msgspec.Struct, frozen=True):
@@ -121,21 +124,22 @@ class _Page(msgspec.Struct, frozen=True):
 def _filled(data: RunData, page: _Page, document: Values, part: Values) -> Values:
     """The document with the items of the page that fit, in the lists of `part`; `omitted` names the rest."""
     wanted = page.items[page.offset : page.offset + page.limit]
-    lists = [name for name, value in part.items() if isinstance(value, list)]
-    for taken in _attempts(wanted, page.budget - weight(document), data.mask):
-        part.update({name: [] for name in lists})
+    names = {name for name, _ in wanted}
+    for taken in _attempts(wanted, page.budget - weight(document) - _OMITTED, data.mask):
+        for name in names:
+            part.pop(name, None)
         for (name, _), item in zip(wanted, taken, strict=False):
-            part[name].append(item)
+            part.setdefault(name, []).append(item)
         wholes = [_whole(name, item, data.mask) for name, item in wanted[: len(taken)]]
         rest = _rest(data, page, len(taken))
         document["omitted"] = {**page.missing, **rest, **cut_short(data.run_id, characters(wholes, taken))}
         if weight(document) <= page.budget:
-            return document
-    raise UsageError(f"budget: too small for the next item; give at least {weight(document) * 2 + 200}")
+            break
+    return document
 
 
 def _attempts(wanted: Sequence[tuple[str, Any]], room: int, mask: bool) -> Iterator[list[Any]]:
-    """What a page may have, the most first: all its items, fewer, at last only the first with short texts.
+    """What a page may have, the most first: all its items, fewer, at last only the first, cut.
 
     Texts of tests are cut to make room for more tests: for each there is `get_test`.
     """
@@ -146,23 +150,31 @@ def _attempts(wanted: Sequence[tuple[str, Any]], room: int, mask: bool) -> Itera
     yield from (taken[:count] for count in range(len(taken), 0, -1))
     if wanted:
         name, first = wanted[0]
-        yield from ([smaller(_item(name, first, size, mask), size)] for size in _TEXT_SIZES)
+        yield from ([smaller(_item(name, first, size, mask), size)] for size in _SIZES_OF_ONE)
+        yield [remains(_item(name, first, 0, mask))]
     else:
         yield []
 
 
 def _item(name: str, item: Any, size: int, mask: bool) -> Any:
+    if size == 0 and isinstance(item, Test | CollectionError):
+        return row(item, mask)
     values = _whole(name, item, mask)
-    return entry(values, size, extras=size > min(_TEXT_SIZES)) if isinstance(item, Test) else values
+    return entry(values, size) if isinstance(item, Test) else values
 
 
 def _whole(name: str, item: Any, mask: bool) -> Any:
-    return plain(item, mask) if name != "not_run" else item  # ids stay as they are
+    if name in ("not_run", "ids"):
+        return item  # ids stay as they are
+    values = test_values(item, mask) if isinstance(item, Test) else plain(item, mask)
+    if isinstance(item, Test | CollectionError) and (place := raised_at(item)):
+        return {**values, "place": place}  # as a short row has it
+    return values
 
 
 def _rest(data: RunData, page: _Page, taken: int) -> Values:
     left = Counter(name for name, _ in page.items[page.offset + taken :])
-    return {**left, "call": call(data.run_id, page.select, page.offset + taken)} if left else {}
+    return {**left, "call": page_call(data.run_id, page.select, page.offset + taken)} if left else {}
 
 
 def _output(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
@@ -183,12 +195,12 @@ def _output(data: RunData, select: str, offset: int, limit: int, budget: int) ->
         if weight(text) <= room or not raw:
             break
         raw = _ending_well(raw[: len(raw) * room // (weight(text) + 1)], False)
-    if whole and not raw:
-        raise UsageError(f"budget: too small for the output; give at least {weight(document) * 2 + 340}")
     document["text_output"] = text
     shown = offset + len(raw)
     left = total - shown
-    document["omitted"] = {"text_output": left, "call": call(data.run_id, select, shown)} if left > 0 else {}
+    document["omitted"] = (
+        {"text_output": left, "call": page_call(data.run_id, select, shown)} if left > 0 else {}
+    )
     return _reply(data, [text], document, budget)
 
 
@@ -224,15 +236,18 @@ _PARTS: dict[str, Callable[[RunData, str, int, int, int], Reply]] = {
     "output": _output,
     "json_report": _json_report,
     "files": _files,
+    "ids": _ids,
 }
 
 
 def _head(data: RunData, budget: int) -> Values:
-    """All fields of the document if they take less than half of the budget; its lists are empty."""
-    whole = {**head(data.document, data.mask), "notices": []}
-    if weight(whole) <= budget // 2:
+    """The verdict and the counts: all of them, or those that are not 0."""
+    document = data.document
+    head: Values = {"run_id": document.run_id, "outcome": document.outcome, "exit_code": document.exit_code}
+    whole = {**head, "summary": document.summary}
+    if weight(whole) <= budget // 3:
         return whole
-    return {name: whole[name] for name in _SMALL_HEAD}
+    return {**head, "summary": {name: count for name, count in document.summary.items() if count}}
 
 
 def _reply(data: RunData, lines: list[str], document: Values, budget: int) -> Reply:

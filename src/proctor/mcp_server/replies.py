@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 
 from proctor.describe import Description
-from proctor.errors import ProctorError, UsageError
-from proctor.mcp_server import shorten
-from proctor.mcp_server.pages import page
+from proctor.errors import ProctorError
+from proctor.mcp_server import brief, shorten
+from proctor.mcp_server.calls import HINTS, page_call
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.run_data import RunData
 from proctor.mcp_server.runs import ServerRun
-from proctor.mcp_server.size import cut, lines_within, weight
+from proctor.mcp_server.size import cut, fill, lines_within, weight
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.agent_budget import agent_text_within
@@ -25,6 +25,7 @@ from proctor.result import RunResult
 from proctor.wire.document.discovery import Skipped, discovery
 
 _REFUSAL = 2000  # characters
+_SMALL = 1000  # tokens of a budget
 _FULL_TEXT = 6000  # tokens of the text beside a whole document
 _ERROR_FIELDS = ("file", "message", "traceback")
 _ERROR_SIZES = (300, 100, 0)  # characters of a text of a file that could not be collected
@@ -36,20 +37,34 @@ def refusal(error: ProctorError) -> Reply:
     return Reply(f"{cut(masked(str(error)), _REFUSAL)} [{error.slug}]", is_error=True)
 
 
-def finished(data: RunData, detail: str, budget: int) -> Reply:
+def finished(data: RunData, detail: str, budget: int, limited: bool = False) -> Reply:
+    """The answer about a run, whoever asks for it and whenever. `limited`: the caller gave the budget."""
     if data.result.outcome is RunOutcome.USAGE_ERROR:
         return _unusable(data.result, data.mask)
-    return _about(data, detail, budget)
+
+    def compose(room: int) -> str:
+        return _text(data, room)
+
+    if detail == "full":
+        document = _whole(data, budget, limited)
+        return Reply(document["text"], document)
+    if detail == "summary":
+        document = brief.summary(data.document, data.result.failing, compose, budget)
+    else:
+        document = brief.failures(data.document, compose, budget, data.mask)
+    # A text that leaves room for the fields beside it is short if the budget is.
+    return Reply(compose(budget) if budget < _SMALL else document["text"], document)
 
 
-def _about(data: RunData, detail: str, budget: int) -> Reply:
-    """The answer about a run, whoever asks for it and whenever."""
-    match detail:
-        case "full":
-            return Reply(_text(data, _FULL_TEXT), data.whole())
-        case "summary":
-            return Reply(_summary_text(data, budget), shorten.summary(data.document, budget, data.mask))
-    return Reply(_text(data, budget), shorten.failures(data.document, budget, data.mask))
+def _whole(data: RunData, budget: int, limited: bool) -> dict[str, Any]:
+    """The whole document; cut if it does not fit into a budget that the caller gave."""
+    text = _text(data, budget if limited else _FULL_TEXT)
+    whole = {"text": text, **data.whole()}
+    if not limited or weight(whole, budget) <= budget:
+        return whole
+    shorter = brief.text_within(lambda room: _text(data, room), budget // 2)
+    cut_down = shorten.within(data.document, shorter, budget, data.mask)
+    return cut_down or brief.failures(data.document, lambda room: _text(data, room), budget, data.mask)
 
 
 def _unusable(result: RunResult, mask: bool) -> Reply:
@@ -58,19 +73,18 @@ def _unusable(result: RunResult, mask: bool) -> Reply:
     return Reply(cut(f"{what}: {why}", _REFUSAL), is_error=True)
 
 
-def part(data: RunData, select: str, offset: int, limit: int, budget: int) -> Reply:
-    if select == "failures" and not offset and limit >= len(data.document.tests):
-        reply = _about(data, "failures", budget)
-        if reply.document and "tests" in reply.document:  # otherwise they come page by page
-            return reply
-    return page(data, select, offset, limit, budget)
-
-
 def still_running(run: ServerRun) -> Reply:
     so_far = run.so_far
     assert so_far is not None  # it has begun
     again = f'get_run(run_id="{so_far.run_id}", wait=50)'
+    failed = so_far.summary["failed"] + so_far.summary["errors"]
+    of = f" of {so_far.total}" if so_far.total else ""
+    said = f"{so_far.done}{of} tests done, {failed} failed so far"
+    if so_far.total is None and not so_far.done:
+        said = so_far.doing
+    text = f"running {said}\nmore: {again}\n"
     document: dict[str, Any] = {
+        "text": text,
         "run_id": so_far.run_id,
         "outcome": str(RunOutcome.RUNNING),
         "exit_code": None,
@@ -79,9 +93,7 @@ def still_running(run: ServerRun) -> Reply:
         "current_test": so_far.current,
         "omitted": {"call": again},
     }
-    failed = so_far.summary["failed"] + so_far.summary["errors"]
-    of = f" of {so_far.total}" if so_far.total else ""
-    return Reply(f"running {so_far.done}{of} tests done, {failed} failed so far\nmore: {again}\n", document)
+    return Reply(text, document)
 
 
 def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: int) -> Reply:
@@ -93,30 +105,33 @@ def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: i
     first = max(0, offset - found.total)  # of the errors
     errors = whole["collection_errors"]
     for size in _ERROR_SIZES:
-        shown_errors = shorten.fill((_error(error, size) for error in errors[first:]), budget // 2)
+        shown_errors = fill((_error(error, size) for error in errors[first:]), budget // 2)
         if shown_errors:
             break
     document: dict[str, Any] = {**whole, "tests": [], "collection_errors": shown_errors, "omitted": {}}
-    document["skipped"] = shorten.fill(whole["skipped"], budget // 4)
-    document["tests"] = shorten.fill(whole["tests"], budget - weight(document) - 60)
+    document["skipped"] = fill(whole["skipped"], budget // 4)
+    document["tests"] = fill(whole["tests"], budget - weight(document) - 60)
     if whole["tests"] and not document["tests"]:  # first the tests, then, with the next calls, the errors
         document["collection_errors"] = shown_errors = []
-        document["tests"] = shorten.fill(whole["tests"], budget - weight(document) - 60)
+        document["tests"] = fill(whole["tests"], budget - weight(document) - 60)
+    if not document["tests"] and not shown_errors:  # one that is larger than the budget
+        document["tests"] = [shorten.remains(test) for test in whole["tests"][:1]]
+        if not document["tests"]:
+            document["collection_errors"] = shown_errors = [*map(shorten.remains, errors[first : first + 1])]
     shown = offset + len(document["tests"])
     left = {
         "tests": max(0, found.total - shown),
         "collection_errors": len(errors) - first - len(shown_errors),
     }
     next_offset = shown if left["tests"] else found.total + first + len(shown_errors)
-    if any(left.values()) and next_offset == offset:
-        raise UsageError(f"budget: too small for the next item; give at least {budget * 2}")
     rest = f"the same call with offset={next_offset}"
     note = ""
     if omitted := {name: count for name, count in left.items() if count > 0}:
         document["omitted"] = {**omitted, "call": rest}
         note = f"{sum(omitted.values())} more: {rest}\n"
     tree = discovery_tree(found.tests[: len(document["tests"])])
-    faults = agent_text(result, _detail(mask)) if result.collection_errors else ""
+    no_calls = Detail(hints=None, mask=mask)  # a list of tests is not kept
+    faults = agent_text(result, no_calls) if result.collection_errors else ""
     skips = skipped_lines([msgspec.convert(skip, Skipped) for skip in document["skipped"]])
     return Reply(lines_within(f"{found.total} tests\n{note}{faults}{tree}{skips}", budget, rest), document)
 
@@ -162,25 +177,10 @@ def described(about: Description, mask: bool) -> Reply:
 
 
 def _text(data: RunData, budget: int) -> str:
-    """A green one is the verdict alone; its URI is in the other half."""
-    result, rest = data.result, shorten.call(data.run_id, "failures")
-    ours = _detail(data.mask)
-    text = agent_text(result, ours)
-    if text != agent_text(result, Detail(mask=data.mask)):  # it leaves something out
-        text += f'more: get_test(run_id="{data.run_id}", node_id=ID)\n'
+    """A green one is the verdict alone."""
+    detail = Detail(hints=HINTS, mask=data.mask)
+    text = agent_text(data.result, detail)
     if estimate(text, budget) <= budget:
         return text
-    note = f"more: {rest}\n"
-    return lines_within(agent_text_within(result, budget - estimate(note), ours) + note, budget, rest)
-
-
-def _detail(mask: bool) -> Detail:
-    """Without the usual hints, which are commands for a shell."""
-    return Detail(hints=None, mask=mask)
-
-
-def _summary_text(data: RunData, budget: int) -> str:
-    verdict = agent_text(data.result).splitlines()[0]
-    ids = shorten.failing_ids(data.document)
-    rest = shorten.call(data.run_id, "failures")
-    return lines_within("\n".join([verdict, *ids]) + "\n", budget, rest)
+    text = agent_text_within(data.result, budget, detail)
+    return lines_within(text, budget, page_call(data.run_id, "ids"))

@@ -42,10 +42,11 @@ class Progress:
         self._send = send
         self._step = -1
         self._looks = 0
+        self._total = 0
 
     async def report(self, done: int, total: int | None, what: str) -> None:
-        if total is not None and total < done:
-            total = None  # there are more tests than were announced
+        if total is not None or self._total:  # once known it stays known, also if there are more tests
+            self._total = total = max(self._total, total or 0, done)
         step = done if not total else min(done, total - 1)  # the last one ends with the run
         step = max(step, self._step)
         self._looks = self._looks + 1 if step == self._step else 0
@@ -64,6 +65,7 @@ class SoFar(msgspec.Struct, frozen=True):
     current: str | None
     summary: dict[str, Any]
     collects_only: bool
+    doing: str
 
 
 class ServerRun:
@@ -128,7 +130,7 @@ class ServerRun:
             if (now := self.so_far) is None:
                 await progress.report(0, None, "starting")
             else:
-                await progress.report(now.done, now.total, now.current or "between tests")
+                await progress.report(now.done, now.total, now.doing)
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         if entry.seq == 0:
@@ -137,11 +139,13 @@ class ServerRun:
             self._call(self._began.set)
 
     def tick(self, now: float, so_far: RunResult) -> None:
+        done, total = len(so_far.tests), so_far.expected
+        if self.so_far is not None and self.so_far.total is not None:  # of a suite before this one
+            total = max(self.so_far.total, total or 0, done)
         current = next(iter(so_far.running), None)
         summary = {**so_far.summary(), "duration": round(now, 3)}
-        self.so_far = SoFar(
-            so_far.run.run_id, len(so_far.tests), so_far.expected, current, summary, so_far.run.collect_only
-        )
+        doing = current or (so_far.collecting if total is None and not done else "between tests")
+        self.so_far = SoFar(so_far.run.run_id, done, total, current, summary, so_far.run.collect_only, doing)
 
     def _work(self) -> None:
         try:

@@ -39,6 +39,10 @@ Seconds = Annotated[float, Field(ge=0, le=600)]
 Offset = Annotated[int, Field(ge=0, le=10**12)]
 Limit = Annotated[int, Field(ge=1, le=NO_LIMIT)]
 Budget = Annotated[int, Field(ge=LEAST_BUDGET, le=MOST_BUDGET)]
+Detail = Annotated[
+    Literal["summary", "failures", "full"],
+    Field(description="full: every test and field; whole unless a budget is given"),
+]
 
 
 class Arguments(BaseModel):
@@ -88,17 +92,13 @@ class ExecuteTests(Where, Selecting):
     ] = {}
     timeout: Annotated[float, Field(gt=0, le=86_400, description="Seconds for the run (300)")] = 0.0
     wait: Annotated[Seconds, Field(description="Seconds; a longer run goes on, see get_run")] = USUAL_WAIT
-    detail: Annotated[
-        Literal["summary", "failures", "full"], Field(description="full: every test, whatever its size")
-    ] = "failures"
+    detail: Detail = "failures"
     budget: Annotated[Budget, Field(description="Tokens of the answer")] = USUAL_BUDGET
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> ExecuteTests:
         if self.failfast and self.maxfail:
             raise ValueError("maxfail: failfast is maxfail=1; give only one of them")
-        if self.detail == "full" and self.given("budget"):
-            raise ValueError("budget: detail=full has no limit; give only one of them")
         return self
 
 
@@ -111,7 +111,11 @@ class DiscoverTests(Where, Selecting):
 class GetRun(Arguments):
     run_id: RunId
     wait: Annotated[Seconds, Field(description="Seconds for a running run to end")] = 0.0
-    select: Literal["failures", "tests", "output", "json_report", "files"] = "failures"
+    detail: Detail = "failures"
+    select: Annotated[
+        Literal["failures", "ids", "tests", "output", "json_report", "files"],
+        Field(description="One part, page by page"),
+    ] = "failures"
     offset: Annotated[Offset, Field(description="Items, or bytes of output")] = 0
     limit: Limit = NO_LIMIT
     budget: Budget = USUAL_BUDGET
@@ -121,6 +125,10 @@ class GetTest(Arguments):
     run_id: RunId
     node_id: Text
     locals: Annotated[bool, Field(description="Local variables of its failure, too")] = False
+    part: Annotated[
+        Literal["all", "difference"], Field(description="difference: all of it between compared values")
+    ] = "all"
+    offset: Annotated[Offset, Field(description="Characters of the difference")] = 0
     budget: Budget = USUAL_BUDGET
 
 
@@ -157,6 +165,7 @@ def _object(required: str, **types: str) -> dict[str, Any]:
 
 _DOCUMENT = _object(
     "run_id outcome summary",
+    text="string",
     run_id="string",
     outcome="string",
     exit_code="integer null",
@@ -188,7 +197,8 @@ TOOLS = (
     ),
     ToolInfo(
         "get_run",
-        "A run's result again, or one part of it, page by page. `last` is the newest run.",
+        "A run's result again, or with select, offset or limit one part of it, page by page. `last` is the"
+        " newest run.",
         GetRun,
         _DOCUMENT,
     ),
@@ -196,13 +206,20 @@ TOOLS = (
         "get_test",
         "One test of a run: whole message, traceback, captured output, files.",
         GetTest,
-        _object("run_id test", run_id="string", test="object", captured="object", omitted="object"),
+        _object(
+            "run_id test",
+            run_id="string",
+            test="object",
+            captured="object",
+            difference="string",
+            omitted="object",
+        ),
     ),
     ToolInfo(
         "cancel_run",
         "End a run that is under way, with every process it started.",
         CancelRun,
-        _object("run_id outcome", run_id="string", outcome="string", summary="object"),
+        _object("run_id outcome", text="string", run_id="string", outcome="string", summary="object"),
         reads_only=False,
     ),
     ToolInfo(

@@ -23,10 +23,10 @@ from proctor import __version__
 from proctor.errors import ProctorError
 from proctor.mcp_server import messages, pipes, resources
 from proctor.mcp_server.access import Access
+from proctor.mcp_server.calls import uri
 from proctor.mcp_server.messages import Lines, Refusal, Values
 from proctor.mcp_server.runs import Progress, ServerRuns
 from proctor.mcp_server.schemas import TOOLS, input_schema
-from proctor.mcp_server.shorten import uri
 from proctor.mcp_server.tools import Tools
 from proctor.text import literal
 from proctor.wire.literal import carried

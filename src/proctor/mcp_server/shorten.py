@@ -1,22 +1,23 @@
-"""The result document within a budget: keeps verdict and failing ids longest, and names what is omitted."""
+"""The whole result document within a budget: long texts and lists are cut, `omitted` says what is missing."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
+from proctor.archive.lookup import INTERNAL
+from proctor.mcp_server.brief import Values
+from proctor.mcp_server.calls import full_call, page_call, uri
 from proctor.mcp_server.size import cut, weight
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import BAD, Outcome
 from proctor.render.masking import plain
-from proctor.wire.document.schema import Document
-
-Values: TypeAlias = dict[str, Any]
+from proctor.wire.document.schema import Document, Test
 
 _OUTPUTS = ("text_output", "stderr")
 _IDS = ("node_id", "nodeid")
+_LEAST_NAME = 60  # characters of what is left of an item
 _ESSENTIAL = ("node_id", "outcome", "duration", "message", "traceback")
 
 
@@ -28,12 +29,14 @@ class Room(msgspec.Struct, frozen=True):
     items: int
     extras: bool = True  # the fields of a test that are not essential
     harmless: bool = True  # tests that neither passed nor failed
+    passed: bool = False
 
 
 _ROOMS = (
-    Room(6000, 3000, 50),
-    Room(3000, 1500, 50),
-    Room(1500, 800, 20),
+    Room(6000, 3000, 50, passed=True),
+    Room(3000, 1500, 50, passed=True),
+    Room(1500, 800, 20, passed=True),
+    Room(800, 400, 20, passed=True),
     Room(800, 400, 20),
     Room(400, 200, 10),
     Room(400, 200, 10, extras=False),
@@ -45,66 +48,16 @@ _ROOMS = (
 )
 
 
-def uri(run_id: str, part: str = "result.json") -> str:
-    return f"proctor://runs/{run_id}/{part}"
-
-
-def call(run_id: str, select: str, offset: int = 0) -> str:
-    """The call that returns this part, as a model writes it."""
-    more = f", offset={offset}" if offset else ""
-    return f'get_run(run_id="{run_id}", select="{select}"{more})'
-
-
-def failures(document: Document, budget: int, mask: bool = False) -> Values:
-    """All fields of the document if they fit; of its tests those that did not pass."""
-    ids = failing_ids(document)
-    if len(fill(ids, budget)) < len(ids):
-        return summary(document, budget, mask)
+def within(document: Document, text: str, budget: int, mask: bool) -> Values | None:
+    """All fields of the document, each of its long parts cut to the same measure; None: there is no room."""
     parts = _parts(document, mask)
+    room = budget - weight({"text": text})
 
-    def fits(room: Room) -> bool:
-        return weight(_shortened(document, parts, room), budget) <= budget
+    def fits(measure: Room) -> bool:
+        return weight(_shortened(document, parts, measure), room) <= room
 
     at = bisect_left(_ROOMS, True, key=fits)  # each of the rooms is smaller than the one before
-    return _shortened(document, parts, _ROOMS[at]) if at < len(_ROOMS) else summary(document, budget, mask)
-
-
-def summary(document: Document, budget: int, mask: bool = False) -> Values:
-    """The outcome, the counts, and as many failing ids as fit."""
-    ids = failing_ids(document)
-    short: Values = {
-        "run_id": document.run_id,
-        "outcome": document.outcome,
-        "reason": cut(plain(document.reason, mask), 200),
-        "exit_code": document.exit_code,
-        "summary": document.summary,
-        "failing": [],
-        "omitted": {"failing": len(ids), "call": call(document.run_id, "failures")},
-    }
-    if weight(short) > budget:
-        short["reason"] = ""
-    short["failing"] = fill(ids, budget - weight(short))
-    left = len(ids) - len(short["failing"])
-    short["omitted"] = {"failing": left, "call": call(document.run_id, "failures")} if left else {}
-    return short
-
-
-def failing_ids(document: Document) -> list[str]:
-    """Files that could not be collected first, then crashes and timeouts, then other failures."""
-    bad = [test for test in document.tests if test.outcome in BAD]
-    bad.sort(key=lambda test: test.outcome not in (Outcome.CRASH, Outcome.TIMEOUT))
-    return [*(error.file for error in document.collection_errors), *(test.node_id for test in bad)]
-
-
-def fill(items: Iterable[Any], budget: int) -> list[Any]:
-    """As many as fit, in their order."""
-    taken = []
-    for item in items:
-        budget -= weight(item, max(0, budget)) + 1
-        if budget < 0:
-            break
-        taken.append(item)
-    return taken
+    return {"text": text, **_shortened(document, parts, _ROOMS[at])} if at < len(_ROOMS) else None
 
 
 def head(document: Document, mask: bool) -> Values:
@@ -132,6 +85,15 @@ def head(document: Document, mask: bool) -> Values:
     }
 
 
+def test_values(test: Test, mask: bool) -> Values:
+    """A test of the document as plain values, without files that are no test's own."""
+    values: Values = plain(test, mask)
+    if files := values.pop("files", None):
+        own = [file for file in files if not file["name"].endswith(INTERNAL)]
+        values |= {"files": own} if own else {}
+    return values
+
+
 def entry(test: dict[str, Any], size: int, extras: bool = True) -> dict[str, Any]:
     """A test of the document, its texts cut to `size` characters."""
     known = test if extras else {name: test[name] for name in _ESSENTIAL}
@@ -153,7 +115,7 @@ class _Parts(msgspec.Struct, frozen=True):
     """The parts of a document that are shortened, as plain values."""
 
     head: Values
-    tests: list[Values]  # all that did not pass
+    tests: list[Values]
     collection_errors: list[Values]
     warnings: list[Values]
     notices: list[str]
@@ -162,20 +124,19 @@ class _Parts(msgspec.Struct, frozen=True):
 
 
 def _parts(document: Document, mask: bool) -> _Parts:
-    passed = document.outcome == RunOutcome.PASSED  # then the output is of no interest
     return _Parts(
         head(document, mask),
-        plain([test for test in document.tests if test.outcome != Outcome.PASSED], mask),
+        [test_values(test, mask) for test in document.tests],
         plain(document.collection_errors, mask),
         plain(document.warnings[: _ROOMS[0].items], mask),
         plain(document.notices[: _ROOMS[0].items], mask),
-        "" if passed else plain(document.text_output, mask),
-        "" if passed else plain(document.stderr, mask),
+        plain(document.text_output, mask),
+        plain(document.stderr, mask),
     )
 
 
 def _shortened(document: Document, parts: _Parts, room: Room) -> Values:
-    listed = [test for test in parts.tests if room.harmless or test["outcome"] in BAD]
+    listed = [test for test in parts.tests if _is_listed(test["outcome"], room)]
     warnings = [{**item, "message": cut(item["message"], room.text)} for item in parts.warnings[: room.items]]
     short = {
         **parts.head,
@@ -194,6 +155,12 @@ def _shortened(document: Document, parts: _Parts, room: Room) -> Values:
     return short
 
 
+def _is_listed(outcome: str, room: Room) -> bool:
+    if outcome == Outcome.PASSED:
+        return room.passed
+    return room.harmless or outcome in BAD
+
+
 def _omitted(document: Document, short: Values, lost: int) -> Values:
     """What is missing of each part, and the calls that return it: one for the lists, one for the output."""
     lists = ("tests", "warnings", "not_run", "notices")
@@ -202,12 +169,15 @@ def _omitted(document: Document, short: Values, lost: int) -> Values:
     calls = []
     if any(name in omitted for name in lists):  # they are behind the tests
         offset = 0 if "tests" in omitted else len(document.tests)
-        calls.append(call(document.run_id, "tests", offset))
+        calls.append(page_call(document.run_id, "tests", offset))
     if any(name in omitted for name in _OUTPUTS):
-        calls.append(call(document.run_id, "output"))
-    if calls:
-        omitted["call"] = "; ".join(calls)
-    return {**omitted, **cut_short(document.run_id, lost)}
+        calls.append(page_call(document.run_id, "output"))
+    omitted["json_report"] = len(document.json_report) - _length(short["json_report"])
+    calls.append(page_call(document.run_id, "json_report"))
+    if document.suites:
+        omitted["suites"] = len(document.suites)
+        calls.append(full_call(document.run_id))
+    return {**omitted, "call": "; ".join(calls), **cut_short(document.run_id, lost)}
 
 
 def characters(whole: Any, short: Any) -> int:
@@ -242,6 +212,15 @@ def smaller(value: Any, size: int) -> Any:
     if isinstance(value, list):
         return [smaller(item, size) for item in value[: max(1, size // 20)]]
     return value
+
+
+def remains(item: Any) -> Any:
+    """Of an item that no page can hold: what it is called, and not all of that."""
+    if isinstance(item, dict):
+        texts = ((name, value) for name, value in item.items() if isinstance(value, str))
+        name, value = next(texts, ("", ""))
+        return {name: cut(value, _LEAST_NAME)} if name else {}
+    return cut(str(item), _LEAST_NAME)
 
 
 def _collection_error(error: dict[str, Any], room: Room) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from proctor.render.tokens import estimate
@@ -12,6 +13,17 @@ from proctor.render.tokens import estimate
 def weight(value: Any, enough: float = math.inf) -> int:
     """Tokens of a value as JSON, with the spaces that some clients put in; counted up to `enough`."""
     return estimate(json.dumps(value, ensure_ascii=False), enough)
+
+
+def fill(items: Iterable[Any], budget: int) -> list[Any]:
+    """As many as fit, in their order."""
+    taken = []
+    for item in items:
+        budget -= weight(item, max(0, budget)) + 1
+        if budget < 0:
+            break
+        taken.append(item)
+    return taken
 
 
 def cut(text: str, size: int) -> str:
@@ -41,6 +53,8 @@ def lines_within(text: str, budget: int, rest: str) -> str:
         if left < 0:
             break
         kept.append(line)
+    if not kept:
+        return verdict + "\n"
     return "\n".join([*kept, f"… and {len(short) - len(kept)} more lines", note]) + "\n"
 
 

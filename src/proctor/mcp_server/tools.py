@@ -19,7 +19,8 @@ from proctor.describe import describe
 from proctor.errors import ProctorError, UsageError
 from proctor.mcp_server import replies, run_data, schemas
 from proctor.mcp_server.access import Access
-from proctor.mcp_server.one_test import one_test
+from proctor.mcp_server.one_test import difference, one_test
+from proctor.mcp_server.pages import page
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.run_data import RunData
 from proctor.mcp_server.runs import Progress, ServerRun, ServerRuns
@@ -68,9 +69,7 @@ class Tools:
             )
         if not run.over:
             return replies.still_running(run)
-        return await _answer(
-            run, lambda data: replies.finished(data, asked.detail, _budget(asked, data.settings))
-        )
+        return await _answer(run, lambda data: _finished(data, asked))
 
     async def _discover_tests(self, asked: schemas.DiscoverTests, progress: Progress) -> Reply:
         run = await self._run(asked, None, progress)
@@ -97,8 +96,10 @@ class Tools:
 
     async def _get_run(self, asked: schemas.GetRun, progress: Progress) -> Reply:
         def answer(data: RunData) -> Reply:
+            if asked.select == "failures" and not asked.given("offset") and not asked.given("limit"):
+                return _finished(data, asked)
             budget = _budget(asked, data.settings)
-            return replies.part(data, asked.select, asked.offset, asked.limit, budget)
+            return page(data, asked.select, asked.offset, asked.limit, budget)
 
         run = self._known(asked.run_id)
         if run is None:
@@ -114,7 +115,10 @@ class Tools:
             else:
                 folder = self.directory(asked.run_id)
                 data, run = run_data.from_archive(folder), read_run(folder)
-            return one_test(run, data.mask, asked.node_id, _budget(asked, data.settings), asked.locals)
+            budget = _budget(asked, data.settings)
+            if asked.part == "difference":
+                return difference(run, data.mask, asked.node_id, asked.offset, budget)
+            return one_test(run, data.mask, asked.node_id, budget, asked.locals)
 
         return await asyncio.to_thread(answer)
 
@@ -245,6 +249,10 @@ def _budget(asked: schemas.Budgeted, settings: Settings) -> int:
     """Tokens of each half of an answer: the caller's number, else the project's, else the usual one."""
     own = 0 if asked.given("budget") else plan_run.budget(None, settings)
     return min(max(own, schemas.LEAST_BUDGET), schemas.MOST_BUDGET) if own else asked.budget
+
+
+def _finished(data: RunData, asked: schemas.ExecuteTests | schemas.GetRun) -> Reply:
+    return replies.finished(data, asked.detail, _budget(asked, data.settings), asked.given("budget"))
 
 
 async def _answer(run: ServerRun, answer: Callable[[RunData], Reply]) -> Reply:

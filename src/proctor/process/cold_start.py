@@ -29,9 +29,10 @@ class ColdStart:
         sockets = [self._stop.fileno(), *(process.socket for process in processes)]
         ends = [end for process in processes for end in process.ends]
         diverted = any(process.diversion for process in processes)  # straight to a file, at full speed
-        if (pause := self._pace.pause) and not diverted:
-            _ready(sockets, min(pause, seconds), hung_up=ends)
-        ready = _ready([*sockets, *ends], seconds)
+        pause = 0.0 if diverted else min(self._pace.pause, seconds)
+        if pause:
+            _ready(sockets, pause, hung_up=ends)
+        ready = _ready([*sockets, *ends], seconds - pause)
         if not ready:
             for process in processes:
                 process.wake()

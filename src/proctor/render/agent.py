@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -41,13 +42,20 @@ class Hints(msgspec.Struct, frozen=True):
     test: str
     difference: str
     ids: str
+    resource: str = ""  # the address of the whole, if there is one
+    quotes_as_json: bool = False  # a test, otherwise quoted for a shell
 
     def fill(self, hint: str, result: RunResult, tests: Iterable[str] = ()) -> str:
         """`{test}` is the test, if it is one; else a word for any of them."""
         named = list(islice(tests, 2))
-        test = neutral(named[0]) if len(named) == 1 else "ID"
-        quoted = shlex.quote(test) if hint.startswith("proctor ") else f'"{test}"'
-        return hint.format(run=result.run.run_id, test=quoted if len(named) == 1 else test)
+        test = self._quoted(named[0]) if len(named) == 1 else "ID"
+        return hint.format(run=result.run.run_id, test=test)
+
+    def _quoted(self, test: str) -> str:
+        harmless = neutral(test)
+        if not self.quotes_as_json:
+            return shlex.quote(harmless)
+        return json.dumps(test, ensure_ascii=harmless != test)
 
 
 SHELL = Hints(
@@ -130,6 +138,8 @@ class Composer:
             ):
                 if tests:
                     yield f"more: {hints.fill(hint, self._result, tests)}"
+            if hints.resource and (self._left_out or self._differences or self._counted):
+                yield f"whole: {hints.fill(hints.resource, self._result)}"
 
     def partly(self, count: int, room: int = 0) -> Iterator[str]:
         """So many causes, and the names of other failing tests: all, or what `room` tokens can hold."""

@@ -40,7 +40,7 @@ class PlainLog:
 
 
 def progress(result: RunResult) -> str:
-    done = f"{result.done}/{result.expected}" if result.expected is not None else "collecting"
+    done = f"{result.done}/{result.expected}" if result.expected is not None else result.collecting
     running = ", ".join(neutral(test) for test in list(result.running)[:3])
     return f"{done}: {running}" if running else done
 

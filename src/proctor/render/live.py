@@ -108,7 +108,7 @@ def _facts(result: RunResult, now: float) -> tuple[list[str], list[str]]:
     """The facts that are always shown, and those that are shown if there is room, most important first."""
     total, done = result.expected, result.done
     if total is None:
-        return ["collecting"], [clock(now)]
+        return [result.collecting], [clock(now)]
     left = (now / done) * (total - done) if done else 0.0
     times = [clock(now), f"~{clock(left)} left"] if left >= 1 else [clock(now)]
     bad = [count for count in counts(result) if count.endswith(_TROUBLE)]
