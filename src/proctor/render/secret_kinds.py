@@ -814,7 +814,7 @@ KINDS: tuple[Kind, ...] = (
         "jwt-other",
         "signed token (JWT) with another first field",
         ("eyJ",),
-        r"eyJ[\w-]{8,4000}+(?:\.[\w-]{4,}){2}(?:\.[\w-]*){0,2}",
+        r"eyJ[\w-]{8,4000}(?:\.[\w-]{4,}){2}(?:\.[\w-]*){0,2}",
         "rfc:rfc7519",
         at=0,
     ),

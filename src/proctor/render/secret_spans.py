@@ -35,8 +35,8 @@ _KEY_BEGINS = re.compile(
 )
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
 _KEY_LINES = re.compile(
-    r"(?:(?:\s|\\[nrt\\]|[\"',]|[E>|+-](?=\s))*+(?:[A-Za-z0-9+/=]{16,}+|(?:Proc-Type|DEK-Info|Comment|Version)[^\n\\]*+))*+"
-    r"(?:(?:\s|\\[nrt\\]|[E>|+-](?=\s))*+[A-Za-z0-9+/]{1,64}={0,2}(?=[\n\r\\\\\"']|\Z))?"
+    r"(?:(?:\s|\\[nrt\\]|[\"',]|[E>|+-](?=\s))*(?:[A-Za-z0-9+/=]{16,}|(?:Proc-Type|DEK-Info|Comment|Version)[^\n\\]*))*"
+    r"(?:(?:\s|\\[nrt\\]|[E>|+-](?=\s))*[A-Za-z0-9+/]{1,64}={0,2}(?=[\n\r\\\\\"']|\Z))?"
 )
 _KEY_LINE = re.compile(r"(?:[E>|+-]\s)?[\s\"',]*(?:[A-Za-z0-9+/=]*|[\w-]{1,20}: .*)[\s\"',]*(?:\.\.\.)?\\?")
 _AWS_SECRET = re.compile(
@@ -44,11 +44,11 @@ _AWS_SECRET = re.compile(
 )
 _BASIC = re.compile(r"\b(?i:basic)(?:[ +]|%20){1,3}([A-Za-z0-9+/_-]{4,1000}={0,2})")
 _WHERE = re.compile(
-    r"where[ \t]{1,9}((?:'(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\"))[ \t]{1,9}=[ \t]{1,9}([^\n]{1,2000})"
+    r"where[ \t]{1,9}((?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"))[ \t]{1,9}=[ \t]{1,9}([^\n]{1,2000})"
 )
 _ASSERTED = re.compile(
     r">[ \t]{1,20}assert[ \t]{1,9}([^\n=!]{1,200}?)[ \t]{1,9}[=!]=[ \t]{1,9}[^\n]{0,200}\n"
-    r"[ \tE]{1,30}(?:AssertionError: )?assert ('(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\")"
+    r"[ \tE]{1,30}(?:AssertionError: )?assert ('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 )
 _LAST_NAME = re.compile(r"(\w{1,100})['\"]?[\])]{0,3}(?:\(\))?[\s\"'\]}\\]*\Z")
 _DOTS = re.compile(r"(?:\.\.\.|…)[\w+/=~-]{0,400}")
@@ -100,8 +100,8 @@ _ENTRY = re.compile(
 _INSERT = re.compile(
     r"(?i:insert\s{1,9}(?:or\s\w{1,10}\s)?into)\s{1,9}[\w.\"'`\[\]]{1,100}\s{0,9}\((?P<columns>[\w\s,\"'`\[\]]{1,1000})\)\s{0,9}(?i:values)\s{0,9}"
 )
-_ROW = re.compile(r"\s{0,9},?\s{0,9}\((?P<cells>(?:'(?:[^'\\\n]|\\.|'')*+'|[^()'])*+)\)")
-_CELL = re.compile(r"(?:'(?:[^'\\\n]|\\.|'')*+'|[^',])++")
+_ROW = re.compile(r"\s{0,9},?\s{0,9}\((?P<cells>(?:'(?:[^'\\\n]|\\.)*'|[^()'])*)\)")
+_CELL = re.compile(r"(?:'(?:[^'\\\n]|\\.)*'|[^',])+")
 _IN_AN_ID = re.compile(
     r"\.\w{1,6}::[^\s\[\]]{0,200}\[[^\]\n]*\Z|(?<![\w/])(?:Test|Benchmark|Fuzz|Example)\w*/\S*\Z"
 )

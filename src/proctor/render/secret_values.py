@@ -33,7 +33,7 @@ _LONGEST_NAME = 100
 _QUOTE = r"\\{0,15}[\"'`]|&quot;|&\#3[49];|&apos;|%2[27]|\\u002[27]"
 #: A name, from its first character on, and what joins it to a value.
 _NAME = re.compile(
-    rf"""(?<![\w$.-])(?P<name>[\w$.-]++(?:\ (?:Key|key|KEY|Id|Password|password|Token|token|Secret|secret)(?=\s?[=:]|\s(?:is\s)?\w{{8}}))?)
+    rf"""(?<![\w$.-])(?P<name>[\w$.-]+(?![\w$.-])(?:\ (?:Key|key|KEY|Id|Password|password|Token|token|Secret|secret)(?=\s?[=:]|\s(?:is\s)?\w{{8}}))?)
     (?P<close>{_QUOTE})?(?P<bracket>\s?\])?
     (?:[ \t]{{0,20}}(?P<sep>=>|:=|={{1,3}}|!={{1,2}}|<>|<-|:(?!:)|->|%3[DdAa]|\\u003[dDaA]|&\#61;|>|\||\((?=\s{{0,9}}[bBuU]?["']))
      |(?P<item>\s?,)|(?P<blank>[ \t]{{1,20}}(?:\\\n[ \t]{{0,40}})?(?:(?:is|was|of|to|as|equals)[ \t]{{1,9}})?))""",
@@ -80,11 +80,11 @@ _SCHEME = re.compile(
 _LONGEST_KEY = 300
 _LONGEST = 2_000  # characters of one value that are looked at
 _PLAIN = {
-    '"': re.compile(r'(?:[^"\\\n]|\\.)*+'),
-    "'": re.compile(r"(?:[^'\\\n]|\\.)*+"),
-    "`": re.compile(r"(?:[^`\\]|\\.)*+"),
+    '"': re.compile(r'(?:[^"\\\n]|\\.)*'),
+    "'": re.compile(r"(?:[^'\\\n]|\\.)*"),
+    "`": re.compile(r"(?:[^`\\]|\\.)*"),
 }
-_LINE_END = re.compile(r"[^\n\r]*+")
+_LINE_END = re.compile(r"[^\n\r]*")
 
 
 def named_spans(text: str, small: str) -> Iterator[Span]:

@@ -31,7 +31,7 @@ _SCOPE = 500  # characters
 _SHOWN = 5  # gaps that are named
 MOST_TESTS = 10**12  # a larger number of tests is only large
 _SHOWN_KEY = 80  # characters
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)', re.S)  # and whether it is a key
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"\s*(:?)', re.S)  # and whether it is a key
 
 T = TypeVar("T")
 
