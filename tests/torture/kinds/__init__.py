@@ -1,12 +1,23 @@
 """Every kind there is, by theme."""
 
-from torture.kinds import credentials, files, javascript, output, plugins, processes, programs, python
+from torture.kinds import (
+    credentials,
+    files,
+    javascript,
+    output,
+    plugins,
+    processes,
+    programs,
+    python,
+    sessions,
+)
 
 KINDS = [
     *processes.KINDS,
     *output.KINDS,
     *plugins.KINDS,
     *python.KINDS,
+    *sessions.KINDS,
     *files.KINDS,
     *programs.KINDS,
     *javascript.KINDS,
