@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 from support.mcp_client import talk
 from support.projects import Ran, run_suite, write_project
@@ -161,8 +160,10 @@ def test_a_server_passes_all_of_it_on(tmp_path: Path) -> None:
         told = client.call("execute_tests", env={"DJANGO_DEBUG": "1"}, seed=3, repeat=2, locals=True)
         refused = client.refusal("execute_tests", env={"LD_PRELOAD": "x"})
 
-    text = msgspec.json.encode(told.structured_content).decode()
-    assert "'DJANGO_DEBUG': '1'" in text
-    assert "'PYTHONHASHSEED': '3'" in text
+    assert told.structured_content is not None
+    text = told.structured_content["text"]
+    assert "['DJANGO_DEBUG']: only on the left: '1'" in text
+    assert "['PYTHONHASHSEED']: only on the left: '3'" in text
     assert "failed in 2 of 2 tries" in text
+    assert " locals: " in text
     assert "env: 'LD_PRELOAD' may never be set by a caller" in refused

@@ -84,4 +84,4 @@ def test_a_line_of_a_test_in_rust() -> None:
 def test_a_line_of_an_explanation(line: str) -> None:
     message = f"AssertionError: assert False\n  + where False = f({line})"
 
-    assert "::test_x assert False where False = f(" in agent_text(run_of(failed("t.py::test_x", message)))
+    assert "::test_x assert False\n where False = f(" in agent_text(run_of(failed("t.py::test_x", message)))

@@ -56,7 +56,6 @@ def test_help_version_and_an_unknown_verb(tmp_path: Path) -> None:
         (["-o", "json=/nowhere/at/all"], "cannot be written"),
         (["--maxfail", "-2"], "expected 1 or more"),
         (["--format", "hologram"], "hologram"),
-        (["--last-failed", "test_a.py"], "leave out the targets"),
         (["@file"], "not a target"),
     ],
 )

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from proctor.archive.store import RESULT_FILE
+from proctor.events import Entry, Noticed, RunFinished
+from proctor.fold import fold
 from proctor.outcome import QUIET, RunOutcome
 from proctor.result import RunResult
 from proctor.wire.document.run import disagreements
@@ -23,9 +25,10 @@ def reconcile(result: RunResult, document: Document) -> str:
     if not found:
         return ""
     note = f"{RESULT_FILE} disagrees with the log, which is shown: {found}"
+    fold(result, Entry(0, result.seconds, 0, Noticed(note)))
     if result.outcome in QUIET and said not in QUIET:
-        result.outcome, result.reason = said, f"the log and {RESULT_FILE} disagree: {found}"
-    result.notices.append(note)
+        reason = f"the log and {RESULT_FILE} disagree: {found}"
+        fold(result, Entry(0, result.seconds, 0, RunFinished(said, result.seconds, result.not_run, reason)))
     return note
 
 

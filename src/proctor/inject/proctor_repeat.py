@@ -6,7 +6,6 @@ or the last.
 """
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 load = globals()["load"]  # the loader gives it to each file
 PHASES = ("setup", "call", "teardown")
@@ -15,6 +14,7 @@ PHASES = ("setup", "call", "teardown")
 class Repeat:
     def __init__(self, times, observer):
         self.times, self.observer = times, observer
+        self.runner = observer.config.pluginmanager.get_plugin("runner")  # pytest's own
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
@@ -24,7 +24,7 @@ class Repeat:
             last = number == self.times
             if number > 1 and hasattr(item, "_initrequest"):
                 item._initrequest()  # its fixtures are made anew; those that the next test shares stay
-            reports = runtestprotocol(item, nextitem=nextitem, log=False)
+            reports = self.runner.runtestprotocol(item, nextitem=nextitem, log=False)
             facts = {phase: self.observer.pinned.pop((item.nodeid, phase), None) for phase in PHASES}
             if any(report.failed for report in reports):
                 failed += 1

@@ -48,6 +48,10 @@ _ROOMS = (
 )
 
 
+#: Fields that few documents have.
+_RARE = ("title", "collect_only", "build", "toolchain", "foreign", "foreign_end")
+
+
 def within(document: Document, text: str, budget: int, mask: bool) -> Values | None:
     """All fields of the document, each of its long parts cut to the same measure; None: there is no room."""
     parts = _parts(document, mask)
@@ -82,6 +86,7 @@ def head(document: Document, mask: bool) -> Values:
         "text_output": "",
         "stderr": "",
         "omitted": {},
+        **{name: value for name in _RARE if (value := plain(getattr(document, name), mask))},
     }
 
 
