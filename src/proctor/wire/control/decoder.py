@@ -222,7 +222,7 @@ class ControlDecoder:
         if not pieces:
             return taken
         try:
-            bodies = passing.objects(pieces) or list(map(_decode_object, pieces))
+            bodies = list(map(_decode_object, pieces))
             if self._in_parts and (parts := self.ledger.receive_parts(bodies)):
                 frames.append(parts)
                 return len(pieces)

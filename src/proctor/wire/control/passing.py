@@ -1,7 +1,7 @@
 """What most tests of a session send: they begin, and pass. Such pairs of messages are read many at a time."""
 
 from operator import itemgetter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -55,7 +55,6 @@ _FIRST, _LAST = itemgetter(0), itemgetter(-1)
 _OPENING, _CLOSING = {ord("{")}, {ord("}")}
 _begun = msgspec.json.Decoder(Begun).decode_lines
 _passed = msgspec.json.Decoder(Passed).decode_lines
-_objects = msgspec.json.Decoder(dict[str, Any]).decode_lines
 
 
 def pairs(messages: list[bytes]) -> Pairs | None:
@@ -72,13 +71,6 @@ def pairs(messages: list[bytes]) -> Pairs | None:
     ]:
         return None
     return Pairs(begun, passed) if 2 * len(begun) == len(messages) else None
-
-
-def objects(messages: list[bytes]) -> list[dict[str, Any]] | None:
-    """One JSON object for each, read in one step; nothing if they may not be read so."""
-    lines = _joined(messages)
-    found = None if lines is None else _objects(lines)
-    return found if found is not None and len(found) == len(messages) else None
 
 
 def _joined(messages: list[bytes]) -> bytes | None:
