@@ -35,6 +35,7 @@ from proctor.unique_names import UniqueNames
 from proctor.wire import formats
 from proctor.wire.control.decoder import Broken, ControlDecoder, FileChunk
 from proctor.wire.control.ledger import Finished, Ledger, Limits, Partial, Parts
+from proctor.wire.control.passing import Pairs
 from proctor.wire.control.session import SessionReader
 from proctor.wire.document import writer as document
 from proctor.wire.document.run import DocumentRun
@@ -58,11 +59,13 @@ def control(data: bytes) -> None:
     assert whole == pieces, (whole, pieces)
     in_parts = _decode(data, size, in_parts=True)
     assert whole == in_parts, (whole, in_parts)
+    in_pairs = _decode(data, size, in_pairs=True)
+    assert whole == in_pairs, (whole, in_pairs)
 
 
-def _decode(data: bytes, size: int, in_parts: bool = False) -> tuple[list[object], tuple[str, int] | None]:
+def _decode(data: bytes, size: int, **ways: bool) -> tuple[list[object], tuple[str, int] | None]:
     ledger = Ledger(_SMALL)
-    decoder = ControlDecoder(ledger, in_parts)
+    decoder = ControlDecoder(ledger, **ways)
     found: list[object] = []
     for piece in _pieces(data, size):
         found += decoder.feed(piece)
@@ -74,13 +77,20 @@ def _decode(data: bytes, size: int, in_parts: bool = False) -> tuple[list[object
 
 
 def _apart(frames: list[object]) -> list[object]:
-    """Finished results one by one, in whatever way they came."""
+    """Results one by one, in whatever way they came."""
     apart: list[object] = []
     for frame in frames:
         if isinstance(frame, Parts):
             apart += zip(frame.names, frame.bodies, strict=True)
+        elif isinstance(frame, Pairs):
+            for begun, passed in zip(frame.begun, frame.passed, strict=True):
+                first, last = (msgspec.json.decode(msgspec.json.encode(one)) for one in (begun, passed))
+                del first["partial"]
+                apart += [(begun.name, first, "partial"), (begun.name, first | last)]
         elif isinstance(frame, Finished) and not frame.withdrawn:
             apart.append((frame.name, frame.body))
+        elif isinstance(frame, Partial):
+            apart.append((frame.name, frame.body, "partial"))
         else:
             apart.append(frame)
     return apart
@@ -170,11 +180,14 @@ def session(data: bytes) -> None:
     reader = SessionReader("pytest", "", UniqueNames())
     written = Written(data)
     relay = Relay(e.RunStarted("", "pytest", (), "/project", "", "", source=Voice.CONTROL), [written])
-    decoder = ControlDecoder(Ledger(_SMALL))
+    decoder = ControlDecoder(Ledger(_SMALL), in_pairs=True)
     said = b"".join(b"result %d\n%b" % (len(line), line) for line in data.splitlines())
     for frame in [*decoder.feed(said), *decoder.close()]:
         try:
-            _publish(relay, reader.read(frame) if isinstance(frame, Partial | Finished) else [])
+            if isinstance(frame, Pairs):
+                _publish(relay, reader.read_pairs(frame))
+            else:
+                _publish(relay, reader.read(frame) if isinstance(frame, Partial | Finished) else [])
         except msgspec.ValidationError as error:
             _publish(relay, [e.ChannelBroken(str(error))])
     _end(relay, written)

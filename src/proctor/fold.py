@@ -116,23 +116,36 @@ def fold(result: RunResult, entry: e.Entry) -> None:
 def fold_all(result: RunResult, first: e.Entry, events: Sequence[e.Event]) -> None:
     """`fold` of each; `first` is the entry of the first one, and the others follow it in number."""
     at, number = first.at, first.suite
-    if number >= len(result.suites) or not _fold_ends(result.suites[number], events):
+    if number >= len(result.suites) or not _fold_tests(result.suites[number], at, events):
         for seq, event in enumerate(events, first.seq):
             fold(result, e.Entry(seq, at, number, event))
 
 
-def _fold_ends(suite: SuiteResult, events: Sequence[e.Event]) -> bool:
-    """All at once, if they are ends of tests that are neither running nor known; else nothing."""
-    if {type(event) for event in events} != {e.TestFinished} or suite.attached:
+def _fold_tests(suite: SuiteResult, at: float, events: Sequence[e.Event]) -> bool:
+    """All at once, if they are starts and ends of tests, and those that end have no end yet; else nothing."""
+    kinds = list(map(type, events))
+    if kinds.count(e.TestStarted) + kinds.count(e.TestFinished) < len(events) or suite.attached:
         return False
     ends = {event.test: event for event in events if type(event) is e.TestFinished}
-    are_new = suite.tests.keys().isdisjoint(ends) and suite.running.keys().isdisjoint(ends)
-    if len(ends) < len(events) or not are_new:
+    if len(ends) < kinds.count(e.TestFinished) or not suite.tests.keys().isdisjoint(ends):
         return False
+    if len(ends) < len(events) or not suite.running.keys().isdisjoint(ends):
+        _fold_running(suite, at, events)
     suite.tests |= ends
     suite.counts.update([event.outcome for event in ends.values()])
-    suite.parts += sum([bool(event.part_of) for event in ends.values()])
+    suite.parts += sum([event.part_of != "" for event in ends.values()])
     return True
+
+
+def _fold_running(suite: SuiteResult, at: float, events: Sequence[e.Event]) -> None:
+    running, places = suite.running, suite.places
+    for event in events:
+        if type(event) is e.TestStarted:
+            running[event.test] = at
+            if event.place is not None:
+                places[event.test] = event.place
+        elif type(event) is e.TestFinished:
+            running.pop(event.test, None)
 
 
 def _settle(suite: SuiteResult, event: e.TestFinished) -> None:

@@ -33,6 +33,7 @@ from proctor.wire.control.decoder import (
     Frame,
 )
 from proctor.wire.control.ledger import Body, Finished, Ledger, Limits, Partial, Parts
+from proctor.wire.control.passing import NormalForm, Pairs
 from proctor.wire.control.program import ProgramEnd, ProgramReader
 from proctor.wire.control.session import SessionReader
 from proctor.wire.fault import Crashes, FaultReader
@@ -88,7 +89,7 @@ class Listener(ABC):
             for stream in ("stdout", "stderr")
         }
         self._ledger = Ledger(limits)
-        self._control = ControlDecoder(self._ledger, in_parts=bool(own))
+        self._control = ControlDecoder(self._ledger, in_parts=bool(own), in_pairs=not own)
         self._files = Attachments(run.shelf.store)
         self._reader = self._make_reader()
         self._publish(self._reader.start())
@@ -179,6 +180,8 @@ class Listener(ABC):
                     self._publish(events)
                     events = []
                     self._publish(self._read_parts(frame))
+                case Pairs():
+                    events += self._read_pairs(frame)
                 case FileOpened():
                     self._files.open(frame.result, frame.name, frame.length)
                     events += self._attached()
@@ -200,6 +203,9 @@ class Listener(ABC):
 
     def _read_parts(self, parts: Parts) -> list[e.Event]:
         raise AssertionError("only a program's decoder makes these")
+
+    def _read_pairs(self, pairs: Pairs) -> list[e.Event]:
+        raise AssertionError("only a session's decoder makes these")
 
     def _broken(self, broken: Broken) -> list[e.Event]:
         """The process broke the rules of the channel. Of a program that is known when it has ended."""
@@ -293,6 +299,15 @@ class SessionListener(Listener):
 
     def _broken(self, broken: Broken) -> list[e.Event]:
         return [e.ChannelBroken(f"control channel: {broken.error}")]
+
+    def _read_pairs(self, pairs: Pairs) -> list[e.Event]:
+        self._run.write_results(
+            [
+                NormalForm(one.name, one.name, end.status, one.file, one.line, end.proctor)
+                for one, end in zip(pairs.begun, pairs.passed, strict=True)
+            ]
+        )
+        return self._session.read_pairs(pairs)
 
     def _read_results(self, frames: Sequence[Partial | Finished]) -> list[e.Event]:
         return [self._explained(event) for event in super()._read_results(frames)]

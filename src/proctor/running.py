@@ -243,7 +243,7 @@ class Running:
             events = [self._labels.relabelled(event, suite) for event in events]
         self._relay.publish_all(events, self.now(), suite)
 
-    def write_results(self, results: Sequence[Mapping[str, Any]]) -> None:
+    def write_results(self, results: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
         """Results of the control channel in their normal form."""
         if self._result_lines:
             lines = _encoder.encode_lines(results)

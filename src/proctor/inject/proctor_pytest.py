@@ -16,13 +16,16 @@ import pytest
 
 load = globals()["load"]  # the loader gives it to each file
 _channel = load("proctor_channel")
-clean, cut, dumps, loads, quote = (
+clean, cut, dumps, loads, quote, _quote = (
     _channel.clean,
     _channel.cut,
     _channel.dumps,
     _channel.loads,
     _channel.quote,
+    _channel._quote,
 )
+
+TestReport = getattr(pytest, "TestReport", None) or sys.modules["_pytest.reports"].TestReport  # before 7.0
 
 INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this loaded
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
@@ -145,6 +148,20 @@ def pytest_unconfigure(config):
         CHANNEL.session({"finished": {"exit_status": None}}, status="info", partial=False)
 
 
+class NoRecords:
+    records = ()
+
+
+class Quoted(dict):  # type: ignore[type-arg]  # which Python 3.7 does not know
+    """JSON strings of the words that come with every test, such as the names of files: made once."""
+
+    def __missing__(self, word):
+        text = quote(word)
+        if len(self) < MOST_WORDS:
+            self[word] = text
+        return text
+
+
 class Observer:
     """Stands where the live exceptions are, in xdist's workers too, and pins plain facts to the reports."""
 
@@ -156,6 +173,7 @@ class Observer:
         # has reported, which travels with the next report.
         self.pinned = {}
         self.explain = _channel.Explain("pytest_failures", config)
+        self._watch()
 
     def _give_up(self, error):
         if self.channel is not None:
@@ -165,13 +183,30 @@ class Observer:
         blobs = [source.read(size).ljust(size, b"\0") for source, size in sources]
         self.pinned.setdefault(None, []).append((text, blobs))
 
-    def pytest_runtest_makereport(self, item, call):
-        # Not the first: pytest's unittest part puts the exception there first.
-        excinfo = call.excinfo
-        records = self.logs.records if self.logs is not None else None
-        if excinfo is None and not records and not self.pinned:
-            return
+    def _watch(self):
+        """See every phase when its report is made. A hook would do, but to call one for each phase takes
+        pytest longer than most of what we do for a test that passes."""
+        self.instead = self.made = vars(TestReport).get("from_item_and_call")
+        if not isinstance(self.made, classmethod):
+            return  # a plugin has put something else there: what pytest itself writes must be enough
+        make, config, logs, pinned = self.made.__func__, self.config, self.logs or NoRecords, self.pinned
+
+        def from_item_and_call(cls, item, call):
+            if (call.excinfo is not None or logs.records or pinned) and item.config is config:
+                self._pin(item, call)
+            return make(cls, item, call)
+
+        TestReport.from_item_and_call = self.instead = classmethod(from_item_and_call)
+
+    def pytest_unconfigure(self):
+        if vars(TestReport).get("from_item_and_call") is self.instead:
+            TestReport.from_item_and_call = self.made
+
+    def _pin(self, item, call):
+        if call.when not in USUAL:
+            return  # pytest-forked makes up an exception for a process that died
         try:
+            excinfo, records = call.excinfo, self.logs.records if self.logs is not None else None
             # What an earlier attempt at this test has left is not part of this one.
             self.pinned.pop((item.nodeid, call.when), None)
             facts = {}
@@ -237,7 +272,7 @@ class Reporter(Observer):
         Observer.__init__(self, config, channel)
         self.in_session = False
         self.tests = {}  # node id -> UnderWay
-        self.quoted = {}
+        self.quoted = Quoted()
         self.collectors = []
         self.collected = 0
         self.known = set()
@@ -366,7 +401,7 @@ class Reporter(Observer):
             file, line = location[0], location[1]
             self.channel.send(
                 '{"name":%s,"status":"error","partial":true,"file":%s,"line":%d}'
-                % (test.name, self.quoted.get(file) or self._quoted(file), 0 if line is None else line + 1)
+                % (test.name, self.quoted[file], 0 if line is None else line + 1)
             )
         except Exception as error:
             self.channel.give_up(error)
@@ -383,7 +418,6 @@ class Reporter(Observer):
             if (
                 len(facts) == self.usual_size
                 and test is not None
-                and test.plain
                 and facts["outcome"] == "passed"
                 and facts["longrepr"] is None
                 and type(facts["duration"]) is float
@@ -410,7 +444,7 @@ class Reporter(Observer):
         is_plain = _is_plain(report.__dict__)
         if is_plain:
             self.usual_size = len(report.__dict__)
-            if test.plain and report.when == USUAL[len(test.passed)]:
+            if report.when == USUAL[len(test.passed)]:
                 test.passed.append(report.duration)
                 return
         test.spell_out()
@@ -438,7 +472,7 @@ class Reporter(Observer):
         for text, blobs in getattr(report, "proctor_facts", {}).get("reported", ()):
             self.channel.send_files(text, [(io.BytesIO(blob), len(blob)) for blob in blobs])
 
-    def pytest_runtest_logfinish(self, nodeid, location):
+    def pytest_runtest_logfinish(self, nodeid):
         if self.channel.fd < 0:
             return
         try:
@@ -447,17 +481,7 @@ class Reporter(Observer):
             self.channel.give_up(error)
 
     def _listed(self, words):
-        quoted = self.quoted
-        return "[%s]" % ",".join([quoted.get(word) or self._quoted(word) for word in words])
-
-    def _quoted(self, word):
-        """The words that come with every test, such as the names of files: quoted once."""
-        text = self.quoted.get(word)
-        if text is None:
-            text = quote(word)
-            if len(self.quoted) < MOST_WORDS:
-                self.quoted[word] = text
-        return text
+        return "[%s]" % ",".join(map(self.quoted.__getitem__, words))
 
     def _finish(self, nodeid, final=False):
         test = self.tests.pop(nodeid, None)
@@ -569,7 +593,7 @@ class UnderWay:
     )
 
     def __init__(self, nodeid):
-        self.name = quote(nodeid)
+        self.name = _quote(nodeid) if nodeid.isascii() else quote(nodeid)
         self.keywords = "[]"
         self.passed = []
         self.plain = True
@@ -582,6 +606,7 @@ class UnderWay:
             self.phases = list(zip(USUAL, map(_took, self.passed)))
             self.files, self.status = [], "pass"
             self.called = len(self.passed) > 1
+            self.passed = USUAL[:3]  # so that no phase is the next of the usual ones
 
     def begin(self, when, outcome="passed"):
         ends = outcome in ("failed", "skipped") or (when == "call" and outcome == "passed")  # not `rerun`

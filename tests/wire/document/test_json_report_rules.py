@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from proctor import events as e
@@ -64,7 +65,7 @@ def test_a_test_without_phases_has_its_own_outcome() -> None:
 def test_a_passing_test_has_its_three_phases() -> None:
     test = of(passed_in=(0.1, 0.2, 0.3), place=e.Place("a.py", 7), keywords=("x",))
 
-    assert json_report.reported(test, no_files) == {
+    assert msgspec.to_builtins(json_report.reported(test, no_files)) == {
         "nodeid": "a.py::x",
         "lineno": 6,
         "outcome": "passed",

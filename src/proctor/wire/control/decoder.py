@@ -13,7 +13,9 @@ import msgspec
 
 from proctor import durations
 from proctor.errors import ControlError
+from proctor.wire.control import passing
 from proctor.wire.control.ledger import Admission, Finished, Ledger, Partial, Parts, Refused
+from proctor.wire.control.passing import Pairs
 
 LINE = 4096  # bytes of a control line, with its LF: what one write puts on a pipe whole
 _NUMBER = re.compile(r"[0-9]+\Z")
@@ -23,6 +25,8 @@ _PAST = 64  # bytes before the current one that are kept, to be shown with an er
 _decode = msgspec.json.Decoder().decode
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 _NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_OPENS = b'"partial"'
+_FEW = 8  # messages that are not worth a search for those that come in pairs
 _MESSAGE = re.compile(rb"result ([0-9]{1,7})\n")
 
 
@@ -76,7 +80,7 @@ class Broken(msgspec.Struct, frozen=True):
     error: ControlError
 
 
-Result: TypeAlias = Partial | Finished | Parts
+Result: TypeAlias = Partial | Finished | Parts | Pairs
 Frame: TypeAlias = (
     Result | FileOpened | FileChunk | ExitCode | Duration | Noop | Reconnect | Disconnected | Broken
 )
@@ -93,10 +97,11 @@ class _Fault(Exception):
 class ControlDecoder:
     """`feed` returns what is complete. After a Broken or Disconnected frame it returns nothing more."""
 
-    def __init__(self, ledger: Ledger, in_parts: bool = False) -> None:
-        """With `in_parts`, many results of parts of a test may come in one frame."""
+    def __init__(self, ledger: Ledger, in_parts: bool = False, in_pairs: bool = False) -> None:
+        """With `in_parts`, many results of parts of a test may come in one frame; with `in_pairs`, many
+        tests of a session."""
         self.ledger = ledger
-        self._in_parts = in_parts
+        self._in_parts, self._in_pairs = in_parts, in_pairs
         self.error: ControlError | None = None
         self.open = True
         self.offset = 0  # of the first byte in _chunks: so many were taken
@@ -193,7 +198,29 @@ class ControlDecoder:
         """Results without files; returns how many were taken."""
         if not pieces or max(map(len, pieces)) > self.ledger.limits.json:
             return 0
+        return self._take_pairs(pieces, frames) if self._in_pairs else self._take_each(pieces, frames)
+
+    def _take_pairs(self, pieces: list[bytes], frames: list[Frame]) -> int:
+        """Tests that begin and pass; around them, each result for itself."""
+        start = 0 if _OPENS in pieces[0] else 1  # it closes what an earlier message has opened
+        end = len(pieces) - (len(pieces) - start) % 2
+        found = passing.pairs(pieces[start:end]) if start < end else None
+        if found is None and len(pieces) > _FEW:
+            half = len(pieces) // 2
+            taken = self._take_pairs(pieces[:half], frames)
+            return taken + self._take_pairs(pieces[half:], frames) if taken == half else taken
+        taken = self._take_each(pieces[:start], frames)
+        if taken < start:
+            return taken
+        if found is None or not self.ledger.receive_pairs(found):
+            return taken + self._take_each(pieces[start:], frames)
+        frames.append(found)
+        return end + self._take_each(pieces[end:], frames)
+
+    def _take_each(self, pieces: list[bytes], frames: list[Frame]) -> int:
         taken = 0
+        if not pieces:
+            return taken
         try:
             bodies = list(map(_decode_object, pieces))
             if self._in_parts and (parts := self.ledger.receive_parts(bodies)):

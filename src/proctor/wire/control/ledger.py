@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from proctor.wire.control.passing import Pairs
+
 STATUSES = frozenset({"pass", "fail", "info", "warn", "skip", "error"})
 OWN_OUTPUT = "output.txt"
 _RESERVED = ("name", "status", "files", "partial", "testout")
@@ -188,6 +190,16 @@ class Ledger:
         if set(map(type, names)) != {str} or "" in names or not self._open.keys().isdisjoint(names):
             return None
         return names if self._results + len(names) <= self.limits.results else None
+
+    def receive_pairs(self, pairs: Pairs) -> bool:
+        """`receive` of all of them, if none is an update of what is open already; else of none."""
+        count, limits = len(pairs.begun), self.limits
+        if self._results + count > limits.results or len(self._open) >= limits.partials:
+            return False
+        if not self._open.keys().isdisjoint([begun.name for begun in pairs.begun]):
+            return False
+        self._results += count
+        return True
 
     def commit(self, admitted: Admission) -> Partial | Finished:
         """The files are there: the result counts."""

@@ -14,6 +14,7 @@ from proctor.outcome import BAD, Outcome
 from proctor.phases import COLLECT, failed_phases
 from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Body, Finished, Partial
+from proctor.wire.control.passing import Pairs
 from proctor.wire.control.program import amended, properties, reported
 
 KEY = "proctor"
@@ -120,6 +121,25 @@ class SessionReader:
             return [self._test_finished(name, frame, files)]
         return []  # a test that the end of the process cut short: the fold knows more about that
 
+    def read_pairs(self, pairs: Pairs) -> list[e.Event]:
+        """What `read` returns for the two messages of each test."""
+        kept, passed, events = self._strings.setdefault, Outcome.PASSED, list[e.Event]()
+        for begun, end in zip(pairs.begun, pairs.passed, strict=True):
+            name, timed, words = kept(begun.name, begun.name), end.proctor.passed_in, end.proctor.keywords
+            place = self._place(name, begun.file, begun.line)
+            events.append(e.TestStarted(name, place))
+            events.append(
+                e.TestFinished(
+                    name,
+                    passed,
+                    max(0.0, timed[0] + timed[1] + timed[2]),  # the clock may have been set back
+                    place=place,
+                    passed_in=timed,
+                    keywords=tuple(map(kept, words, words)),
+                )
+            )
+        return events
+
     def close(self) -> list[e.Event]:
         """The end of the channel: the errors and skips of a suite that never began."""
         held: list[e.Event] = [*self._errors, *self._skips]
@@ -130,17 +150,21 @@ class SessionReader:
         file, line = body.get("file"), body.get("line")
         if name in self._places or not isinstance(file, str):
             return [amended(name, body)]  # of a test which is under way, or of a part of one
+        place = self._places[name] = self._place(name, file, line)
+        return [e.TestStarted(name, place)]
+
+    def _place(self, name: str, file: str, line: Any) -> e.Place:
         place = self._found.get(name)
         if place is None or place.line != line or place.file != file:
             place = e.Place(file, line if isinstance(line, int) and 0 < line < e.MOST_LINES else 0)
-        self._places[name] = place
-        return [e.TestStarted(name, place)]
+        return place
 
     def _test_finished(self, name: str, frame: Finished, files: tuple[e.File, ...]) -> e.TestFinished:
         facts = _test_facts(frame.raw or b"{}").proctor
         if facts is None and KEY not in frame.body:
             test = next((test for test in self._places if name.startswith(f"{test}/")), name)
             label = self._labels.unique(name)
+            self._places.pop(name, None)
             return reported(label, test, frame.body, files, self._output, frame.withdrawn)
         place = self._places.pop(name, None)
         facts = facts or _TestFacts()

@@ -17,10 +17,37 @@ Load = Callable[[str], str]
 _TEXTS = ("longrepr", "stdout", "stderr", "log")  # that a phase may have in files
 
 
+class _Stage(msgspec.Struct, gc=False):
+    duration: float
+    outcome: str = "passed"
+
+
+class _Passed(msgspec.Struct, gc=False):
+    """What `reported` says of nearly all tests."""
+
+    nodeid: str
+    lineno: int | None
+    outcome: str
+    keywords: tuple[str, ...] | msgspec.UnsetType
+    setup: _Stage
+    call: _Stage
+    teardown: _Stage
+
+
+def _passed(test: e.TestFinished, times: tuple[float, float, float]) -> _Passed:
+    setup, call, teardown = map(_Stage, times)
+    return _Passed(test.test, _line(test), "passed", test.keywords or msgspec.UNSET, setup, call, teardown)
+
+
+def _line(test: e.TestFinished) -> int | None:
+    """Counted from 0."""
+    return test.place.line - 1 if test.place and test.place.line else None
+
+
 def head(result: RunResult) -> dict[str, Any]:
     """Everything but the long lists, in the order in which the plugin has it."""
     finished, described, deselected = result.finished, result.described, result.deselected
-    summary: Counter[str] = Counter(_outcome(test) for test in _own(result))
+    summary: Counter[str] = Counter([_outcome(test) for test in _own(result)])
     summary["total"] = sum(summary.values())
     summary["collected"] = finished.collected if finished else len(result.selected) + len(deselected)
     if deselected:
@@ -64,14 +91,18 @@ def _child(child: e.Child, deselected: set[str]) -> dict[str, Any]:
     return facts
 
 
-def tests(result: RunResult, load: Load) -> Iterator[dict[str, Any]]:
+def tests(result: RunResult, load: Load) -> Iterator[Any]:
     for test in _own(result):
         yield reported(test, load)
 
 
-def _own(result: RunResult) -> Iterator[e.TestFinished]:
+def _own(result: RunResult) -> list[e.TestFinished]:
     """Those that the plugin knows: not the parts of tests, nor modules that were skipped as a whole."""
-    return (test for test in result.tests.values() if not test.part_of and not is_collector(test))
+    return [
+        test
+        for test in result.tests.values()
+        if not test.part_of and (test.passed_in is not None or not is_collector(test))
+    ]
 
 
 def warnings(result: RunResult) -> list[dict[str, Any]]:
@@ -103,20 +134,17 @@ def _status(phase: e.Phase) -> str:
     return phase.outcome
 
 
-def reported(test: e.TestFinished, load: Load) -> dict[str, Any]:
+def reported(test: e.TestFinished, load: Load) -> Any:
+    """What is written of one test: an object with keys of its own, or the struct that serves nearly all."""
+    if test.passed_in is not None:
+        return _passed(test, test.passed_in)
     facts: dict[str, Any] = {
         "nodeid": test.test,
-        "lineno": test.place.line - 1 if test.place and test.place.line else None,
+        "lineno": _line(test),
         "outcome": _outcome(test),
     }
     if test.keywords:
         facts["keywords"] = test.keywords
-    if test.passed_in is not None:
-        setup, call, teardown = test.passed_in
-        facts["setup"] = {"duration": setup, "outcome": "passed"}
-        facts["call"] = {"duration": call, "outcome": "passed"}
-        facts["teardown"] = {"duration": teardown, "outcome": "passed"}
-        return facts
     paths = {file.name: file.path for file in test.files}
     for phase in test.phases:
         if phase.user_properties:

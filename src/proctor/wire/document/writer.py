@@ -45,12 +45,13 @@ def chunks(result: RunResult, load: Load, output_path: str = "") -> Iterator[byt
 
 
 def _tests(result: RunResult, load: Load) -> Iterator[Test]:
+    several, retold = result.several, result.run.retold
     for name, suite in zip(_names(result), result.suites, strict=True):
         for entry in suite.tests.values():
             found = test(entry, load)
-            if result.several:
+            if several:
                 found.suite = name
-            if result.run.retold:
+            if retold:
                 found.duration = round(entry.seconds, 9)  # as exact as a stream
             yield found
 
@@ -134,6 +135,10 @@ def _suites(result: RunResult) -> dict[str, Any]:
 
 
 def test(entry: e.TestFinished, load: Load) -> Test:
+    if entry.passed_in is not None and not (
+        entry.files or entry.properties or entry.subtype or entry.foreign
+    ):  # nearly all
+        return Test(entry.test, entry.outcome, round(entry.seconds, 6), None, None)
     if (
         entry.part_of
         and entry.outcome is Outcome.PASSED
@@ -143,8 +148,8 @@ def test(entry: e.TestFinished, load: Load) -> Test:
             entry.test, entry.outcome, 0.0, None, None, properties=entry.properties, part_of=entry.part_of
         )
     seconds = round(entry.seconds, 9 if entry.subtype == "bench" else 6) if entry.seconds else 0.0
-    plain = entry.passed_in is not None or (entry.outcome is Outcome.PASSED and len(entry.phases) == 3)
-    if plain and not (entry.files or entry.properties or entry.subtype or entry.foreign):  # nearly all
+    plain = entry.outcome is Outcome.PASSED and len(entry.phases) == 3
+    if plain and not (entry.files or entry.properties or entry.subtype or entry.foreign):
         return Test(entry.test, entry.outcome, seconds, None, None)
     return Test(
         entry.test,

@@ -110,14 +110,15 @@ def encode_lines(entries: Iterable[e.Entry], so_far: RunResult) -> bytes:
 def encode_all(first: e.Entry, events: Sequence[e.Event], so_far: RunResult) -> bytes:
     """The lines of events of one suite and one moment, of which the first is that of `first`."""
     at, suite = round(first.at, 6), first.suite
-    return _encoded(
-        [
-            _test_line(event, seq, at, suite)
-            if type(event) is e.TestFinished
-            else _line(event, seq, at, suite, so_far)
-            for seq, event in enumerate(events, first.seq)
-        ]
-    )
+    lines: list[_AnyLine] = []
+    for seq, event in enumerate(events, first.seq):
+        if type(event) is e.TestFinished:
+            lines.append(_test_line(event, seq, at, suite))
+        elif type(event) is e.TestStarted and (place := event.place) is not None:
+            lines.append(_StartLine(seq, at, event.test, place.file, place.line, suite))
+        else:
+            lines.append(_line(event, seq, at, suite, so_far))
+    return _encoded(lines)
 
 
 def _encoded(lines: list[_AnyLine]) -> bytes:
