@@ -119,7 +119,10 @@ class Shelf:
         import tempfile
 
         self._scratch = tempfile.mkdtemp(prefix="proctor-")
-        descriptor = Folder(Path(self._scratch)).open()
+        try:
+            descriptor = Folder(Path(self._scratch)).open()
+        except OSError:  # for lack of descriptors
+            return FileStore(-1)
         try:
             return FileStore(descriptor)
         finally:

@@ -120,7 +120,10 @@ def _retold(suite: SuiteResult) -> Verdict:
     code = exited.exit_code if exited is not None and suite.source != Voice.PROGRAM else 0
     if suite.source == Voice.BUILD:
         return _built(suite, code)
-    if code != 0 and (code != NOTHING or suite.tests):
+    nothing = all(map(is_collector, suite.tests.values()))  # modules that skipped themselves have no tests
+    if code == NOTHING and nothing:
+        return RunOutcome.NO_TESTS, ""
+    if code != 0:
         return RunOutcome.FAILED, f"exit status {code}, though no test failed"
     missing = sum(test not in suite.tests for test in suite.selected)
     if missing and not suite.run.collect_only:

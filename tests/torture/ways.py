@@ -225,13 +225,18 @@ def by_mcp(place: Place, server: Server) -> Told:
     try:
         answer = server.call("execute_tests", **arguments)
         assert not answer.is_error or kind.silent, text_of(answer)
-        document = answer.structured_content
+        document = _without_text(answer.structured_content)
     except MCPError:
         assert kind.kills_proctor
     finally:
         if not kind.kills_proctor:
             lower(server.pid, usual)
     return Told("mcp", place, None, document, left(place, server))
+
+
+def _without_text(document: Any) -> Any:
+    """The document that is written down: an answer has a text before its fields."""
+    return {name: value for name, value in document.items() if name != "text"} if document else document
 
 
 def left(place: Place, server: Server | None = None) -> list[int]:
@@ -292,16 +297,20 @@ def environ_of(place: Place) -> dict[str, str]:
 
 
 def got(server: Server, run_id: str) -> Document:
-    """`get_run` with all its pages: the tests, and at the end of them what was not run."""
-    whole: Document = {}
+    """`get_run`: the whole document, with its tests taken from all pages of them."""
+    answer = server.call("get_run", run_id=run_id, detail="full")
+    assert not answer.is_error, text_of(answer)
+    whole = _without_text(answer.structured_content)
     tests: list[Document] = []
-    while not whole or whole["omitted"].get("tests"):
+    left = True
+    while left:
         answer = server.call(
             "get_run", run_id=run_id, select="tests", offset=len(tests), limit=100_000, budget=100_000
         )
         assert not answer.is_error, text_of(answer)
-        whole = answer.structured_content
-        tests += whole["tests"]
+        page = answer.structured_content
+        tests += page["tests"]
+        left = bool(page["omitted"].get("tests"))
     return {**whole, "tests": tests}
 
 

@@ -87,7 +87,9 @@ def pytest_load_initial_conftests(early_config):
             cause, file, facts = found
             error = {"id": file, "longrepr": failures.trace(cause), "failure": facts}
             CHANNEL.session({"collection_errors": [error]})
-        elif not isinstance(value, (pytest.UsageError, pytest.exit.Exception)):
+        elif isinstance(value, Exception) and not isinstance(
+            value, (pytest.UsageError, pytest.exit.Exception)
+        ):
             _broke(value, early_config)
     except Exception as error:
         CHANNEL.give_up(error)

@@ -18,10 +18,14 @@ class FileStore:
 
     def __init__(self, directory: int) -> None:
         """`directory` is a descriptor of the run's directory, of which it keeps a copy."""
-        self._directory: int | None = os.dup(directory)
+        self._directory: int | None = None
         self._folder: int | None = None
         self._count = 0
         self.fault: OSError | None = None
+        try:
+            self._directory = os.dup(directory)
+        except OSError as error:  # for lack of descriptors: no file can be kept
+            self.fault = error
 
     def create(self, name: str) -> tuple[str, int | None]:
         """The path of a new file, relative to the run's directory, and its descriptor, if it can be had."""
@@ -39,6 +43,8 @@ class FileStore:
 
     def _make_folder(self) -> int:
         """Held open: a test that puts a link in its place cannot send our bytes elsewhere."""
+        if self._directory is None:  # which would mean the current one
+            raise self.fault or OSError("no directory")
         try:
             os.mkdir(FOLDER, dir_fd=self._directory)
         except FileExistsError:

@@ -55,16 +55,13 @@ def masked_and_found(text: str, known: Collection[str]) -> tuple[str, list[str]]
 def cut_beginning(text: str) -> str:
     """Without the line that an end of a text begins with: what it holds may have begun before it.
 
-    Of the only one, what stands behind its first quotes of each kind stays, or behind its first word: there,
-    such a value has ended.
+    Of the only one, what stands behind its first quotes of each kind stays: there, such a value has ended.
     """
     if text.startswith(_CUT):
         return text
     line, end, rest = text.partition("\n")
     quotes = [line.find(quote) for quote in "'\"" if quote in line]
-    ended = len(line)
-    if not rest.strip() and (quotes or " " in line):
-        ended = max([*quotes, line.find(" ")]) + 1
+    ended = max([*quotes, line.find(" ")]) + 1 if quotes and not rest.strip() else len(line)
     return _CUT + line[ended:] + end + rest
 
 

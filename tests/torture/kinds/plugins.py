@@ -24,7 +24,11 @@ KINDS = [
         "its conftest asks pytest to exit with 0", "collection_error", "pytest.exit('enough', returncode=0)"
     ),
     early("its conftest raises", "collection_error", "raise RuntimeError('no')"),
-    early("its conftest raises no Exception", "crashed", "class Odd(BaseException): pass\nraise Odd('no')"),
+    early(
+        "its conftest raises no Exception",
+        "internal_error",
+        "class Odd(BaseException): pass\nraise Odd('no')",
+    ),
     early("its conftest is interrupted", "interrupted", "raise KeyboardInterrupt"),
     early("its conftest exits with the code for a wrong request", "crashed", "sys.exit(4)"),
     Kind("its module exits with 0", {"test_a.py": "import os\nos._exit(0)"}, "crashed", {}),
@@ -42,7 +46,9 @@ KINDS = [
         not_run=(FIRST,),
         reason="ValueError: no",
     ),
-    plain("its plugin raises at the end", "incomplete", "def pytest_sessionfinish(): raise ValueError('no')"),
+    plain(
+        "its plugin raises at the end", "internal_error", "def pytest_sessionfinish(): raise ValueError('no')"
+    ),
     plain("its plugin exits with 0 after the session", "passed", "def pytest_unconfigure(): os._exit(0)"),
     plain("its plugin exits with 7 after the session", "incomplete", "def pytest_unconfigure(): os._exit(7)"),
     plain(
