@@ -230,7 +230,9 @@ def open_run(
             if home.base != root:
                 home.base.mkdir(parents=True, exist_ok=True)
             directory = _claim(home, run_id)
-        except OSError:
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                return None  # no place has more descriptors
             continue
         if home.base == root:
             _hide_from_git(home.parent)
