@@ -136,10 +136,9 @@ class _LogReader:
 
     def line(self, line: bytes, number: int) -> list[e.Entry]:
         try:
-            found = log.decode(line)
+            found, said = log.decode_with_words(line)
         except StreamError as error:
             return [self._next(e.Noticed(f"line {number} is left out: {error}"))]
-        said = log.said(line)
         if found is None:
             self._seq = said.seq
             return [self._next(e.Noticed(f"line {number} is of a type that is not known here; left out"))]
