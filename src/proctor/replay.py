@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from proctor.result import RunResult
 from proctor.verdict import disputed, disputed_run
 
 _UNKNOWN = e.RunStarted("", "", (), "", "", "")
+_TESTS = (e.TestStarted, e.TestFinished)
 
 
 class Replay:
@@ -28,8 +30,13 @@ class Replay:
         self._faults: list[Fault] = []
 
     def take(self, entries: Iterable[e.Entry]) -> None:
-        for entry in entries:
-            self._publish(entry)
+        for (at, suite, together), group in groupby(entries, _moment):
+            if together and self._relay is not None:
+                self._at = at
+                self._relay.publish_all([entry.event for entry in group], at, suite)
+            else:
+                for entry in group:
+                    self._publish(entry)
 
     def tick(self, now: float) -> None:
         if self._relay is not None:
@@ -99,6 +106,11 @@ class Replay:
         relay.tick(self._at)
         self._relay, self._ended = None, True
         self._done(relay.result)
+
+
+def _moment(entry: e.Entry) -> tuple[float, int, bool]:
+    """What became known together can be told together, unless it needs a closer look."""
+    return entry.at, entry.suite, type(entry.event) in _TESTS
 
 
 def cut_short(result: RunResult, at: float, reason: str) -> Iterator[tuple[int, e.Event]]:

@@ -44,7 +44,7 @@ _NOTE_TYPES = {kind: event for event, kind in _NOTES.items()}
 _encoder = msgspec.json.Encoder()
 
 
-class _Line(msgspec.Struct, omit_defaults=True):
+class Line(msgspec.Struct, omit_defaults=True):
     type: str
     seq: int
     at: float
@@ -92,7 +92,7 @@ class _TestLine(msgspec.Struct, tag="test", omit_defaults=True, gc=False, kw_onl
     extra: e.TestFinished
 
 
-_AnyLine: TypeAlias = _Line | _StartLine | _TestLine
+_AnyLine: TypeAlias = Line | _StartLine | _TestLine
 
 
 def encode(entry: e.Entry, so_far: RunResult) -> bytes:
@@ -140,11 +140,11 @@ def _line(event: e.Event, seq: int, at: float, suite: int, so_far: RunResult) ->
     return found
 
 
-def _other_line(event: e.Event, seq: int, at: float, so_far: RunResult, suite: int) -> _Line:
+def _other_line(event: e.Event, seq: int, at: float, so_far: RunResult, suite: int) -> Line:
     if isinstance(event, e.OutputReceived):
-        return _Line("output", seq, at, label=event.test, stream=event.stream, text=event.text)
+        return Line("output", seq, at, label=event.test, stream=event.stream, text=event.text)
     if isinstance(event, e.FileAttached):
-        return _Line("attachment", seq, at, label=event.test, extra=event.file)
+        return Line("attachment", seq, at, label=event.test, extra=event.file)
     if isinstance(event, e.SuiteStarted):
         extra: dict[str, Any] = {"proctor": {"rev": FORMAT_VERSION}}
         if event.filtered_out:
@@ -155,16 +155,16 @@ def _other_line(event: e.Event, seq: int, at: float, so_far: RunResult, suite: i
             extra["foreign"] = event.foreign
         described = so_far.suites[suite].described
         rustc = (described.toolchain if described else {}).get("rustc", "none")
-        return _Line(
+        return Line(
             "suite", seq, at, name=event.name, build=event.build, count=event.count, rustc=rustc, extra=extra
         )
     if isinstance(event, e.CollectionFailed):
         return _collection_line(event, seq, at)
     if isinstance(event, e.ProcessExited):
-        return _Line("exit", seq, at, label=event.test, code=event.exit_code, signal=event.signal)
+        return Line("exit", seq, at, label=event.test, code=event.exit_code, signal=event.signal)
     if isinstance(event, e.RunFinished):
-        return _Line("final", seq, at, results=_tally(so_far), extra=event)
-    return _Line("note", seq, at, kind=_NOTES[type(event)], extra=event)
+        return Line("final", seq, at, results=_tally(so_far), extra=event)
+    return Line("note", seq, at, kind=_NOTES[type(event)], extra=event)
 
 
 def _test_line(event: e.TestFinished, seq: int, at: float, suite: int) -> _TestLine:
@@ -187,10 +187,10 @@ def _test_line(event: e.TestFinished, seq: int, at: float, suite: int) -> _TestL
     )
 
 
-def _collection_line(event: e.CollectionFailed, seq: int, at: float) -> _Line:
+def _collection_line(event: e.CollectionFailed, seq: int, at: float) -> Line:
     extra = {"outcome": "error", "phase": "collect", **msgspec.to_builtins(event)}
     reason = one_line(event.failure.message or "could not be collected")
-    return _Line("test", seq, at, label=event.file, status="fail", reason=reason, extra=extra)
+    return Line("test", seq, at, label=event.file, status="fail", reason=reason, extra=extra)
 
 
 def _tally(result: RunResult) -> dict[str, int]:
@@ -205,27 +205,18 @@ def decode(line: bytes) -> e.Entry | None:
     return decode_with_words(line)[0]
 
 
-def decode_with_words(line: bytes) -> tuple[e.Entry | None, Said]:
-    """The entry, and what the line says beside it."""
-    from proctor.wire.reports.report import RepeatedKey, check_keys  # a run only writes one
-
+def decode_with_words(line: bytes) -> tuple[e.Entry | None, Line]:
+    """The entry, and the line, which repeats some of it in the words of the public stream."""
     try:
-        found = msgspec.json.decode(line, type=_Line)
+        found = msgspec.json.decode(line, type=Line)
         event = _event(found)
         if msgspec.json.encode(found) != line:  # as most are written, so that none of them has a key twice
+            from proctor.wire.reports.report import check_keys  # a run only writes one
+
             check_keys(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, RepeatedKey) as error:
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
-    entry = None if event is None else e.Entry(found.seq, found.at, found.suite, event)
-    return entry, Said(found.seq, found.status, found.results)
-
-
-class Said(msgspec.Struct, frozen=True):
-    """What a line says beside its event, in the words of the public stream."""
-
-    seq: int = -1
-    status: str = ""
-    results: dict[str, int] | None = None
+    return None if event is None else e.Entry(found.seq, found.at, found.suite, event), found
 
 
 class SuiteNumbers:
@@ -240,7 +231,7 @@ class SuiteNumbers:
         self._entered = False
 
     def numbered(self, entry: e.Entry) -> e.Entry:
-        if isinstance(entry.event, e.SuiteEntered):
+        if type(entry.event) is e.SuiteEntered:
             if entry.suite == 0 and self._entered:
                 self._add(0)
             self._entered = True
@@ -254,7 +245,7 @@ class SuiteNumbers:
         self._next += 1
 
 
-def _event(line: _Line) -> e.Event | None:
+def _event(line: Line) -> e.Event | None:
     match line.type:
         case "start":
             place = e.Place(line.file, line.line) if line.file else None
