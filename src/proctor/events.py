@@ -94,6 +94,10 @@ class File(Fact, frozen=True):
     size: int
 
 
+#: How the names of files end that a reporter attaches to a failure of its own accord.
+OWN_FILES = DIFFERENCE, LOCALS = "-difference.txt", "-locals.json"
+
+
 class OutputLink(Fact, frozen=True):
     """The output of a process under a name that a test gave it; the path is relative to the run's."""
 

@@ -23,14 +23,13 @@ from proctor.archive.store import (
     read_head,
 )
 from proctor.errors import StreamError, UsageError
+from proctor.events import DIFFERENCE, LOCALS
 from proctor.failure_row import unescaped
 from proctor.outcome import Outcome, RunOutcome
 from proctor.text import text_of
 from proctor.wire.document.schema import Document, Test, read, without_result
 
 LAST = "last"
-# How the names of files end that the reporter of a test framework attaches.
-INTERNAL = DIFFERENCE, LOCALS = "-difference.txt", "-locals.json"
 _NAMED = 5  # runs or tests that an error names
 _COMPARED = 5000  # ids that an unknown one is compared with: it takes a while
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from proctor.archive.lookup import INTERNAL
+from proctor.events import OWN_FILES
 from proctor.failure_row import error
 from proctor.mcp_server.calls import full_call, page_call
 from proctor.mcp_server.size import cut, fill, weight
@@ -177,7 +177,7 @@ def _fields(document: Document, short: Values, shown: list[Any]) -> list[str]:
 
 def _has_files(test: Test) -> bool:
     """That it attached itself."""
-    return test.testout is not None or any(not file.name.endswith(INTERNAL) for file in test.files)
+    return test.testout is not None or any(not file.name.endswith(OWN_FILES) for file in test.files)
 
 
 def _least(document: Document, compose: Compose, budget: int, items: list[tuple[str, Any]]) -> Values:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from proctor.archive.lookup import INTERNAL
+from proctor.events import OWN_FILES
 from proctor.mcp_server.brief import Values
 from proctor.mcp_server.calls import full_call, page_call, uri
 from proctor.mcp_server.size import cut, weight
@@ -94,7 +94,7 @@ def test_values(test: Test, mask: bool) -> Values:
     """A test of the document as plain values, without files that are no test's own."""
     values: Values = plain(test, mask)
     if files := values.pop("files", None):
-        own = [file for file in files if not file["name"].endswith(INTERNAL)]
+        own = [file for file in files if not file["name"].endswith(OWN_FILES)]
         values |= {"files": own} if own else {}
     return values
 
