@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -166,10 +167,11 @@ class Shelf:
             except OSError:
                 pass  # the next run tries again
 
-    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.store.close()
         if self.recording is not None:
-            nothing_started = error is LaunchError
+            short = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+            nothing_started = isinstance(error, LaunchError) or short
             self.recording.close(discard=nothing_started)
         if self._scratch is not None:
             remove(self._scratch)

@@ -82,10 +82,11 @@ class RunDirectory:
 
     def discard(self) -> None:
         """Removes it with its content, and closes it; nothing if it has vanished."""
+        os.close(self._lock)  # first: there may be no descriptor left to look with
         gone = self.vanished
         if not gone:
             empty(self.descriptor)
-        self.close()
+        os.close(self.descriptor)
         if not gone:
             _remove_empty(self.folder)
 
