@@ -184,6 +184,8 @@ def test_every_fact_is_kept_where_readers_look_for_it() -> None:
         e.OutputReceived("stdout", "out\n"),
         e.OutputReceived("stderr", "err\n"),
         e.FaultTraced("Segmentation fault"),
+        e.SuiteMissing("node", "node is not on PATH", required=True),
+        e.SummaryPrinted("TOTAL 99%\n"),
         e.Noticed("by the way"),
     )
     for at, fact in enumerate(facts):

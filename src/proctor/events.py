@@ -303,6 +303,20 @@ class ProcessExited(Fact, frozen=True):
     test: str = ""  # whose process it was, where each test has its own
 
 
+class SuiteMissing(Fact, frozen=True):
+    """The project has tests of this runner, and they could not be started: its tool is not here."""
+
+    runner: str
+    reason: str
+    required: bool = False  # without it the run is incomplete
+
+
+class SummaryPrinted(Fact, frozen=True):
+    """What plugins of the framework printed after its tests: a coverage table, a list of snapshots."""
+
+    text: str
+
+
 class Noticed(Fact, frozen=True):
     """Something the reader should know about the run itself."""
 
@@ -351,6 +365,8 @@ Event: TypeAlias = (
     | FaultTraced
     | RunStopped
     | ProcessExited
+    | SuiteMissing
+    | SummaryPrinted
     | Noticed
     | SuiteFinished
     | RunFinished

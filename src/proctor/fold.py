@@ -98,6 +98,10 @@ def fold(result: RunResult, entry: e.Entry) -> None:
         case e.ProcessExited():
             if suite.session.exited is None or suite.session.exited.exit_code == 0:
                 suite.session.exited = event
+        case e.SuiteMissing():
+            result.missing.append(event)
+        case e.SummaryPrinted():
+            suite.session.printed += event.text
         case e.Noticed():
             result.notices.append(event.text)
         case e.SuiteFinished():

@@ -23,6 +23,7 @@ from proctor.events import (
     StatusExplained,
     SuiteDescribed,
     SuiteEntered,
+    SuiteMissing,
     TestFinished,
     WarningRecorded,
 )
@@ -118,6 +119,7 @@ class Session(msgspec.Struct):
     finished: SessionFinished | None = None
     explained: StatusExplained | None = None
     fault: FaultTraced | None = None
+    printed: str = ""  # by plugins of the framework, after its tests
     channel_error: str | None = None
     exited: ProcessExited | None = None  # of several processes, the first that did not end with 0
 
@@ -199,6 +201,7 @@ class RunResult(msgspec.Struct):
     outcome: RunOutcome = RunOutcome.RUNNING
     reason: str = ""
     seconds: float = 0.0
+    missing: list[SuiteMissing] = []  # suites that could not be started
     notices: list[str] = []
     output: Excerpt = msgspec.field(default_factory=Excerpt)
     stderr: Excerpt = msgspec.field(default_factory=Excerpt)

@@ -188,6 +188,8 @@ EVENTS: st.SearchStrategy[Sequence[e.Event]] = st.lists(
         st.builds(e.ProcessExited, st.integers(-15, 5), st.sampled_from([None, "SIGSEGV"])),
         st.builds(e.SessionFinished, st.integers(0, 5)),
         st.builds(e.RunStopped, st.sampled_from([RunOutcome.TIMEOUT, RunOutcome.INTERRUPTED])),
+        st.builds(e.SuiteMissing, TEXT, TEXT, st.booleans()),
+        st.builds(e.SummaryPrinted, TEXT),
         st.builds(e.Noticed, TEXT),
     ),
     max_size=12,

@@ -55,6 +55,8 @@ EVENTS: list[e.Event] = [
     e.FaultTraced("Segmentation fault", (PLACE,), "Fatal"),
     e.RunStopped(RunOutcome.TIMEOUT),
     e.ProcessExited(-11, "SIGSEGV"),
+    e.SuiteMissing("node", "node is not on PATH", required=True),
+    e.SummaryPrinted("TOTAL 99%\n"),
     e.Noticed("hello"),
     e.SuiteFinished(RunOutcome.FAILED, 1.0, ("c",), "why"),
     e.RunFinished(RunOutcome.CRASHED, 1.5, ("c",), "why"),

@@ -35,6 +35,8 @@ _NOTES: dict[type, str] = {
     e.ChannelBroken: "channel",
     e.FaultTraced: "fault",
     e.RunStopped: "stopped",
+    e.SuiteMissing: "suite_missing",
+    e.SummaryPrinted: "printed",
     e.Noticed: "notice",
     e.SuiteEntered: "suite_entered",
     e.SuiteFinished: "suite_finished",
