@@ -32,6 +32,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int = 1
     seed: int | None = None
     verbosity: int | None = None
+    full_differences: bool = False
     locals: bool = False
     environment: Mapping[str, str] = {}  # more variables for the tests
     last_failed: bool = False
@@ -80,6 +81,7 @@ def _spec(asked: Asked, settings: Settings) -> RunSpec:
         asked.repeat,
         asked.seed,
         asked.verbosity,
+        asked.full_differences,
         asked.locals,
         asked.arguments,
     )

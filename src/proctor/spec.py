@@ -52,6 +52,7 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     repeat: int = 1  # times that each test runs
     seed: int | None = None  # of hashes, and of the order where a plugin shuffles
     verbosity: int | None = None  # as pytest counts `-v`; None: as the project says
+    full_differences: bool = False  # of compared values, where the runner shortens them otherwise
     locals: bool = False  # show local variables with each failure, as their own `__repr__` has them
     arguments: tuple[str, ...] = ()  # handed to the runner as they are
     programs: tuple[TestProgram, ...] = ()  # that the project's settings list

@@ -11,9 +11,11 @@ from proctor import events as e
 from proctor.causes import causes
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.agent import agent_text
-from proctor.render.failure_report import blocks, headlines
+from proctor.render.failure_block import blocks
 from proctor.render.human import report_text
 from proctor.render.result_index import failure_index
+from proctor.render.summary import write_summary
+from proctor.render.writer import plain_writer
 from proctor.result import RunResult
 
 
@@ -29,6 +31,13 @@ def finished(test: str, *phases: e.Phase, outcome: Outcome = Outcome.FAILED) -> 
 
 def text(result: RunResult) -> str:
     return report_text(result)
+
+
+def rows_of(result: RunResult) -> list[str]:
+    """What the summary has below the verdict."""
+    parts: list[str] = []
+    write_summary(result, plain_writer(parts.append))
+    return "".join(parts).splitlines()[1:]
 
 
 def test_values_that_differ_are_one_cause_and_each_test_has_its_own_message() -> None:
@@ -49,6 +58,7 @@ def test_values_that_differ_are_one_cause_and_each_test_has_its_own_message() ->
         "    looking\n"
         "  rerun: proctor run t.py::a t.py::b\n"
         "\n"
+        "FAILED t.py::a and 1 more :7 KeyError: 'x-17'\n"
         "2 failed in 0.00s\n"
     )
 
@@ -65,6 +75,7 @@ def test_callers_of_what_has_changed_are_one_cause_and_each_has_its_own_place() 
         f"{message}\n"
         "  rerun: proctor run t.py::test_3 t.py::test_8\n"
         "\n"
+        f"FAILED t.py::test_3 and 1 more {message}\n"
         "2 failed in 0.00s\n"
     )
 
@@ -110,6 +121,9 @@ def test_a_test_that_fails_twice_has_two_blocks_and_its_output_once() -> None:
         "E: two\n"
         "  rerun: proctor run t.py::a\n"
         "\n"
+        "2 causes\n"
+        "FAILED t.py::a :3 E: one\n"
+        "ERROR t.py::a [teardown] :9 E: two\n"
         "1 failed in 0.00s\n"
     )
 
@@ -130,6 +144,9 @@ def test_subtests_have_their_names() -> None:
         "OSError: no disk\n"
         "  rerun: proctor run t.py::a\n"
         "\n"
+        "2 causes\n"
+        "FAILED t.py::a [n=1] :7 KeyError: '1'\n"
+        "FAILED t.py::a [n=3] OSError: no disk\n"
         "1 failed in 0.00s\n"
     )
 
@@ -153,6 +170,7 @@ def test_files_that_cannot_be_collected_are_one_cause_with_one_trace() -> None:
         "trace 1\n"
         "ImportError: no x\n"
         "\n"
+        "ERROR cannot collect test_1.py and 1 more lib.py:1 ImportError: no x\n"
         "COLLECTION ERROR 2 errors in 0.00s\n"
     )
 
@@ -174,12 +192,13 @@ def test_an_internal_error_comes_first_and_tones_say_how_bad_it_is() -> None:
         ("ERROR cannot collect c.py", "loud"),
         ("FAILED t.py::a", "bad"),
     ]
-    assert list(headlines(result)) == [
-        "INTERNAL ERROR: E: pytest",
-        "TIMEOUT t.py::late: time limit reached",
-        "CRASH t.py::dead: SIGSEGV",
-        "ERROR cannot collect c.py: E: c",
-        "FAILED t.py::a: E: a",
+    assert rows_of(result) == [
+        "INTERNAL ERROR E: pytest",
+        "4 causes",
+        "TIMEOUT t.py::late time limit reached",
+        "CRASH t.py::dead SIGSEGV",
+        "ERROR cannot collect c.py E: c",
+        "FAILED t.py::a E: a",
     ]
 
 
@@ -229,7 +248,7 @@ def test_a_failure_without_a_message_has_that_of_its_test() -> None:
         e.TestFinished("t.py::a", Outcome.FAILED, message="why at t.py:7", phases=(phase("call", ""),))
     )
 
-    assert list(headlines(result)) == ["FAILED t.py::a at t.py:7: why"]
+    assert rows_of(result) == ["FAILED t.py::a :7 why"]
 
 
 def test_values_that_were_compared_keep_their_lines_but_no_empty_end() -> None:
@@ -237,9 +256,7 @@ def test_values_that_were_compared_keep_their_lines_but_no_empty_end() -> None:
     result = run_of(e.TestFinished("a", Outcome.FAILED, phases=(e.Phase("call", "failed", failure=failure),)))
 
     (block,) = blocks(result)
-    assert block.body == (
-        "E: no\n  expected: \n            a\n            b\n    actual: c\n  rerun: proctor run a"
-    )
+    assert block.body == ("E: no\n  - expected, + actual\n  - \n  - a\n  - b\n  + c\n  rerun: proctor run a")
 
 
 @pytest.mark.parametrize("lines, shown", [(48, 48), (49, 49), (50, 49), (51, 49)])

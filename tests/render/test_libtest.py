@@ -157,7 +157,7 @@ def test_what_a_test_printed_cannot_move_the_cursor() -> None:
 def shown(data: bytes, form: str) -> str:
     """A report as cargo's text."""
     written: list[str] = []
-    sink = Libtest(lambda text, tone="": written.append(text))
+    sink = Libtest(lambda text, tone="", link="": written.append(text))
     relay: Relay | None = None
     for entry in [*(reader := run_reader(form)).feed(data), *reader.close()]:
         if isinstance(entry.event, RunStarted):

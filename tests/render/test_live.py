@@ -123,9 +123,10 @@ def test_failures_are_written_as_they_happen_and_the_report_at_the_end() -> None
     lines = ESCAPES.sub("", shown_by(console_of(), *FACTS)).replace("\r", "").splitlines()
 
     assert [line for line in lines if line][:2] == ["FAILED b: E: no", "ERROR cannot collect c.py: E: what"]
-    assert lines[-2:] == [
+    assert lines[-3:] == [
         "note: by the way",
-        "INCOMPLETE 1 failed 1 error 1 passed in 2.00s (the end of the process was not seen)",
+        "INCOMPLETE 1 failed 1 error 1 passed in 2.00s (the end of ",
+        "  the process was not seen)",
     ]
 
 

@@ -82,7 +82,7 @@ def test_the_report_has_crashes_and_collection_errors_first_and_the_verdict_last
 def test_failures_that_are_the_same_are_told_once_and_each_of_them_named() -> None:
     text = report_text(result_of(MIXED))
 
-    assert text.count("ValueError: no") == 1
+    assert text.partition("\n\n3 causes\n")[0].count("ValueError: no") == 1
     assert "  a.py::C::bad[x]\n  a.py::C::bad[y]\nValueError: no\n" in text
     assert "  rerun: proctor run 'a.py::C::bad[x]' 'a.py::C::bad[y]'\n" in text
 
@@ -108,9 +108,10 @@ def test_a_failure_has_its_place_values_trace_output_and_the_command_that_runs_i
     assert text == (
         "--- FAILED a b at lib.py:9\n"
         "differs\n"
-        "  expected: 1\n"
-        "            2\n"
-        "    actual: 3\n"
+        "  - expected, + actual\n"
+        "  - 1\n"
+        "  - 2\n"
+        "  + 3\n"
         "the trace\n"
         "  stdout of call:\n"
         "    out\n"
@@ -118,6 +119,7 @@ def test_a_failure_has_its_place_values_trace_output_and_the_command_that_runs_i
         "    err\n"
         "  rerun: proctor run 'a b'\n"
         "\n"
+        "FAILED a b lib.py:9 differs\n"
         "1 failed in 0.00s\n"
     )
 
@@ -211,19 +213,16 @@ def test_the_tree_has_files_classes_functions_and_parameters() -> None:
 def test_the_summary_fits_on_a_screen() -> None:
     assert said(write_summary, MIXED) == (
         "CRASH 2 failed 1 error 1 passed 1 skipped 1 not run in 2.50s\n"
-        "failures:\n"
-        "  CRASH b.py::dead: SIGSEGV\n"
-        "  ERROR cannot collect b.py: SyntaxError: what\n"
-        "  FAILED 2 tests in the same way at a.py:3: ValueError: no\n"
-        "skipped:\n"
-        "  1x later\n"
-        "not run:\n"
-        "  b.py::never\n"
-        "slowest:\n"
-        "  1.50s a.py::ok\n"
+        "3 causes\n"
+        "CRASH b.py::dead SIGSEGV\n"
+        "ERROR cannot collect b.py SyntaxError: what\n"
+        "FAILED a.py::C::bad[x] and 1 more :3 ValueError: no\n"
+        "slowest 1.50s a.py::ok\n"
+        "skipped 1x: later\n"
+        "not run b.py::never\n"
     )
     many = [case(str(number), "fail", reason="no" + "o" * number) for number in range(50)]
-    assert "  ... and 30 more\n" in said(write_summary, written(suite(50), *many, final(0, 50)))
+    assert "… and 20 more causes\n" in said(write_summary, written(suite(50), *many, final(0, 50)))
 
 
 def test_colours_are_by_line_and_take_nothing_away() -> None:

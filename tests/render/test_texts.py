@@ -192,7 +192,7 @@ RUNS = {**CASES, **FAILURES}
 class TonedWriter(StringWriter):
     """Writes each tone in front of its text."""
 
-    def __call__(self, text: str, tone: Tone = "") -> None:
+    def __call__(self, text: str, tone: Tone = "", link: str = "") -> None:
         super().__call__(f"<{tone}>{text}" if tone else text)
 
 

@@ -78,7 +78,7 @@ class StringWriter:
     def __init__(self) -> None:
         self._parts: list[str] = []
 
-    def __call__(self, text: str, tone: Tone = "") -> None:
+    def __call__(self, text: str, tone: Tone = "", link: str = "") -> None:
         self._parts.append(text)
 
     def text(self) -> str:

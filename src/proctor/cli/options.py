@@ -11,6 +11,7 @@ from proctor import config
 from proctor.cli.parser import Parser as Parser
 from proctor.errors import UsageError
 from proctor.plan_run import Asked, targets
+from proctor.render.shown import Shown
 from proctor.runners import table
 from proctor.spec import Selection
 
@@ -44,6 +45,22 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 def add_failure_summary(parser: argparse.ArgumentParser) -> None:
     what = "list the failures at the end, each in one line (auto: with --format human, for agents)"
     parser.add_argument("--failure-summary", choices=("auto", "on", "off"), default="auto", help=what)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """What the report for people shows."""
+    verbose = "write a line for each test, and whole differences"
+    parser.add_argument("-v", dest="verbose", action="count", default=0, help=verbose)
+    quiet = "write only failures and the verdict"
+    parser.add_argument("-q", dest="quiet", action="count", default=0, help=quiet)
+    slowest = "show the N slowest tests (default 3, if they are slow; 0: all)"
+    parser.add_argument("--durations", type=int, metavar="N", help=slowest)
+
+
+def shown(parsed: argparse.Namespace) -> Shown:
+    if parsed.durations is not None and parsed.durations < 0:
+        raise UsageError(f"invalid --durations {parsed.durations}: expected 0 or more")
+    return Shown(parsed.verbose - parsed.quiet, parsed.durations)
 
 
 def python(parsed: argparse.Namespace) -> str | None:

@@ -172,5 +172,5 @@ def live_terminal(settings: TextSettings) -> tuple[Sink, Callable[[], None]]:
 
     from proctor.render.live import LiveTerminal
 
-    live = LiveTerminal(Console())
+    live = LiveTerminal(Console(), settings.shown)
     return masking(live, settings), live.close

@@ -34,6 +34,7 @@ def main(arguments: list[str]) -> int:
         repeat=_at_least(parsed.repeat, "--repeat", 1),
         seed=None if parsed.seed is None else _at_least(parsed.seed, "--seed", 0),
         verbosity=parsed.verbosity,
+        full_differences=parsed.verbose > parsed.quiet,
         locals=parsed.locals,
         last_failed=parsed.last_failed,
         archive=not parsed.no_archive,
@@ -42,7 +43,9 @@ def main(arguments: list[str]) -> int:
     plan = plan_run(asked, settings, os.environ)
     for notice in plan.notices:
         print(f"proctor: {notice}", file=sys.stderr)
-    texts = text_settings.of_run(settings, parsed.budget, plan.keeping.archive, os.environ)
+    texts = text_settings.of_run(
+        settings, parsed.budget, plan.keeping.archive, os.environ, options.shown(parsed)
+    )
     outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts)
     try:
         with stoppable() as stop:
@@ -69,6 +72,7 @@ def _parser() -> options.Parser:
     known = ("auto", *formats.offered("run"))
     parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
     parser.add_repeatable("-o", "outputs", "FORMAT=PATH", "also write that; repeatable")
+    options.add_report(parser)
     tokens = "maximum size of the agent text, in tokens"
     parser.add_argument("--budget", type=int, metavar="TOKENS", help=tokens)
     options.add_failure_summary(parser)

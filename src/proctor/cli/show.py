@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     if is_file and parsed.test is not None:
         raise UsageError(f"--test names a test of a run that is kept, and {parsed.what} is none")
     root = Path(parsed.directory) if is_file else options.project(parsed.directory)
-    settings = text_settings.of_replay(root, os.environ)
+    settings = text_settings.of_replay(root, os.environ, options.shown(parsed))
     if is_file:
         path = None if parsed.what == STDIN else Path(parsed.what)
         return _show(path, parsed.what, "auto", chosen(parsed.format, os.environ), parsed, settings)
@@ -59,7 +59,9 @@ def main(arguments: list[str]) -> int:
         else:
             show_test(kept, parsed.test, parsed.file, parsed.format, settings.mask)
         return 0
-    form = "agent" if parsed.format == "auto" else parsed.format
+    form = parsed.format
+    if form == "auto":
+        form = chosen(form, os.environ) if on_terminal(os.environ) else "agent"
     if form == "json" and not (parsed.strict or parsed.follow) and _copy_document(run):
         return _document_code(run)
     return _show(run, run.name, "events", form, parsed, settings)
@@ -77,6 +79,7 @@ def _parser() -> options.Parser:
     parser.add_argument("--locals", action="store_true", help="local variables of the test, if it failed")
     known = ("auto", *formats.offered("show"))
     parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
+    options.add_report(parser)
     parser.add_argument("--follow", action="store_true", help="wait for more until the run has ended")
     options.add_failure_summary(parser)
     parser.add_argument("--strict", action="store_true", help="check the rules of the stream instead")

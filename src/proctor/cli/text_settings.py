@@ -10,6 +10,7 @@ import msgspec
 
 from proctor import config, plan_run
 from proctor.outcome import RunOutcome
+from proctor.render.shown import USUAL, Shown
 from proctor.render.verdict_line import verdict_line
 from proctor.result import RunResult
 
@@ -22,6 +23,7 @@ class TextSettings(msgspec.Struct, frozen=True):
     whole: bool = False  # name every test of a cause, however many there are
     index_rows: int | None = None  # of the failure index; None: the usual number
     index_length: int | None = None  # characters of an error in it
+    shown: Shown = USUAL  # by the report for people
 
     def agent_text(self, result: RunResult) -> str:
         if result.outcome is RunOutcome.PASSED and not (result.reason or result.notices):
@@ -47,7 +49,11 @@ class TextSettings(msgspec.Struct, frozen=True):
 
 
 def of_run(
-    settings: config.Settings, budget: int | None, kept: bool, environ: Mapping[str, str]
+    settings: config.Settings,
+    budget: int | None,
+    kept: bool,
+    environ: Mapping[str, str],
+    shown: Shown = USUAL,
 ) -> TextSettings:
     """For a run of a project; `budget` from the command line, if given."""
     return TextSettings(
@@ -57,12 +63,13 @@ def of_run(
         kept,
         index_rows=settings.failure_rows,
         index_length=settings.failure_length,
+        shown=shown,
     )
 
 
-def of_replay(root: Path, environ: Mapping[str, str]) -> TextSettings:
+def of_replay(root: Path, environ: Mapping[str, str], shown: Shown = USUAL) -> TextSettings:
     """For a run that is shown again, whatever it is read from; `root` is the project whose settings count."""
-    return TextSettings(config.masks_secrets(root), wants_colours(environ), whole=True)
+    return TextSettings(config.masks_secrets(root), wants_colours(environ), whole=True, shown=shown)
 
 
 def wants_colours(environ: Mapping[str, str]) -> bool:

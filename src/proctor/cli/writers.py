@@ -136,11 +136,17 @@ def json(output: Output) -> Sink:
     return AtTheEnd(lambda result: write_all(output.file, document_chunks(result, output.directory())))
 
 
+def human(output: Output) -> Sink:
+    from proctor.render.plain_log import PlainLog
+
+    return PlainLog(output.write, output.settings.shown)
+
+
 def report(output: Output) -> Sink:
     """The text for people as a file has it: nothing before the end of the run."""
     from proctor.render.human import report_text
 
-    return AtTheEnd(lambda result: output.write(report_text(result)))
+    return AtTheEnd(lambda result: output.write(report_text(result, output.settings.shown)))
 
 
 def agent(output: Output) -> Sink:
@@ -181,7 +187,8 @@ def _prefix(result: RunResult, environ: Mapping[str, str]) -> str:
 def speaker(file: IO[bytes], colours: bool = False) -> Writer:
     def write(text: str) -> None:
         file.write(utf8(text))
-        file.flush()
+        if text.endswith("\n"):
+            file.flush()
 
     return coloured_writer(write) if colours else plain_writer(write)
 

@@ -1,70 +1,23 @@
-"""What went wrong, for people: each cause once, with the tests that it broke."""
+"""Failures in words, for people: one line for each failure when it happens, and one for each cause."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from proctor.events import CollectionFailed, Event, Failure, Phase, Place, TestFinished
-from proctor.outcome import BAD, RunOutcome
+from proctor.events import CollectionFailed, Event, Failure, Place, TestFinished
+from proctor.outcome import BAD
 from proctor.render.neutral import neutral, neutral_block
-from proctor.render.writer import Tone
 from proctor.result import RunResult
 from proctor.text import first_line
 
 if TYPE_CHECKING:  # loaded only if something failed
     from proctor.causes import Cause, Occurrence
 
-_OUTPUT_LINES = 30  # of a failed test's captured output; the rest is in the run's directory
-_TRACE_HEAD, _TRACE_TAIL = 12, 36  # lines of a trace
 _SHORT = 200  # characters of a message on one line
 _NAMED = 12  # tests that are named one by one; more are named together: `all of FILE`, `FILE::{a,b}`
-_RERUN = 5  # tests named in one command
 
-# Frames of pytest and the interpreter's start in the text of faulthandler.
-_HARNESS = re.compile(
-    r"(?:^  File \"(?:\S*/(?:_pytest|pluggy|pytest)/|<frozen runpy>).*\n?){3,}", re.MULTILINE
-)
-
-_LOUD = ("crash", "timeout", "collect")
 _ERRORS = ("setup", "teardown")  # phases in which a failure is an error
-
-
-class Block(msgspec.Struct, frozen=True):
-    """A headline in its tone, and what stands below it."""
-
-    head: str
-    body: str
-    tone: Tone
-
-
-def blocks(result: RunResult) -> Iterator[Block]:
-    """What went wrong, worst first. The output of a test stands in the first block that the test begins."""
-    if result.broke is not None and result.outcome is not RunOutcome.USAGE_ERROR:
-        yield Block("INTERNAL ERROR", _trace(result.broke.traceback or result.broke.failure.message), "loud")
-    if result.outcome is RunOutcome.USAGE_ERROR and result.stderr.text().strip():
-        yield Block("USAGE ERROR", neutral_block(result.stderr.text()).strip(), "loud")
-    shown: set[str] = set()
-    for cause in causes_of(result):
-        body, test = [*_body(cause, result)], cause.first.finished
-        if test is not None and test.test not in shown:
-            shown.add(test.test)
-            whose = " (of the first)" if len(cause.occurrences) > 1 else ""
-            body += [line for phase in test.phases for line in _captured(phase, whose)]
-        if command := _rerun(cause, result):
-            body.append(f"  rerun: {command}")
-        yield Block(cause_headline(cause), "\n".join(body), "loud" if cause.first.when in _LOUD else "bad")
-
-
-def headlines(result: RunResult) -> Iterator[str]:
-    """One line for each block."""
-    if result.broke is not None and result.outcome is not RunOutcome.USAGE_ERROR:
-        yield f"INTERNAL ERROR: {short(result.broke.failure.message)}"
-    for cause in causes_of(result):
-        yield f"{cause_headline(cause)}: {short(message_of(cause.first))}"
 
 
 def causes_of(result: RunResult) -> list[Cause]:
@@ -83,7 +36,7 @@ def headline(event: Event) -> str:
     if not isinstance(event, TestFinished) or event.outcome not in BAD:
         return ""
     failure = event.failure or Failure()
-    message = short(_message(event.message or failure.message, failure))
+    message = _brief(failure, _message(event.message or failure.message, failure))
     return (
         f"{event.outcome.upper()} {neutral(event.test)}{_at(failure.place)}: {message or 'no reason given'}"
     )
@@ -138,33 +91,8 @@ def rows(cause: Cause, result: RunResult) -> Iterator[str]:
         return
     for occurrence in cause.occurrences:
         where = "" if one_place else _at(occurrence.failure.place)
-        why = "" if one_message else f": {short(message_of(occurrence))}"
+        why = "" if one_message else f": {brief(occurrence)}"
         yield f"{label(occurrence)}{where}{why}"
-
-
-def _body(cause: Cause, result: RunResult) -> Iterator[str]:
-    if len(cause.occurrences) > 1:
-        yield from (f"  {row}" for row in rows(cause, result))
-        if not (cause.one_place and cause.one_message):
-            yield "the first of them:"
-    message, trace = message_of(cause.first), _trace(cause.first.traceback)
-    if not all(line.strip() in trace for line in message.splitlines()):  # each stands behind a mark there
-        yield message
-    yield from _compared(cause.first.failure)
-    if trace:
-        yield trace
-
-
-def _rerun(cause: Cause, result: RunResult) -> str:
-    """The command that runs these tests again; empty where nobody knows who ran them."""
-    tests = dict.fromkeys(o.finished.part_of or o.test for o in cause.occurrences if o.finished)
-    if not tests or not result.run.runner:
-        return ""
-    if len(tests) > _RERUN:
-        return "proctor run --last-failed"
-    from shlex import quote
-
-    return " ".join(["proctor run", *(neutral(quote(test)) for test in tests)])
 
 
 def message_of(occurrence: Occurrence) -> str:
@@ -177,33 +105,17 @@ def _message(text: str, failure: Failure) -> str:
     return neutral_block(text.removesuffix(f" at {failure.place}") if failure.place else text).strip()
 
 
-def _compared(failure: Failure) -> Iterator[str]:
-    for name, value in (("expected", failure.expected), ("actual", failure.actual)):
-        if value is not None:
-            shown = neutral_block(value).rstrip("\n").split("\n")
-            yield f"  {name:>8}: {shown[0]}"
-            yield from (f"            {line}" for line in shown[1:])
+def brief(occurrence: Occurrence) -> str:
+    """Why it failed, on one line: where two values differ, if they were compared, or what was raised."""
+    return _brief(occurrence.failure, message_of(occurrence))
 
 
-def _trace(text: str) -> str:
-    """A long one keeps its beginning and its end, which say who called and what broke."""
-    folded = _HARNESS.sub(
-        lambda frames: f"  ... {len(frames[0].splitlines())} frames of pytest ...\n", neutral_block(text)
-    )
-    lines = folded.rstrip().split("\n")
-    cut = len(lines) - _TRACE_HEAD - _TRACE_TAIL
-    if cut > 1:
-        lines[_TRACE_HEAD:-_TRACE_TAIL] = [f"... {cut} lines left out ..."]
-    return "\n".join(lines)
+def _brief(failure: Failure, message: str) -> str:
+    if not failure.message:
+        return short(message)
+    from proctor.render.failure_text import TextLimits, failure_text
 
-
-def _captured(phase: Phase, whose: str) -> Iterator[str]:
-    for name, text in (("stdout", phase.stdout), ("stderr", phase.stderr)):
-        if text.strip():
-            shown = neutral_block(text).rstrip().splitlines()
-            cut = f" (last {_OUTPUT_LINES} of {len(shown)} lines)" if len(shown) > _OUTPUT_LINES else ""
-            yield f"  {name} of {phase.when}{whose}:{cut}"
-            yield from (f"    {line}" for line in shown[-_OUTPUT_LINES:])
+    return neutral(failure_text(failure, TextLimits(width=_SHORT, more=False)).line).removesuffix(":")
 
 
 def short(text: str) -> str:

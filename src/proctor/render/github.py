@@ -9,8 +9,10 @@ import msgspec
 
 from proctor.events import Place
 from proctor.outcome import Outcome, RunOutcome
-from proctor.render.failure_report import Block, blocks, causes_of, message_of, rows, short, word
-from proctor.render.human import report_text, verdict
+from proctor.render.closing import verdict
+from proctor.render.failure_block import Block, blocks
+from proctor.render.failure_report import causes_of, message_of, rows, short, word
+from proctor.render.human import report_text
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.writer import Writer
 from proctor.result import RunResult

@@ -1,49 +1,40 @@
-"""The report for people as plain text, for a log, a pipe or a pager."""
+"""The report for people: each cause with its trace and output, then the end of the run on one screen."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from proctor.outcome import Outcome, RunOutcome
-from proctor.render.failure_report import blocks, short
-from proctor.render.neutral import neutral
-from proctor.render.verdict_line import verdict_line
-from proctor.render.writer import Tone, Writer, plain_writer
+from proctor.render.closing import write_closing
+from proctor.render.shown import USUAL, Shown
+from proctor.render.writer import Writer, plain_writer
 from proctor.result import RunResult
 
+if TYPE_CHECKING:
+    from proctor.render.failure_block import Block
 
-def write_report(result: RunResult, write: Writer) -> None:
-    """Each cause with its trace and output, then skips, notices and the verdict."""
-    found = list(blocks(result))
-    for block in found:
+
+def write_report(result: RunResult, write: Writer, shown: Shown = USUAL) -> None:
+    blank = False
+    for block in _blocks(result, shown):
         write(f"\n--- {block.head}\n", block.tone)
-        if block.body:
-            write(f"{block.body}\n")
-    if found:
+        block.write_body(write)
+        blank = True
+    if blank:
         write("\n")
-    for reason, count in skip_reasons(result).items():
-        write(f"skipped {count}x: {reason}\n", "odd")
-    for notice in result.notices:
-        write(f"note: {neutral(notice)}\n", "odd")
-    write(verdict(result) + "\n", tone(result))
+    write_closing(result, write, shown)
 
 
-def report_text(result: RunResult) -> str:
+def _blocks(result: RunResult, shown: Shown) -> Iterator[Block]:
+    """Loads what writes them only if there are some."""
+    if result.exit_code == 0 and result.broke is None and not result.collection_errors:
+        return
+    from proctor.render.failure_block import blocks
+
+    yield from blocks(result, shown.whole)
+
+
+def report_text(result: RunResult, shown: Shown = USUAL) -> str:
     parts: list[str] = []
-    write_report(result, plain_writer(parts.append))
+    write_report(result, plain_writer(parts.append), shown)
     return "".join(parts).lstrip("\n")
-
-
-def verdict(result: RunResult) -> str:
-    """The last line of a report."""
-    text = f"{verdict_line(result) or result.outcome} in {result.seconds:.2f}s"
-    return f"{text} ({neutral(result.reason)})" if result.reason else text
-
-
-def tone(result: RunResult) -> Tone:
-    return "good" if result.outcome is RunOutcome.PASSED else "loud"
-
-
-def skip_reasons(result: RunResult) -> Counter[str]:
-    skipped = [test.message for test in result.tests.values() if test.outcome is Outcome.SKIPPED]
-    return Counter(short(message or "no reason given") for message in skipped)

@@ -17,15 +17,15 @@ from proctor.outcome import RunOutcome
 from proctor.render.failure_report import headline
 from proctor.render.human import write_report
 from proctor.render.neutral import neutral
+from proctor.render.shown import USUAL, Shown
+from proctor.render.terminal_writer import TerminalWriter
 from proctor.render.verdict_line import counts
-from proctor.render.writer import Tone
 from proctor.result import RunResult
 
 _REDRAW = 0.1  # seconds between two pictures
 _RUNNING = 4  # tests shown as running
 _BAR = (8, 30)  # columns of the bar, at least and at most
 _TROUBLE = ("failed", "error", "errors", "crashed", "timed out")
-_STYLES = {"good": "green", "bad": "red", "loud": "bold red", "odd": "yellow", "quiet": "dim"}
 
 
 class LiveTerminal:
@@ -33,21 +33,22 @@ class LiveTerminal:
 
     name = "the terminal"
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, shown: Shown = USUAL) -> None:
+        self._console, self._shown = console, shown
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._drawn = -1.0
         self._widths: list[int] = []  # of the lines of the picture
+        self._write = TerminalWriter(console, self._mend)
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         if entry.seq == 0:
             self._live.start()
         elif line := headline(entry.event):
-            self._write(line, "bad")
+            self._write(f"{line}\n", "bad")
         elif isinstance(entry.event, RunFinished):
             self._mend()
             self._live.stop()
-            write_report(so_far, self._write)
+            write_report(so_far, self._write, self._shown)
 
     def tick(self, now: float, so_far: RunResult) -> None:
         if so_far.outcome is RunOutcome.RUNNING and now - self._drawn >= _REDRAW:
@@ -70,10 +71,6 @@ class LiveTerminal:
         if broken:
             step = [(ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)]
             self._console.control(Control(*step * broken))
-
-    def _write(self, text: str, tone: Tone = "") -> None:
-        self._mend()
-        self._console.print(Text(text.removesuffix("\n"), style=_STYLES.get(tone, "")), soft_wrap=True)
 
 
 def picture(result: RunResult, now: float, width: int) -> RenderableType:

@@ -7,6 +7,7 @@ from proctor.outcome import RunOutcome
 from proctor.render.failure_report import headline
 from proctor.render.human import write_report
 from proctor.render.neutral import neutral
+from proctor.render.shown import USUAL, Shown
 from proctor.render.writer import Tone, Writer
 from proctor.result import RunResult
 
@@ -18,15 +19,15 @@ class PlainLog:
 
     name = "human"
 
-    def __init__(self, write: Writer) -> None:
-        self._write = write
+    def __init__(self, write: Writer, shown: Shown = USUAL) -> None:
+        self._write, self._shown = write, shown
         self._wrote = 0.0
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         if line := headline(entry.event):
             self._write_line(entry.at, line, "bad")
         elif isinstance(entry.event, RunFinished):
-            write_report(so_far, self._write)
+            write_report(so_far, self._write, self._shown)
 
     def tick(self, now: float, so_far: RunResult) -> None:
         if now - self._wrote >= HEARTBEAT and so_far.outcome is RunOutcome.RUNNING:

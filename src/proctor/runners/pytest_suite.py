@@ -55,7 +55,8 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
     if spec.seed is not None:
         environment[HASH_SEED] = str(spec.seed)
         argv += [f"--randomly-seed={spec.seed}"] if "pytest-randomly" in python.packages else []
-    argv += [f"--verbosity={spec.verbosity}"] if spec.verbosity is not None else []
+    verbosity = 2 if spec.verbosity is None and spec.full_differences else spec.verbosity
+    argv += [f"--verbosity={verbosity}"] if verbosity is not None else []
     argv += _selection(spec)
     speech = Session() if able else Text()
     launch = Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)

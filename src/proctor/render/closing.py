@@ -1,0 +1,144 @@
+"""The end of a report, on one screen: causes in a line each, what was slow or skipped, the verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from proctor.events import Place
+from proctor.outcome import Outcome, RunOutcome
+from proctor.render.failure_report import brief, causes_of, label, phase_text, short, word
+from proctor.render.links import file_link
+from proctor.render.neutral import neutral
+from proctor.render.shown import USUAL, Shown
+from proctor.render.verdict_line import counts, verdict_line
+from proctor.render.writer import Tone, Writer
+from proctor.result import RunResult
+from proctor.text import first_line
+
+if TYPE_CHECKING:  # loaded only if something failed
+    from proctor.causes import Cause
+
+ROWS = 30  # causes of one screen
+_FEW = 8  # rows of every other list
+_SLOWEST = 3
+_SLOW = 0.1  # seconds; nobody asks for the slowest of tests that take less
+
+_TONES: dict[str, Tone] = {
+    **dict.fromkeys(("failed", "error", "errors", "crashed", "out"), "loud"),
+    "passed": "good",
+    "info": "good",
+}
+
+
+def write_closing(result: RunResult, write: Writer, shown: Shown = USUAL) -> None:
+    """The lists, then the verdict."""
+    if not shown.quiet:
+        write_lists(result, write, shown)
+    write_verdict(result, write)
+
+
+def write_lists(result: RunResult, write: Writer, shown: Shown) -> None:
+    _write_causes(result, write)
+    _write_list("slowest", _slowest(result, shown.durations), write, shown, "quiet")
+    skipped = (f"{count}x: {reason}" for reason, count in skip_reasons(result).items())
+    _write_list("skipped", skipped, write, shown, "odd")
+    _write_list("warnings", _warnings(result), write, shown, "odd")
+    _write_list("not run", map(neutral, result.not_run), write, shown, "odd")
+    for missing in result.missing:
+        write(f"{neutral(missing.runner)} was not run: {short(missing.reason)}\n", "odd")
+    for notice in result.notices:
+        write(f"note: {neutral(notice)}\n", "odd")
+
+
+def _write_causes(result: RunResult, write: Writer) -> None:
+    if result.broke is not None and result.outcome is not RunOutcome.USAGE_ERROR:
+        write("INTERNAL ERROR ", "loud")
+        write(f"{short(result.broke.failure.message)}\n", "rest")
+    found = causes_of(result)
+    if len(found) > 1:
+        write(f"{len(found)} causes\n", "strong")
+    for cause in found[:ROWS]:
+        _write_cause(cause, result, write)
+    if len(found) > ROWS:
+        write(f"… and {len(found) - ROWS} more causes\n", "quiet")
+
+
+def _write_cause(cause: Cause, result: RunResult, write: Writer) -> None:
+    first, others = cause.first, len(cause.tests) - 1
+    place = first.failure.place if cause.one_place else None
+    defined = first.finished.place if first.finished else None
+    cwd = result.run.cwd
+    write(f"{word(first)} ", "loud")
+    write("cannot collect " * (first.finished is None))
+    write(label(first), "id", file_link(place or defined, cwd))
+    write(f" and {others} more" * bool(others) + phase_text(first))
+    if place:
+        write(" ")
+        write(_seen_from(first.test, place), "place", file_link(place, cwd))
+    write(f" {brief(first)}\n", "rest")
+
+
+def _seen_from(test: str, place: Place) -> str:
+    """`:12` in the test's own file."""
+    text = neutral(str(place))
+    return text.removeprefix(place.file) if test.startswith(f"{place.file}::") and place.line else text
+
+
+def _slowest(result: RunResult, durations: int | None) -> Iterator[str]:
+    if durations is None and len(result.tests) < 2:
+        return
+    least, most = (_SLOW, _SLOWEST) if durations is None else (0.0, durations or len(result.tests))
+    for test in sorted(result.tests.values(), key=lambda test: -test.seconds)[:most]:
+        if test.seconds >= least:
+            yield f"{test.seconds:.2f}s {neutral(test.test)}"
+
+
+def skip_reasons(result: RunResult) -> Counter[str]:
+    skipped = [test.message for test in result.tests.values() if test.outcome is Outcome.SKIPPED]
+    return Counter(short(message or "no reason given") for message in skipped)
+
+
+def _warnings(result: RunResult) -> Iterator[str]:
+    """Category, place and message, with how often; most frequent first."""
+    root = result.run.cwd.rstrip("/") + "/"
+    found = Counter(
+        (w.category, str(Place(w.file.removeprefix(root), w.line)), first_line(w.message))
+        for w in result.warnings
+    )
+    for (category, place, message), count in found.most_common():
+        often = f" ({count}x)" if count > 1 else ""
+        yield f"{neutral(category)} {neutral(place)}{often}: {short(message)}"
+
+
+def _write_list(name: str, rows: Iterable[str], write: Writer, shown: Shown, tone: Tone) -> None:
+    lines = list(rows)
+    most = len(lines) if shown.whole or (name == "slowest" and shown.durations is not None) else _FEW
+    for at, line in enumerate(lines[:most]):
+        write(f"{name} " if not at else " " * (len(name) + 1), tone)
+        write(f"{line}\n")
+    if len(lines) > most:
+        write(f"{' ' * (len(name) + 1)}… and {len(lines) - most} more\n", "quiet")
+
+
+def verdict(result: RunResult) -> str:
+    """The last line of a report."""
+    text = f"{verdict_line(result) or result.outcome} in {result.seconds:.2f}s"
+    return f"{text} ({neutral(result.reason)})" if result.reason else text
+
+
+def write_verdict(result: RunResult, write: Writer) -> None:
+    """The last line, each count in its colour."""
+    text = verdict(result)
+    for count in counts(result):
+        before, found, rest = text.partition(count)
+        if found:
+            write(before, _tone(result))
+            write(found, _TONES.get(count.split()[-1], "odd"))
+            text = rest
+    write(f"{text}\n", _tone(result))
+
+
+def _tone(result: RunResult) -> Tone:
+    return "good" if result.outcome is RunOutcome.PASSED else "loud"

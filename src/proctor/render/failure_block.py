@@ -1,0 +1,275 @@
+"""A failure for people: where values differ, source, calls, captured output, the command to run it again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from proctor.events import Phase, Place
+from proctor.outcome import RunOutcome
+from proctor.render.difference_text import write_difference
+from proctor.render.failure_report import cause_headline, causes_of, message_of, rows
+from proctor.render.links import file_link
+from proctor.render.neutral import neutral, neutral_block
+from proctor.render.pytest_trace import Frame, Raise, parse, without_advice
+from proctor.render.writer import Tone, Writer, plain_writer
+from proctor.result import RunResult
+
+if TYPE_CHECKING:  # loaded only if something failed
+    from proctor.causes import Cause
+
+_OUTPUT_LINES = 30  # of a failed test's captured output; the rest is in the run's directory
+_TRACE_HEAD, _TRACE_TAIL = 12, 36  # lines of a trace
+_FRAMES_HEAD, _FRAMES_TAIL = 6, 10  # calls on the way
+_LIBRARY_RUN = 3  # calls inside of libraries, one after the other, that are shown
+_RERUN = 5  # tests named in one command
+_LIBRARY_PATH = 3  # parts of the path of a library's file
+
+# Frames of pytest and the interpreter's start in the text of faulthandler.
+_HARNESS = re.compile(
+    r"(?:^  File \"(?:\S*/(?:_pytest|pluggy|pytest)/|<frozen runpy>).*\n?){3,}", re.MULTILINE
+)
+_LIBRARY_LINE = re.compile(r".*(?:/site-packages/|/lib/python\d|<frozen |node_modules/|\bnode:internal)")
+_HOLLOW = re.compile(r"self = <[\w.]+ object at 0x[0-9a-f]+>")  # says nothing
+_LOUD = ("crash", "timeout", "collect")
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A headline in its tone, and what stands below it."""
+
+    head: str
+    tone: Tone
+    result: RunResult
+    cause: Cause | None = None  # of a failure of tests
+    text: str = ""  # of any other
+    with_output: bool = True  # what its first test printed is shown here
+    whole: bool = False
+
+    @property
+    def body(self) -> str:
+        """Without colours."""
+        parts: list[str] = []
+        self.write_body(plain_writer(parts.append))
+        return "".join(parts).rstrip("\n")
+
+    def write_body(self, write: Writer) -> None:
+        if self.cause is None:
+            _write_text(self.text, write)
+        else:
+            _Body(self.cause, self.result, write, self.whole).write(self.with_output)
+
+
+def blocks(result: RunResult, whole: bool = False) -> Iterator[Block]:
+    """What went wrong, worst first. The output of a test stands in the first block that the test begins."""
+    if result.broke is not None and result.outcome is not RunOutcome.USAGE_ERROR:
+        trace = _cut(result.broke.traceback or result.broke.failure.message)
+        yield Block("INTERNAL ERROR", "loud", result, text=trace)
+    if result.outcome is RunOutcome.USAGE_ERROR and result.stderr.text().strip():
+        yield Block("USAGE ERROR", "loud", result, text=neutral_block(result.stderr.text()).strip())
+    shown: set[str] = set()
+    for cause in causes_of(result):
+        test = cause.first.finished
+        with_output = test is not None and test.test not in shown
+        if test is not None:
+            shown.add(test.test)
+        tone: Tone = "loud" if cause.first.when in _LOUD else "bad"
+        yield Block(cause_headline(cause), tone, result, cause, with_output=with_output, whole=whole)
+
+
+class _Body:
+    def __init__(self, cause: Cause, result: RunResult, write: Writer, whole: bool) -> None:
+        self._cause, self._result, self._write, self._whole = cause, result, write, whole
+        self._first, self._failure = cause.first, cause.first.failure
+
+    def write(self, with_output: bool) -> None:
+        self._write_tests()
+        self._write_trace()
+        self._write_details()
+        if with_output and self._first.finished is not None:
+            whose = " (of the first)" if len(self._cause.occurrences) > 1 else ""
+            for phase in self._first.finished.phases:
+                _write_captured(phase, whose, self._write)
+        if command := _rerun(self._cause, self._result):
+            self._write("  rerun: ", "quiet")
+            self._write(f"{command}\n", "command")
+
+    def _write_tests(self) -> None:
+        if len(self._cause.occurrences) == 1:
+            return
+        for row in rows(self._cause, self._result):
+            self._write(f"  {row}\n")
+        if not (self._cause.one_place and self._cause.one_message):
+            self._write("the first of them:\n", "quiet")
+
+    def _write_trace(self) -> None:
+        """The difference first: it is what a reader looks for."""
+        text = neutral_block(self._first.traceback)
+        found = [] if self._whole else parse(text)
+        message = message_of(self._first)
+        if not all(line.strip() in text for line in message.splitlines()):  # each stands behind a mark there
+            self._write(f"{message}\n", "bad")
+        compared = self._write_difference(text)
+        if found:
+            if compared:
+                self._write("\n")
+            for part in found:
+                self._write_raise(part)
+        elif text.strip():
+            _write_text(text.rstrip() if self._whole else _cut(text), self._write)
+
+    def _write_difference(self, trace: str) -> bool:
+        """Whether there is one that the trace does not say in the same words."""
+        left, differs, right = "".join(self._failure.difference).partition(" != ")
+        if differs and f"assert {left} == {right}" in trace:
+            return False
+        return write_difference(self._failure, self._write)
+
+    def _write_raise(self, part: Raise) -> None:
+        frames = part.frames
+        at = max((n for n, frame in enumerate(frames) if self._is_user(frame)), default=len(frames) - 1)
+        if at and frames[0].is_whole:
+            self._write_frame(frames[0])
+            self._write("\n")
+        self._write_frame(frames[at])
+        for line in without_advice(self._raised(part)):
+            self._write(f"{line}\n", "bad")
+        place = Place(frames[0].file, frames[0].line)
+        if len(frames) > 1:
+            self._write("\n")
+            self._write_way(frames)
+        elif place != self._failure.place or not self._cause.one_place:  # the headline has it
+            self._write("\n  ")
+            self._write_place(place)
+            self._write("\n")
+        if part.link:
+            self._write(f"\n{part.link}\n\n", "quiet")
+
+    def _write_frame(self, frame: Frame) -> None:
+        values = [value for value in frame.values if not _HOLLOW.fullmatch(value)]
+        for value in values:
+            self._write(f"{value}\n", "quiet")
+        if values:
+            self._write("\n")
+        if frame.source:
+            self._write("\n".join(frame.source) + "\n", "source")
+
+    def _raised(self, part: Raise) -> tuple[str, ...]:
+        """pytest's own comparison goes where ours is: the first lines and the values of names stay."""
+        lines = part.raised
+        if not self._failure.difference or part.link:
+            return lines
+        end = next((at for at, line in enumerate(lines) if at and not line[1:].strip()), len(lines))
+        return (*lines[:end], *(line for line in lines[end:] if re.match(r"E\s+\+ +(?:where|and) ", line)))
+
+    def _is_user(self, frame: Frame) -> bool:
+        """A frame of the project: on the way that the failure has, or else by its path."""
+        place = Place(frame.file, frame.line)
+        known = {step for part in self._failure.calls for step in part.places}
+        if place == self._failure.place or place in known:
+            return True
+        return not known and not frame.file.startswith("/") and "site-packages" not in frame.file
+
+    def _write_way(self, frames: Sequence[Frame]) -> None:
+        left = len(frames) - _FRAMES_HEAD - _FRAMES_TAIL
+        if left > 1:
+            self._write_steps(frames[:_FRAMES_HEAD])
+            self._write(f"    … {left} calls …\n", "quiet")
+            frames = frames[-_FRAMES_TAIL:]
+        self._write_steps(frames)
+
+    def _write_steps(self, frames: Sequence[Frame]) -> None:
+        at = 0
+        while at < len(frames):
+            length = 0
+            while at + length < len(frames) and not self._is_user(frames[at + length]):
+                length += 1
+            if length > _LIBRARY_RUN:
+                self._write(f"    … {length - 1} calls in libraries …\n", "quiet")
+                at += length - 1
+            self._write_step(frames[at])
+            at += 1
+
+    def _write_step(self, frame: Frame) -> None:
+        function = f" in {frame.title}" if frame.title else ""
+        if self._is_user(frame):
+            self._write("  ")
+            self._write_place(Place(frame.file, frame.line))
+            self._write(f"{function}: {frame.statement}\n")
+        else:
+            file = "/".join(frame.file.split("/")[-_LIBRARY_PATH:])
+            self._write(f"  {file}:{frame.line}{function}: {frame.statement}\n", "quiet")
+
+    def _write_place(self, place: Place) -> None:
+        self._write(neutral(str(place)), "place", file_link(place, self._result.run.cwd))
+
+    def _write_details(self) -> None:
+        """What the trace does not say: notes, local variables, causes of a trace without a chain."""
+        trace = self._first.traceback
+        for note in self._failure.notes:
+            shown = neutral_block(note).strip("\n")
+            if not all(line.strip() in trace for line in shown.split("\n")):
+                self._write("".join(f"  {line}\n" for line in shown.split("\n")))
+        for variable in self._failure.locals:
+            self._write(f"  {neutral(variable)}\n", "quiet")
+        for cause in self._failure.causes:
+            if neutral_block(cause.message).strip().split("\n")[0] not in trace:
+                where = f" at {neutral(str(cause.place))}" if cause.place else ""
+                self._write(f"  caused by{where}: {neutral_block(cause.message).strip()}\n")
+
+
+def _write_text(text: str, write: Writer) -> None:
+    """A text that is not taken apart: what was raised in red, frames of libraries dimmed."""
+    for line in text.split("\n"):
+        tone: Tone = "bad" if line.startswith("E  ") else "quiet" if _LIBRARY_LINE.match(line) else ""
+        write(f"{line}\n", tone)
+
+
+def _rerun(cause: Cause, result: RunResult) -> str:
+    """The command that runs these tests again; empty where nobody knows who ran them."""
+    tests = dict.fromkeys(o.finished.part_of or o.test for o in cause.occurrences if o.finished)
+    if not tests or not result.run.runner:
+        return ""
+    if len(tests) > _RERUN:
+        return "proctor run --last-failed"
+    from shlex import quote
+
+    return " ".join(["proctor run", *(neutral(quote(test)) for test in tests)])
+
+
+def _cut(text: str) -> str:
+    """A long one keeps its beginning and its end, which say who called and what broke."""
+    folded = _HARNESS.sub(
+        lambda frames: f"  ... {len(frames[0].splitlines())} frames of pytest ...\n", neutral_block(text)
+    )
+    lines = folded.rstrip().split("\n")
+    cut = len(lines) - _TRACE_HEAD - _TRACE_TAIL
+    if cut > 1:
+        lines[_TRACE_HEAD:-_TRACE_TAIL] = [f"... {cut} lines left out ..."]
+    return "\n".join(lines)
+
+
+def _write_captured(phase: Phase, whose: str, write: Writer) -> None:
+    texts = [(name, _captured(phase, name)) for name in ("stdout", "stderr")]
+    texts.append(("log", "\n".join(map(_record, phase.log))))
+    for name, text in texts:
+        if text.strip():
+            shown = neutral_block(text).rstrip().splitlines()
+            cut = f" (last {_OUTPUT_LINES} of {len(shown)} lines)" if len(shown) > _OUTPUT_LINES else ""
+            write(f"  {name} of {phase.when}{whose}:{cut}\n", "quiet")
+            for line in shown[-_OUTPUT_LINES:]:
+                write(f"    {line}\n")
+
+
+def _captured(phase: Phase, name: str) -> str:
+    text: str = getattr(phase, name)
+    return text or (phase.tails or {}).get(name, "")
+
+
+def _record(record: dict[str, Any]) -> str:
+    """As pytest writes it: `WARNING  app.billing:billing.py:12 quota is low`."""
+    file, line = record.get("filename"), record.get("lineno")
+    where = f":{file}:{line}" if file and line else ""
+    return f"{record.get('levelname', ''):8} {record.get('name', '')}{where} {record.get('msg', '')}".lstrip()
