@@ -18,6 +18,14 @@ def parse(text: str) -> float | None:
     return min(sum(float(count) * _UNITS[unit] for count, unit in _PARTS.findall(text)), float(ENDLESS))
 
 
+def age(seconds: float) -> str:
+    """How long ago: `now`, `5m ago`, `3h ago`, `2d ago`."""
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)}{unit} ago"
+    return "now"
+
+
 def clock(seconds: float) -> str:
     """`42s`, `3m07s`, `2h05m`."""
     minutes, rest = divmod(int(seconds), 60)

@@ -132,6 +132,7 @@ class RunStarted(Fact, frozen=True):
     collect_only: bool = False
     source: str = "control"  # a Voice: of the first suite, unless that says it itself
     suites: int = 1  # planned; what a build makes counts as one more
+    asked: tuple[str, ...] = ()  # which part of the tests, in words of the command line; the first of many
     retold: bool = False  # from a document or a public stream, which leave out how its sessions went
 
 

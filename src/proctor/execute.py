@@ -34,6 +34,7 @@ from proctor.spec import RunSpec
 
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
 WEAK = "processes that the tests detach may outlive the run: this system does not let proctor adopt them"
+_WORDS = 20  # of what was asked for that a list of runs shows
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -104,7 +105,13 @@ def _started(spec: RunSpec, prepared: Prepared, run_id: str) -> e.RunStarted:
         spec.selection.everything and not spec.arguments,
         spec.collect_only,
         suites=len(prepared.suites) + sum(suite.then is not None for suite in prepared.suites),
+        asked=_asked(spec),
     )
+
+
+def _asked(spec: RunSpec) -> tuple[str, ...]:
+    words = [*spec.selection.words, *(["--", *spec.arguments] if spec.arguments else [])]
+    return (*words[:_WORDS], f"… {len(words) - _WORDS} more") if len(words) > _WORDS else tuple(words)
 
 
 def _timestamp() -> str:

@@ -18,6 +18,12 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
     def everything(self) -> bool:
         return not (self.targets or self.keywords or self.markers)
 
+    @property
+    def words(self) -> list[str]:
+        """As somebody would type it."""
+        options = [("-k", self.keywords), ("-m", self.markers)]
+        return [*self.targets, *(word for option, value in options if value for word in (option, value))]
+
 
 class TestProgram(msgspec.Struct, frozen=True):
     """A program that is a test, as a project lists it or as it was found on disk."""

@@ -249,7 +249,13 @@ def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
     lines = proctor("runs", cwd=root).out.splitlines()
     records = [json.loads(line) for line in proctor("runs", "--format", "json", cwd=root).out.splitlines()]
 
-    assert [line.split()[0] for line in lines] == sorted([first["run_id"], second["run_id"]], reverse=True)
+    assert lines[0].split() == ["RUN", "AGE", "OUTCOME", "TIME", "TESTS", "ASKED", "FOR"]
+    expected = {first["run_id"]: "1 passed -k pass", second["run_id"]: "1 failed 1 passed everything"}
+    assert [line.split()[0] for line in lines[1:]] == sorted(expected, reverse=True)
+    for line in lines[1:]:
+        run_id, age, _, _, *rest = line.split()
+        assert age in ("now", "1m")
+        assert " ".join(rest).removeprefix("ago ") == expected[run_id]
     assert {record["run_id"]: record["outcome"] for record in records} == {
         first["run_id"]: "passed",
         second["run_id"]: "failed",

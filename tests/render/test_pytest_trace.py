@@ -11,19 +11,19 @@ from support.projects import clean_environment, write_project
 
 from proctor.render.pytest_trace import parse, without_advice
 
-DEEP = '''self = <test_app.TestDeep object at 0x7fa0efc6b790>
+DEEP = """self = <test_app.TestDeep object at 0x7fa0efc6b790>
 
     def test_raise(self):
         sys.stderr.write("about to call")
 
 >       outer(5)
 
-tests/test_app.py:19: 
-_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ 
+tests/test_app.py:19:
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
 app/__init__.py:6: in outer
     return inner(x)
            ^^^^^^^^
-_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ 
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
 
 x = 5
 
@@ -33,7 +33,7 @@ x = 5
 E           ValueError: too big: 5
 E           a.py:3: in the message
 
-app/__init__.py:9: ValueError'''
+app/__init__.py:9: ValueError"""
 
 
 def test_frames_have_their_place_function_arguments_and_source() -> None:

@@ -107,6 +107,7 @@ class Recording:
     def _write_head(self, result: RunResult) -> None:
         run = result.run
         head = RunHead(run.run_id, run.runner, run.started, run.command, run.everything, run.collect_only)
+        head.asked = run.asked
         if result.outcome != "running":
             head.outcome, head.summary = str(result.outcome), result.summary()
         _replace(self.directory, RUN_FILE, lambda file: _write_all(file, encode(head)))

@@ -45,6 +45,7 @@ class RunHead(msgspec.Struct, omit_defaults=True):
     collect_only: bool = False
     outcome: str = "running"
     summary: dict[str, int | float] = {}
+    asked: tuple[str, ...] = ()  # which part of the tests
 
 
 class RunDirectory:

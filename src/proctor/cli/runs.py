@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
 
 import msgspec
 
+from proctor.archive.inside import Folder
 from proctor.archive.store import RunHead, link_in_the_way, list_runs, read_head
 from proctor.cli import options
+from proctor.cli.text_settings import on_terminal, wants_colours
+from proctor.cli.writers import speaker
+from proctor.durations import age
+from proctor.outcome import RunOutcome
+from proctor.render.neutral import neutral
+from proctor.render.writer import Tone, Writer
 from proctor.wire.literal import encode_line
+
+_COUNTS: dict[str, Tone] = {
+    "failed": "bad",
+    "errors": "bad",
+    "passed": "good",
+    "skipped": "odd",
+    "xfailed": "odd",
+    "xpassed": "odd",
+    "not_run": "odd",
+}
+_HEADER = ("RUN", "AGE", "OUTCOME", "TIME", "TESTS", "ASKED FOR")
 
 
 def main(arguments: list[str]) -> int:
@@ -19,28 +41,84 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")
     parsed = parser.parse_args(arguments)
     root = options.project(parsed.directory)
-    shown = 0
     if link := link_in_the_way(root):
         print(f"proctor: {link}", file=sys.stderr)
-    for folder in list_runs(root, os.environ):
-        head = read_head(folder)
-        if head is None or shown >= parsed.limit:
-            continue
-        shown += 1
-        if parsed.format == "json":
-            record = msgspec.to_builtins(head) | {"outcome": head.outcome, "path": str(folder)}
-            sys.stdout.buffer.write(encode_line(record))
-        else:
-            print(_line(head))
-    if not shown and parsed.format == "human":
+    kept = ((folder, head) for folder in list_runs(root, os.environ) if (head := read_head(folder)))
+    found = list(islice(kept, max(0, parsed.limit)))
+    if parsed.format == "json":
+        sys.stdout.buffer.writelines(map(_json, found))
+    elif found:
+        _write_table([head for _, head in found], _writer())
+    else:
         print(f"no runs of {root} are kept")
     return 0
 
 
-def _line(head: RunHead) -> str:
-    words = ("failed", "errors", "passed", "skipped", "xfailed", "xpassed", "not_run")
-    summary = head.summary
-    counts = [f"{summary[word]:.0f} {word.replace('_', ' ')}" for word in words if summary.get(word)]
-    seconds = summary.get("duration")
-    took = f"  {seconds:.1f}s" if seconds is not None else ""
-    return f"{head.run_id}  {head.outcome:16} {', '.join(counts)}{took}"
+def _json(run: tuple[Folder, RunHead]) -> bytes:
+    folder, head = run
+    return encode_line(msgspec.to_builtins(head) | {"outcome": head.outcome, "path": str(folder)})
+
+
+def _writer() -> Writer:
+    if not on_terminal(os.environ):
+        return speaker(sys.stdout.buffer, wants_colours(os.environ))
+    from rich.console import Console
+
+    from proctor.render.terminal_writer import TerminalWriter
+
+    return TerminalWriter(Console())
+
+
+def _write_table(heads: list[RunHead], write: Writer) -> None:
+    now = datetime.now(UTC)
+    rows = [tuple(_cells(head, now)) for head in heads]
+    widths = [max(map(len, column)) for column in zip(_HEADER, *rows, strict=True)]
+    write(
+        "".join(f"{name:{width}}  " for name, width in zip(_HEADER, widths, strict=True)).rstrip() + "\n",
+        "strong",
+    )
+    for head, row in zip(heads, rows, strict=True):
+        padded = [f"{cell:{width}}  " for cell, width in zip(row, widths, strict=True)]
+        write("".join(padded[:2]))
+        write(padded[2], _tone(head.outcome))
+        write(padded[3], "quiet")
+        _write_counts(head, padded[4], write)
+        write(f"{row[5]}\n", "rest")
+
+
+def _cells(head: RunHead, now: datetime) -> Iterator[str]:
+    yield head.run_id
+    yield _age(head.started, now)
+    yield head.outcome.replace("_", " ")
+    seconds = head.summary.get("duration")
+    yield "" if seconds is None else f"{seconds:.1f}s"
+    yield " ".join(count for count, _ in _counts(head))
+    yield "everything" if head.everything else neutral(shlex.join(head.asked)) or "a part"
+
+
+def _counts(head: RunHead) -> Iterator[tuple[str, Tone]]:
+    for word, tone in _COUNTS.items():
+        if count := head.summary.get(word):
+            yield f"{count:.0f} {word.replace('_', ' ')}", tone
+
+
+def _write_counts(head: RunHead, padded: str, write: Writer) -> None:
+    left = len(padded)
+    for count, tone in _counts(head):
+        write(count, tone)
+        write(" ")
+        left -= len(count) + 1
+    write(" " * left)
+
+
+def _age(started: str, now: datetime) -> str:
+    try:
+        return age((now - datetime.fromisoformat(started)).total_seconds())
+    except (ValueError, TypeError):
+        return "?"
+
+
+def _tone(outcome: str) -> Tone:
+    if outcome == RunOutcome.RUNNING:
+        return "odd"
+    return "good" if outcome == RunOutcome.PASSED else "bad"
