@@ -267,3 +267,24 @@ def test_a_long_trace_loses_its_middle_if_that_saves_a_line(lines: int, shown: i
     body = next(blocks(result)).body.splitlines()[:-1]
     assert len(body) == shown
     assert ("... 2 lines left out ..." in body) is (lines == 50)
+
+
+def test_the_values_of_another_tool_stand_once_and_its_own_comparison_goes() -> None:
+    message = "Expected values to be equal: { a: 1 } !== { a: 2 }"
+    trace = f"AssertionError: {message}\n\n- 1\n+ 2\n    at test (/project/a.test.js:4:3)"
+    failure = e.Failure("AssertionError", message, expected="{ a: 2 }", actual="{ a: 1 }")
+    test = e.TestFinished(
+        "a", Outcome.FAILED, phases=(e.Phase("call", "failed", failure=failure),), traceback=trace
+    )
+
+    (block,) = blocks(run_of(test))
+
+    assert block.body == (
+        "Expected values to be equal\n"
+        "  expected: { a: 2 }\n"
+        "                 ^\n"
+        "    actual: { a: 1 }\n"
+        "                 ^\n"
+        "    at test (a.test.js:4:3)\n"
+        "  rerun: proctor run a"
+    )

@@ -31,36 +31,38 @@ class Marked(msgspec.Struct, frozen=True):
         return "".join(("^" if changed else " ") * len(text) for text, changed in self.words).rstrip()
 
 
-def write_difference(failure: Failure, write: Writer, indent: str = "  ") -> bool:
-    """What agents get as well, or the two values that another tool gave as texts; whether there is any."""
+def write_difference(failure: Failure, write: Writer, indent: str = "  ") -> None:
+    """What agents get as well, or the two values that another tool gave as texts."""
     lines = [line for text in failure.difference for line in neutral_block(text).split("\n")]
     if not lines:
-        return _write_compared(failure, write, indent)
+        _write_compared(failure, write, indent)
+        return
     head = lines[0].removeprefix("at ") if len(lines) == 1 else lines[0]
     signed = head.endswith(":") and len(lines) > 1
     write(f"{indent}{head}", "strong")
     write("  - right, + left\n" if signed else "\n", "quiet")
     _write_lines(lines[1:], write, indent)
-    return True
 
 
 def _write_lines(lines: Sequence[str], write: Writer, indent: str) -> None:
     for line in marked(lines):
-        normal, changed = _TONES[line.sign]
-        write(f"{indent}{line.sign} ", normal)
-        for text, differs in line.words:
-            write(text, changed if differs else normal)
-        write("\n")
-        if line.carets:
-            write(f"{indent}  {line.carets}\n", "carets")
+        _write_line(line, write, f"{indent}{line.sign} ")
+
+
+def _write_line(line: Marked, write: Writer, before: str) -> None:
+    normal, changed = _TONES[line.sign]
+    write(before, normal)
+    for text, differs in line.words:
+        write(text, changed if differs else normal)
+    write("\n")
+    if line.carets:
+        write(f"{' ' * len(before)}{line.carets}\n", "carets")
 
 
 _TONES: dict[str, tuple[Tone, Tone]] = {"-": ("removed", "less"), "+": ("added", "more"), " ": ("", "")}
 
 
-def _write_compared(failure: Failure, write: Writer, indent: str) -> bool:
-    if failure.expected is None and failure.actual is None:
-        return False
+def _write_compared(failure: Failure, write: Writer, indent: str) -> None:
     expected, actual = (
         None if text is None else neutral_block(text).rstrip("\n")
         for text in (failure.expected, failure.actual)
@@ -70,14 +72,11 @@ def _write_compared(failure: Failure, write: Writer, indent: str) -> bool:
         changes = list(unified_diff(expected.split("\n"), actual.split("\n"), lineterm="", n=_CONTEXT))[2:]
         shown = [line for line in changes if not line.startswith("@@")]
         _write_lines([f"{line[0]} {line[1:]}" for line in shown], write, indent)
-        return True
-    sides: tuple[tuple[str, str | None, Tone], ...]
-    sides = ("expected", expected, "removed"), ("actual", actual, "added")
-    for name, value, tone in sides:
+        return
+    old, new = _pair(expected or "", actual or "")
+    for name, value, line in (("expected", expected, old), ("actual", actual, new)):
         if value is not None:
-            write(f"{indent}{name:>8}: ", "quiet")
-            write(value.replace("\n", f"\n{indent}          ") + "\n", tone)
-    return True
+            _write_line(line, write, f"{indent}{name:>8}: ")
 
 
 def marked(lines: Sequence[str]) -> Iterator[Marked]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from proctor.events import Phase, Place
+from proctor.events import Failure, Phase, Place
 from proctor.outcome import RunOutcome
 from proctor.render.difference_text import write_difference
 from proctor.render.failure_report import cause_headline, causes_of, message_of, rows
@@ -107,11 +107,16 @@ class _Body:
     def _write_trace(self) -> None:
         """The difference first: it is what a reader looks for."""
         text = neutral_block(self._first.traceback)
+        if root := self._result.run.cwd.rstrip("/"):
+            text = text.replace(f"{root}/", "")
         found = [] if self._whole else parse(text)
-        message = message_of(self._first)
+        message, compared = message_of(self._first), self._is_compared(text)
+        if compared and not (found or self._whole):
+            text = _without_comparison(text, message)
         if not all(line.strip() in text for line in message.splitlines()):  # each stands behind a mark there
-            self._write(f"{message}\n", "bad")
-        compared = self._write_difference(text)
+            self._write(f"{_without_values(message, self._failure)}\n", "bad")
+        if compared:
+            write_difference(self._failure, self._write)
         if found:
             if compared:
                 self._write("\n")
@@ -120,12 +125,13 @@ class _Body:
         elif text.strip():
             _write_text(text.rstrip() if self._whole else _cut(text), self._write)
 
-    def _write_difference(self, trace: str) -> bool:
-        """Whether there is one that the trace does not say in the same words."""
-        left, differs, right = "".join(self._failure.difference).partition(" != ")
+    def _is_compared(self, trace: str) -> bool:
+        """Two values differ, and the trace does not say it in the same words."""
+        failure = self._failure
+        left, differs, right = "".join(failure.difference).partition(" != ")
         if differs and f"assert {left} == {right}" in trace:
             return False
-        return write_difference(self._failure, self._write)
+        return bool(failure.difference) or failure.expected is not None or failure.actual is not None
 
     def _write_raise(self, part: Raise) -> None:
         frames = part.frames
@@ -218,6 +224,25 @@ class _Body:
             if neutral_block(cause.message).strip().split("\n")[0] not in trace:
                 where = f" at {neutral(str(cause.place))}" if cause.place else ""
                 self._write(f"  caused by{where}: {neutral_block(cause.message).strip()}\n")
+
+
+def _without_values(message: str, failure: Failure) -> str:
+    """The message without the two values that stand below it."""
+    values = [value.strip() for value in (failure.expected, failure.actual) if value and value.strip()]
+    if len(values) < 2 or not all(value in message for value in values):
+        return message
+    return message[: min(map(message.index, values))].rstrip(": \n") or message
+
+
+def _without_comparison(trace: str, message: str) -> str:
+    """Without the difference as the tool itself shows it: below the message, or above the stack of JavaScript."""
+    lines = trace.split("\n")
+    stack = next((at for at, line in enumerate(lines) if re.match(r"\s+at ", line)), None)
+    if stack is not None:
+        return "\n".join(lines[stack:])
+    first = message.split("\n", 1)[0].strip()
+    end = next((at for at, line in enumerate(lines) if first and line.strip() == first), len(lines) - 1)
+    return "\n".join(lines[: end + 1])
 
 
 def _write_text(text: str, write: Writer) -> None:
