@@ -235,7 +235,7 @@ def _without_values(message: str, failure: Failure) -> str:
 
 
 def _without_comparison(trace: str, message: str) -> str:
-    """Without the difference as the tool itself shows it: below the message, or above the stack of JavaScript."""
+    """Without the difference as the tool shows it: below the message, or above a JavaScript stack."""
     lines = trace.split("\n")
     stack = next((at for at, line in enumerate(lines) if re.match(r"\s+at ", line)), None)
     if stack is not None:
