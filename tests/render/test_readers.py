@@ -14,10 +14,11 @@ from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay, Sink
 from proctor.render.dots import Dots
 from proctor.render.github import write_github_log
-from proctor.render.human import HEARTBEAT, PlainLog, progress, report_text
+from proctor.render.human import report_text
 from proctor.render.libtest import Libtest
 from proctor.render.line_per_test import LinePerTest
 from proctor.render.outcome_tree import write_outcome_tree
+from proctor.render.plain_log import HEARTBEAT, PlainLog, progress
 from proctor.render.summary import write_summary
 from proctor.render.verdict_line import verdict_line
 from proctor.render.writer import Writer, coloured_writer

@@ -19,11 +19,12 @@ from proctor.render.agent import Detail, agent_text
 from proctor.render.agent_budget import agent_text_within
 from proctor.render.dots import Dots
 from proctor.render.github import annotations_of, step_summary, write_github_log
-from proctor.render.human import PlainLog, report_text
+from proctor.render.human import report_text
 from proctor.render.libtest import Libtest
 from proctor.render.line_per_test import LinePerTest
 from proctor.render.masking import Masked, masked_values
 from proctor.render.outcome_tree import write_outcome_tree
+from proctor.render.plain_log import PlainLog
 from proctor.render.result_index import failure_index
 from proctor.render.summary import write_summary
 from proctor.render.writer import Tone, Writer

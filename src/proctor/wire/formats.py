@@ -47,7 +47,7 @@ _report = partial(Format, offered="run show to from", writer="report", one_run=T
 _foreign = partial(Format, offered="from")
 
 FORMATS = {
-    "human": _text(offered="run show to", write="render.human:PlainLog", writer="sink"),
+    "human": _text(offered="run show to", write="render.plain_log:PlainLog", writer="sink"),
     "agent": _text(offered="run show to", write="cli.writers:agent", writer="output", mask="itself"),
     "summary": _text(write="render.summary:write_summary", writer="text"),
     "dots": _text(write="render.dots:Dots", writer="sink"),
