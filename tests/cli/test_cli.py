@@ -39,7 +39,7 @@ def test_help_version_and_an_unknown_verb(tmp_path: Path) -> None:
     assert proctor("--version", cwd=tmp_path).out.startswith("proctor 0.")
     wrong = proctor("rnu", cwd=tmp_path)
     assert wrong.code == 4
-    assert "known: run, discover" in wrong.err
+    assert "did you mean `proctor run`?" in wrong.err
     assert "--maxfail" in proctor("run", "--help", cwd=tmp_path).out
 
 

@@ -128,7 +128,7 @@ def test_what_the_format_cannot_hold_is_said_once(tmp_path: Path) -> None:
             ["unclear.log", "--from", "subunit", "--to", "tap"],
             "cannot read format 'subunit': expected one of libtest, json, stream, events",
         ),
-        (["unclear.log", "--to", "jest"], "invalid choice: 'jest'"),
+        (["unclear.log", "--to", "jest"], "invalid --to 'jest'"),
         (["unclear.log"], "--to"),
         (["a.tap", "--to", "junit", "-o", "./a.tap"], "./a.tap is the input itself: expected another file"),
         (["a.tap", "--to", "tap", "-o", "no/where"], "no/where: No such file or directory"),

@@ -123,11 +123,11 @@ def test_an_argument_that_is_not_unicode_is_sent_as_literal_text(listener: Liste
         (["report", "--set", "key=text"], "'text' is not JSON; a text needs quotes"),
         (["report", "--set", "key=NaN"], "NaN"),
         (["report", "--set", 'status="pass"'], "'status' has an option of its own"),
-        (["report", "pass"], "unrecognized arguments: pass"),
+        (["report", "pass"], "unexpected argument 'pass'"),
         (["duration", "soon"], "the duration is 'soon'"),
         (["duration"], "TIME"),
-        (["begin", "x"], "unrecognized arguments: x"),
-        (["noop", "x"], "unrecognized arguments: x"),
+        (["begin", "x"], "unexpected argument 'x'"),
+        (["noop", "x"], "unexpected argument 'x'"),
     ],
 )
 def test_bad_input_is_one_line_that_names_it_and_nothing_is_sent(

@@ -14,14 +14,30 @@ from proctor.wire.literal import encode_line
 _PIECE = 1 << 18  # bytes
 
 
-def main(arguments: list[str]) -> int:
-    parser = options.Parser("proctor control", description="Look at a recorded control stream.")
-    parser.add_argument("action", choices=("check",), help="check: show what is in it, or what broke it")
-    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="the stream; without it, stdin")
+def parser() -> options.Parser:
+    parser = options.Parser(
+        "proctor control",
+        "Check a recorded control stream.",
+        examples=(
+            ("proctor control check stream.bin", "a recorded stream"),
+            ("./my-test 3>&1 >/dev/null | proctor control check", "what a program sends"),
+            ("proctor control check stream.bin --format json", "for a program"),
+        ),
+        page="docs/reference/control.md",
+    )
+    what = parser.group("what to check")
+    what.add_argument(
+        "action", choices=("check",), help="check: show what is in the stream, or what broke it"
+    )
+    what.add_argument("file", nargs="?", default="-", metavar="FILE", help="the stream (default: stdin)")
+    options.add_format(parser, ("human", "json"), "human")
     options.add_directory(parser)
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")
-    parser.epilog = "Exit codes: 0 the stream is good, 1 it is broken."
-    parsed = parser.parse_args(arguments)
+    parser.remark = "exit codes: 0 the stream is valid, 1 it is broken"
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    parsed = parser().parse_args(arguments)
     limits = config.load(options.project(parsed.directory)).limits
     checked = _check(parsed.file, ControlCheck(limits))
     as_json = parsed.format == "json"

@@ -12,7 +12,7 @@ from typing import IO
 import msgspec
 
 from proctor.cli import standard_streams, text_settings
-from proctor.cli.parser import Parser
+from proctor.cli.parser import Parser, suggest
 from proctor.cli.writers import Output, Runs
 from proctor.errors import OutputError, UsageError
 from proctor.events import Entry
@@ -26,7 +26,7 @@ _INCOMPLETE = 2
 
 
 def main(arguments: list[str]) -> int:
-    parsed = _parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     try:
         there = parsed.input != "-" and parsed.output and os.path.exists(parsed.output)
         if there and os.path.samefile(parsed.input, parsed.output):
@@ -42,15 +42,30 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"{error.filename or parsed.output or 'stdout'}: {error.strerror}") from None
 
 
-def _parser() -> Parser:
-    parser = Parser("proctor convert", description="Write a report in another form.")
-    parser.add_argument("input", metavar="IN", help="a report, or - for stdin")
-    parser.add_argument("-o", dest="output", metavar="OUT", help="a file (stdout)")
-    read = f"format of IN: auto, {', '.join(formats.offered('from'))}"
-    parser.add_argument("--from", dest="source", metavar="FORMAT", default="auto", help=read)
+def parser() -> Parser:
+    parser = Parser(
+        "proctor convert",
+        "Write a report in another format.",
+        examples=(
+            ("proctor convert junit.xml --to agent", "a report of another tool, for an agent"),
+            ("proctor convert result.json --to junit -o junit.xml", "into a file"),
+            ("go test -json | proctor convert - --to ctrf", "from a pipe"),
+        ),
+        page="docs/reference/formats.md",
+    )
+    what, show = parser.group("what to read"), parser.group("what to write")
+    what.add_argument("input", metavar="IN", help="the report, or - for stdin")
+    known = formats.offered("from")
+    read = f"format of IN: {', '.join(known)} (default: auto, by its content)"
+    source = what.add_argument("--from", dest="source", metavar="FORMAT", default="auto", help=read)
+    suggest(source, ("auto", *known))
     to = formats.offered("to")
-    parser.add_argument("--to", dest="target", required=True, choices=to, help="format of OUT")
-    parser.epilog = "Exits with 0 when the whole report was read and is complete, whatever its outcomes."
+    write = f"format to write, required: {', '.join(to)}"
+    show.add_argument("--to", dest="target", required=True, choices=to, metavar="FORMAT", help=write)
+    show.add_argument("-o", dest="output", metavar="OUT", help="file to write (default: stdout)")
+    parser.remark = (
+        "exit codes: 0 the whole report was read and is complete, whatever its outcomes; 2 it is not"
+    )
     return parser
 
 

@@ -23,7 +23,7 @@ _USUAL = 1000  # tests shown unless more are asked for
 
 def main(arguments: list[str]) -> int:
     own, passed_on = options.split(arguments)
-    parsed = _parser().parse_args(own)
+    parsed = parser().parse_args(own)
     for name in ("offset", "limit"):
         if getattr(parsed, name) < 0:
             raise UsageError(f"--{name} is {getattr(parsed, name)}; it must not be negative")
@@ -37,13 +37,25 @@ def main(arguments: list[str]) -> int:
     return result.exit_code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = options.Parser("proctor discover", description="List tests without running them.")
+def parser() -> options.Parser:
+    parser = options.Parser(
+        "proctor discover",
+        "List tests without running them.",
+        examples=(
+            ("proctor discover", "every test of the project"),
+            ("proctor discover tests/unit -k cart", "matching tests below a directory"),
+            ("proctor discover --format json --limit 50", "the first 50, for a program"),
+        ),
+        passes_on=True,
+    )
     options.add_selection(parser)
-    parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the first N tests")
-    parser.add_argument("--limit", type=int, default=_USUAL, metavar="N", help="at most N tests (1000)")
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")
-    parser.epilog = "Arguments after -- go to the runner as they are."
+    show = parser.group(options.SHOW)
+    show.add_argument(
+        "--offset", type=int, default=0, metavar="N", help="skip the first N tests (default: 0)"
+    )
+    limit = f"list at most N tests (default: {_USUAL})"
+    show.add_argument("--limit", type=int, default=_USUAL, metavar="N", help=limit)
+    options.add_format(parser, ("human", "json"), "human")
     return parser
 
 

@@ -16,11 +16,24 @@ from proctor.errors import ProctorError
 from proctor.runners.table import RUNNERS
 
 
-def main(arguments: list[str]) -> int:
-    parser = options.Parser("proctor doctor", description="Say what would be used, and why.")
+def parser() -> options.Parser:
+    parser = options.Parser(
+        "proctor doctor",
+        "Show which interpreter, runners and settings a run would use, and why.",
+        examples=(
+            ("proctor doctor", "for the current directory"),
+            ("proctor doctor -C ../shop", "for another project"),
+            ("proctor doctor --python .venv", "with another interpreter"),
+        ),
+        page="docs/reference/interpreters.md",
+    )
     options.add_directory(parser)
-    parser.add_argument("--python", metavar="PATH", help="the interpreter, or its environment")
-    parsed = parser.parse_args(arguments)
+    options.add_python(parser)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    parsed = parser().parse_args(arguments)
     root = options.project(parsed.directory)
     print(f"proctor {__version__}, project {root}")
     problem: ProctorError | None

@@ -6,7 +6,7 @@ import json
 import os
 
 from proctor import client
-from proctor.cli.parser import Parser
+from proctor.cli.parser import LIMITS, Parser, suggest
 from proctor.errors import ChannelError, UsageError
 
 TYPE_CHECKING = False
@@ -14,25 +14,47 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+_PAGE = "docs/reference/clients.md"
+_RESULT = "the result"
 _OWN = ("status", "name", "partial", "testout", "note")  # keys of a result that have an option of their own
 
 
+def begin_parser() -> Parser:
+    what = "In a test: open its result as an error, until `proctor report` closes it."
+    return Parser("proctor begin", what, [("proctor begin", "at the start of a test script")], _PAGE)
+
+
 def begin(arguments: list[str]) -> int:
-    what = "Open the test's own result as an error; `proctor report` closes it."
-    Parser("proctor begin", description=what).parse_args(arguments)
+    begin_parser().parse_args(arguments)
     return _send(client.begin)
 
 
+def noop_parser() -> Parser:
+    what = "In a test: send a message without effect, to find out whether proctor listens."
+    return Parser(
+        "proctor noop", what, [("proctor noop && proctor begin", "only where proctor listens")], _PAGE
+    )
+
+
 def noop(arguments: list[str]) -> int:
-    what = "Send a message without effect: does proctor listen?"
-    Parser("proctor noop", description=what).parse_args(arguments)
+    noop_parser().parse_args(arguments)
     return _send(client.noop)
 
 
+def duration_parser() -> Parser:
+    examples = [
+        ("proctor duration 15m", "15 minutes from now"),
+        ("proctor duration +60", "one minute more"),
+        ("proctor duration save", "pause the clock, until `proctor duration restore`"),
+    ]
+    parser = Parser("proctor duration", "In a test: change its time limit.", examples, _PAGE)
+    what = "90, 15m, 1h 30m: from now; +60, -60: more or less; save, restore: the remaining time"
+    parser.group(LIMITS).add_argument("time", nargs="+", metavar="TIME", help=what)
+    return parser
+
+
 def duration(arguments: list[str]) -> int:
-    parser = Parser("proctor duration", description="Change the time limit of the test.")
-    what = "90, 15m, 1h 30m: from now; +60, -60: more or less; save, restore: what is left of it"
-    parser.add_argument("time", nargs="+", metavar="TIME", help=what)
+    parser = duration_parser()
     if any(argument in ("-h", "--help") for argument in arguments):
         parser.parse_args(arguments)
     change = " ".join(parser.parse_args(["--", *arguments]).time)  # `-60` is no option
@@ -40,7 +62,7 @@ def duration(arguments: list[str]) -> int:
 
 
 def report(arguments: list[str]) -> int:
-    parsed = _report_parser().parse_args(arguments)
+    parsed = report_parser().parse_args(arguments)
     files = _files(parsed.files)
     custom = dict(_custom(option) for option in parsed.custom)
     own = {name: getattr(parsed, name) for name in _OWN}
@@ -60,16 +82,26 @@ def _send(message: Callable[[], None]) -> int:
     return 0
 
 
-def _report_parser() -> Parser:
-    parser = Parser("proctor report", description="Report a result of the test that runs this.")
-    parser.add_argument("--status", metavar="STATUS", help=", ".join(client.STATUSES))
-    parser.add_argument("--name", metavar="NAME", help="of a part of the test; without it, the test itself")
-    file = "send a file, by its own name or that one; repeatable"
-    parser.add_repeatable("--file", "files", "[NAME=]PATH", file)
-    parser.add_argument("--partial", action="store_true", help="leave it open for more of the same name")
-    parser.add_argument("--testout", metavar="NAME", help="add the output of the test as a file")
-    parser.add_argument("--note", metavar="TEXT", help="a remark")
-    parser.add_repeatable("--set", "custom", "KEY=JSON", "any other key; repeatable")
+def report_parser() -> Parser:
+    examples = [
+        ("proctor report --status pass", "the test itself has passed"),
+        ("proctor report --name login --status fail --note 'no cookie'", "a part of it has failed"),
+        ("proctor report --status fail --file server.log", "with a file"),
+    ]
+    parser = Parser("proctor report", "In a test: report a result, with files.", examples, _PAGE)
+    result = parser.group(_RESULT)
+    suggest(
+        result.add_argument("--status", metavar="STATUS", help=", ".join(client.STATUSES)), client.STATUSES
+    )
+    result.add_argument("--name", metavar="NAME", help="part of the test (default: the test itself)")
+    result.add_argument("--note", metavar="TEXT", help="a remark")
+    partial = "leave the result open: more of the same name follows"
+    result.add_argument("--partial", action="store_true", help=partial)
+    parser.add_repeatable(_RESULT, "--set", "custom", "KEY=JSON", "any other key; may be repeated")
+    file = "attach a file, under its own name or NAME; may be repeated"
+    parser.add_repeatable(_RESULT, "--file", "files", "[NAME=]PATH", file)
+    testout = "attach the output of the test as a file of this name"
+    result.add_argument("--testout", metavar="NAME", help=testout)
     return parser
 
 

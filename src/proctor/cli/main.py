@@ -13,22 +13,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-VERBS = {
-    "run": "run tests and say what happened",
-    "discover": "list the tests there are, without running them",
-    "show": "show a run, one test of it, a stream or a log",
-    "convert": "write a report, ours or another tool's, in another form",
-    "control": "check a recorded control stream",
-    "runs": "list the runs that are kept, newest first",
-    "doctor": "say what would be used, and why",
-    "mcp": "serve these tools to agents",
-    "report": "in a test: report a result, with files",
-    "begin": "in a test: open its result as an error, until it reports",
-    "duration": "in a test: change its time limit",
-    "noop": "in a test: find out whether proctor listens",
+#: Each verb with what it does, in groups: those for every day come first.
+GROUPS = {
+    "every day": {
+        "run": "run tests and report what happened",
+        "show": "show a kept run again, one test of it, or a report, stream or log",
+        "runs": "list the kept runs, newest first",
+        "discover": "list tests without running them",
+        "doctor": "show which interpreter, runners and settings a run would use, and why",
+        "help": "show this help, or that of a verb",
+    },
+    "for agents, CI and shells": {
+        "mcp": "serve proctor's tools to agents",
+        "convert": "write a report in another format",
+    },
+    "for test authors": {
+        "report": "in a test: report a result, with files",
+        "begin": "in a test: open its result as an error, until it reports",
+        "duration": "in a test: change its time limit",
+        "noop": "in a test: find out whether proctor listens",
+        "control": "check a recorded control stream",
+    },
 }
-
-_IN_TEST = ("report", "begin", "duration", "noop")
+VERBS = {verb: what for verbs in GROUPS.values() for verb, what in verbs.items()}
+IN_TEST = ("report", "begin", "duration", "noop")
+_MODULES = {"help": "help_text"}
 
 
 def entry() -> NoReturn:
@@ -65,17 +74,18 @@ def main(argv: list[str] | None = None) -> int:
 def _call(arguments: list[str]) -> int:
     verb = arguments[0] if arguments else "--help"
     if verb in ("-h", "--help"):
-        print(_help())
-        return 0
+        verb, arguments = "help", ["help"]
     if verb in ("-V", "--version"):
         print(f"proctor {__version__}")
         return 0
     if verb not in VERBS:
-        _write_error(f"proctor: no verb {verb!r}; known: {', '.join(VERBS)} [usage]")
+        from proctor.cli.mistaken_verb import explained
+
+        _write_error(f"proctor: {explained(arguments)} [usage]")
         return 4
     from importlib import import_module
 
-    module, function = ("in_test", verb) if verb in _IN_TEST else (verb, "main")
+    module, function = ("in_test", verb) if verb in IN_TEST else (_MODULES.get(verb, verb), "main")
     code: int = getattr(import_module(f"proctor.cli.{module}"), function)(arguments[1:])
     return code
 
@@ -107,9 +117,3 @@ def _write_error(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
     except OSError:
         pass  # the exit code must do
-
-
-def _help() -> str:
-    verbs = "\n".join(f"  {verb:10}{what}" for verb, what in VERBS.items())
-    codes = "Exit codes: 0 passed, 1 failed, 2 not completed, 3 internal error, 4 usage, 5 no tests."
-    return f"usage: proctor VERB …\n\n{verbs}\n\n`proctor VERB --help` says more.\n{codes}"

@@ -10,13 +10,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from proctor.cli import options
+from proctor.cli.parser import suggest
 from proctor.errors import UsageError
+from proctor.mcp_server.clients import CLIENTS
 
 TOKEN_VARIABLE = "PROCTOR_MCP_TOKEN"
 
 
 def main(arguments: list[str]) -> int:
-    parsed = _parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     if parsed.max_runs < 1:
         raise UsageError(f"--max-runs is {parsed.max_runs}; it must be at least 1")
     roots = [options.project(root) for root in parsed.roots or ["."]]
@@ -28,20 +30,30 @@ def main(arguments: list[str]) -> int:
     return _serve(parsed, roots, pythons)
 
 
-def _parser() -> options.Parser:
-    parser = options.Parser("proctor mcp", description="Serve proctor's tools to agents, over stdio.")
-    root = "a project that may be tested, with all below it (here); repeatable"
-    python = "an interpreter that calls may name; the first is used unless they do; repeatable"
-    token = f"the token that HTTP clients need; or {TOKEN_VARIABLE}"
-    config = "print what to paste into a client's settings"
-    parser.add_repeatable("--root", "roots", "DIR", root)
-    parser.add_repeatable("--python", "pythons", "PATH", python)
-    parser.add_argument(
-        "--max-runs", type=int, default=4, metavar="N", help="runs at a time (4); others wait"
+def parser() -> options.Parser:
+    parser = options.Parser(
+        "proctor mcp",
+        "Serve proctor's tools to agents, over stdio.",
+        examples=(
+            ("proctor mcp --root ~/src/shop", "the server, as a client starts it"),
+            ("proctor mcp --print-config claude-code", "what to paste into a client's settings"),
+            ("proctor mcp --http 127.0.0.1:8080 --token-file token", "over HTTP"),
+        ),
+        page="docs/reference/mcp.md",
     )
-    parser.add_argument("--http", metavar="HOST:PORT", help="serve over streamable HTTP instead")
-    parser.add_argument("--token-file", metavar="FILE", help=token)
-    parser.add_argument("--print-config", dest="client", metavar="CLIENT", help=config)
+    how = parser.group("how to serve")
+    root = "project that may be tested, with all below it (default: the current directory); may be repeated"
+    parser.add_repeatable(options.WHERE, "--root", "roots", "DIR", root)
+    python = "interpreter that calls may name; the first is the default; may be repeated"
+    parser.add_repeatable(options.WHERE, "--python", "pythons", "PATH", python)
+    limit = "run at most N at a time; others wait (default: 4)"
+    parser.group(options.LIMITS).add_argument("--max-runs", type=int, default=4, metavar="N", help=limit)
+    how.add_argument("--http", metavar="HOST:PORT", help="serve over streamable HTTP (default: stdio)")
+    token = f"file with the token that HTTP clients must send (default: {TOKEN_VARIABLE})"
+    how.add_argument("--token-file", metavar="FILE", help=token)
+    clients = tuple(client.name for client in CLIENTS)
+    config = f"print the server's entry for the settings of a client: {', '.join(clients)}"
+    suggest(how.add_argument("--print-config", dest="client", metavar="CLIENT", help=config), clients)
     return parser
 
 

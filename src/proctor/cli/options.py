@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from proctor import config
+from proctor.cli.parser import LIMITS as LIMITS
+from proctor.cli.parser import SHOW as SHOW
+from proctor.cli.parser import WHAT as WHAT
+from proctor.cli.parser import WHERE as WHERE
 from proctor.cli.parser import Parser as Parser
+from proctor.cli.parser import suggest
 from proctor.errors import UsageError
 from proctor.plan_run import Asked, targets
 from proctor.render.shown import Shown
@@ -24,37 +29,58 @@ def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
     return arguments[:at], tuple(arguments[at + 1 :])
 
 
-def add_directory(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the project (here)")
+def add_directory(parser: Parser) -> None:
+    where = "the project's directory (default: the current one)"
+    parser.group(WHERE).add_argument("-C", dest="directory", default=".", metavar="DIR", help=where)
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="paths or test ids; none: all tests")
+def add_python(parser: Parser) -> None:
+    python = "the interpreter, or the directory of its environment (default: see `proctor doctor`)"
+    parser.group(WHERE).add_argument("--python", metavar="PATH", help=python)
+
+
+def add_selection(parser: Parser) -> None:
+    """Which tests, where, and the limits of their run."""
+    what, limits = parser.group(WHAT), parser.group(LIMITS)
+    targets = "path, test ID or name of a test (default: all tests)"
+    what.add_argument("targets", nargs="*", metavar="TARGET", help=targets)
+    keywords = "only tests whose names match, e.g. 'cart and not slow'"
+    what.add_argument("-k", dest="keywords", default="", metavar="EXPR", help=keywords)
+    markers = "only tests with these markers, e.g. 'not slow'"
+    what.add_argument("-m", dest="markers", default="", metavar="EXPR", help=markers)
+    runners = f"{', '.join(table.RUNNERS)}, or several with commas (default: all that find tests)"
+    suggest(what.add_argument("--runner", metavar="NAME", help=runners), tuple(table.RUNNERS))
+    timeout = "time limit for the whole run, e.g. 90, 15m or 1h 30m (default: none)"
+    limits.add_argument("--timeout", metavar="TIME", help=timeout)
+    memory = "address space limit for each process, e.g. 512M or 2G (default: none)"
+    limits.add_argument("--memory", metavar="SIZE", help=memory)
     add_directory(parser)
-    parser.add_argument("--runner", metavar="NAME", help=f"what runs the tests: {', '.join(table.RUNNERS)}")
-    parser.add_argument("--python", metavar="PATH", help="the interpreter, or its environment")
-    for option, dest, which in (
-        ("-k", "keywords", "whose names match"),
-        ("-m", "markers", "with these markers"),
-    ):
-        parser.add_argument(option, dest=dest, default="", metavar="EXPR", help=f"only tests {which}")
-    parser.add_argument("--timeout", metavar="TIME", help="limit for the whole run: 90, 15m, 1h 30m")
-    parser.add_argument("--memory", metavar="SIZE", help="limit for each process: 512M, 2G")
+    add_python(parser)
 
 
-def add_failure_summary(parser: argparse.ArgumentParser) -> None:
-    what = "list the failures at the end, each in one line (auto: with --format human, for agents)"
-    parser.add_argument("--failure-summary", choices=("auto", "on", "off"), default="auto", help=what)
+def add_format(parser: Parser, known: tuple[str, ...], default: str) -> None:
+    names = f"format of stdout: {', '.join(known)} (default: {default})"
+    show = parser.group(SHOW)
+    show.add_argument("--format", choices=known, default=default, metavar="FORMAT", help=names)
 
 
-def add_report(parser: argparse.ArgumentParser) -> None:
+def add_failure_summary(parser: Parser) -> None:
+    what = "on, off or auto: end the text with one line for each failure (default: auto, only for agents)"
+    parser.group(SHOW).add_argument(
+        "--failure-summary", choices=("auto", "on", "off"), default="auto", metavar="WHEN", help=what
+    )
+
+
+def add_report(parser: Parser) -> None:
     """What the report for people shows."""
-    verbose = "write a line for each test, and whole differences"
-    parser.add_argument("-v", dest="verbose", action="count", default=0, help=verbose)
-    quiet = "write only failures and the verdict"
-    parser.add_argument("-q", dest="quiet", action="count", default=0, help=quiet)
-    slowest = "show the N slowest tests (default 3, if they are slow; 0: all)"
-    parser.add_argument("--durations", type=int, metavar="N", help=slowest)
+    show = parser.group(SHOW)
+    verbose = "show a line for each test, whole differences and traces"
+    show.add_argument("-v", dest="verbose", action="count", default=0, help=verbose)
+    show.add_argument(
+        "-q", dest="quiet", action="count", default=0, help="show only failures and the verdict"
+    )
+    slowest = "show the N slowest tests; 0: all (default: 3, if they take 0.1 s or more)"
+    show.add_argument("--durations", type=int, metavar="N", help=slowest)
 
 
 def shown(parsed: argparse.Namespace) -> Shown:

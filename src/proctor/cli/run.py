@@ -7,6 +7,7 @@ import sys
 
 from proctor import config
 from proctor.cli import options, output, text_settings
+from proctor.cli.parser import EXIT_CODES, suggest
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
 from proctor.plan_run import plan_run
@@ -18,7 +19,7 @@ _MOST = {"--repeat": 10_000, "--seed": 2**32 - 1}  # the second is Python's own 
 
 def main(arguments: list[str]) -> int:
     own, passed_on = options.split(arguments)
-    parsed = _parser().parse_args(own)
+    parsed = parser().parse_args(own)
     root = options.project(parsed.directory)
     settings = config.load(root)
     maxfail = 1 if parsed.failfast else parsed.maxfail
@@ -55,30 +56,66 @@ def main(arguments: list[str]) -> int:
     return outputs.conclude(executed.result.exit_code)
 
 
-def _parser() -> options.Parser:
-    parser = options.Parser("proctor run", description="Run tests and say what happened.")
+def parser() -> options.Parser:
+    parser = options.Parser(
+        "proctor run",
+        "Run tests and report what happened.",
+        examples=(
+            ("proctor run", "every test of the project"),
+            (
+                "proctor run tests/test_shop.py -k cart -x",
+                "matching tests of a file, up to the first failure",
+            ),
+            ("proctor run -o junit=junit.xml -- --cov=shop", "also write a report; --cov goes to pytest"),
+        ),
+        passes_on=True,
+    )
     options.add_selection(parser)
-    parser.add_argument("-x", dest="failfast", action="store_true", help="stop at the first failure")
-    parser.add_argument("--maxfail", type=int, default=0, metavar="N", help="stop after N failures")
-    at_once = "N at a time (pytest: with pytest-xdist)"
-    parser.add_argument("-n", dest="workers", default="", metavar="N|auto", help=at_once)
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each test N times")
-    seed = "of hashes, and of the order with pytest-randomly"
-    parser.add_argument("--seed", type=int, metavar="N", help=seed)
-    parser.add_argument("--locals", action="store_true", help="show local variables with each failure")
-    parser.add_argument("--verbosity", type=int, metavar="N", help="of pytest: 2 shows values whole")
-    failed = "only what failed when it last ran"
-    parser.add_argument("--last-failed", "--lf", action="store_true", help=failed)
-    known = ("auto", *formats.offered("run"))
-    parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
-    parser.add_repeatable("-o", "outputs", "FORMAT=PATH", "also write that; repeatable")
-    options.add_report(parser)
-    tokens = "maximum size of the agent text, in tokens"
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help=tokens)
-    options.add_failure_summary(parser)
-    parser.add_argument("--no-archive", action="store_true", help="leave nothing in .proctor/")
-    parser.epilog = "Arguments after -- go to the runner as they are."
+    _add_choice_of_tests(parser)
+    _add_limits(parser)
+    _add_outputs(parser)
+    archive = "do not keep the run in .proctor/"
+    parser.group(options.WHERE).add_argument("--no-archive", action="store_true", help=archive)
+    parser.remark = EXIT_CODES
     return parser
+
+
+def _add_choice_of_tests(parser: options.Parser) -> None:
+    what = parser.group(options.WHAT)
+    failed = "only tests that failed when they last ran (all, if none did)"
+    what.add_argument("--last-failed", "--lf", action="store_true", help=failed)
+    repeat = "run each test N times (pytest; default: 1)"
+    what.add_argument("--repeat", type=int, default=1, metavar="N", help=repeat)
+    seed = "seed of Python's hashes, and of the test order with pytest-randomly (default: random)"
+    what.add_argument("--seed", type=int, metavar="N", help=seed)
+
+
+def _add_limits(parser: options.Parser) -> None:
+    limits = parser.group(options.LIMITS)
+    limits.add_argument("-x", dest="failfast", action="store_true", help="stop at the first failure")
+    maxfail = "stop after N failures (default: no limit)"
+    limits.add_argument("--maxfail", type=int, default=0, metavar="N", help=maxfail)
+    workers = "run N tests at a time (pytest: needs pytest-xdist; default: 1)"
+    suggest(limits.add_argument("-n", dest="workers", default="", metavar="N|auto", help=workers), ("auto",))
+
+
+def _add_outputs(parser: options.Parser) -> None:
+    show = parser.group(options.SHOW)
+    options.add_format(parser, ("auto", *formats.offered("run")), "auto")
+    output = "also write this format to a file; may be repeated"
+    suggest(
+        parser.add_repeatable(options.SHOW, "-o", "outputs", "FORMAT=PATH", output),
+        [f"{name}=" for name in formats.offered("run")],
+    )
+    options.add_report(parser)
+    show.add_argument(
+        "--locals", action="store_true", help="show the local variables of each failure (pytest)"
+    )
+    verbosity = "pytest's own verbosity: 2 shows compared values in full (default: the project's)"
+    show.add_argument("--verbosity", type=int, metavar="N", help=verbosity)
+    tokens = "maximum size of the agent text, in tokens (default: no limit)"
+    show.add_argument("--budget", type=int, metavar="TOKENS", help=tokens)
+    options.add_failure_summary(parser)
 
 
 def _at_least(number: int, option: str, least: int) -> int:

@@ -34,12 +34,26 @@ _COUNTS: dict[str, Tone] = {
 _HEADER = ("RUN", "AGE", "OUTCOME", "TIME", "TESTS", "ASKED FOR")
 
 
-def main(arguments: list[str]) -> int:
-    parser = options.Parser("proctor runs", description="List the runs that are kept, newest first.")
+def parser() -> options.Parser:
+    parser = options.Parser(
+        "proctor runs",
+        "List the kept runs, newest first.",
+        examples=(
+            ("proctor runs", "the newest runs of this project"),
+            ("proctor runs -C ../shop --limit 5", "the newest five of another"),
+            ("proctor runs --format json", "a JSON object for each run"),
+        ),
+        page="docs/reference/archive.md",
+    )
+    show = parser.group(options.SHOW)
+    show.add_argument("--limit", type=int, default=20, metavar="N", help="list at most N runs (default: 20)")
+    options.add_format(parser, ("human", "json"), "human")
     options.add_directory(parser)
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="at most N runs (default 20)")
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="what stdout shows")
-    parsed = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    parsed = parser().parse_args(arguments)
     root = options.project(parsed.directory)
     if link := link_in_the_way(root):
         print(f"proctor: {link}", file=sys.stderr)

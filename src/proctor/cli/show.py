@@ -32,7 +32,7 @@ _PIECE = 1 << 18  # bytes
 
 
 def main(arguments: list[str]) -> int:
-    parsed = _parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     asked = {"--file": parsed.file is not None, "--difference": parsed.difference, "--locals": parsed.locals}
     about = [option for option, given in asked.items() if given]
     if about and parsed.test is None:
@@ -67,22 +67,33 @@ def main(arguments: list[str]) -> int:
     return _show(run, run.name, "events", form, parsed, settings)
 
 
-def _parser() -> options.Parser:
-    parser = options.Parser("proctor show", description="Show a run, one test of it, a stream or a log.")
-    what = f"a run by its id, its beginning, {LAST} or its path; a file; {STDIN} for stdin"
-    parser.add_argument("what", nargs="?", default=LAST, metavar="RUN|FILE|-", help=what)
-    options.add_directory(parser)
-    parser.add_argument("--test", metavar="ID", help="all that is known about this test of the run")
-    parser.add_argument("--file", metavar="NAME", help="the bytes of this file of the test")
-    what = "all of the difference between the values that the test compared"
-    parser.add_argument("--difference", action="store_true", help=what)
-    parser.add_argument("--locals", action="store_true", help="local variables of the test, if it failed")
-    known = ("auto", *formats.offered("show"))
-    parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
+def parser() -> options.Parser:
+    parser = options.Parser(
+        "proctor show",
+        "Show a kept run again, one test of it, or a report, stream or log.",
+        examples=(
+            ("proctor show", "the last run"),
+            ("proctor show last --test tests/test_shop.py::test_total", "everything about one test"),
+            ("proctor show report.xml --format agent", "a report of another tool"),
+        ),
+        page="docs/reference/show.md",
+    )
+    what, show = parser.group("which run"), parser.group(options.SHOW)
+    run = f"ID of a run or its beginning, {LAST}, a path, or {STDIN} for stdin (default: {LAST})"
+    what.add_argument("what", nargs="?", default=LAST, metavar="RUN|FILE|-", help=run)
+    what.add_argument(
+        "--test", metavar="ID", help="only this test of the run, with all that is known about it"
+    )
+    show.add_argument("--file", metavar="NAME", help="with --test: the bytes of this file of the test")
+    difference = "with --test: the whole difference between the compared values"
+    show.add_argument("--difference", action="store_true", help=difference)
+    show.add_argument("--locals", action="store_true", help="with --test: the local variables of its failure")
+    options.add_format(parser, ("auto", *formats.offered("show")), "auto")
     options.add_report(parser)
-    parser.add_argument("--follow", action="store_true", help="wait for more until the run has ended")
+    show.add_argument("--follow", action="store_true", help="wait for more until the run has ended")
     options.add_failure_summary(parser)
-    parser.add_argument("--strict", action="store_true", help="check the rules of the stream instead")
+    show.add_argument("--strict", action="store_true", help="check the rules of the stream instead")
+    options.add_directory(parser)
     return parser
 
 
