@@ -8,6 +8,7 @@ from proctor.events import Entry, RunFinished
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.failure_report import blocks, headline, short
 from proctor.render.neutral import neutral
+from proctor.render.printed import printed_text
 from proctor.render.verdict_line import verdict_line
 from proctor.render.writer import Tone, Writer, plain_writer
 from proctor.result import RunResult
@@ -46,7 +47,7 @@ def progress(result: RunResult) -> str:
 
 
 def write_report(result: RunResult, write: Writer) -> None:
-    """Each cause with its trace and output, then skips, notices and the verdict."""
+    """Each cause with its trace and output, then skips, what plugins printed, notices and the verdict."""
     found = list(blocks(result))
     for block in found:
         write(f"\n--- {block.head}\n", block.tone)
@@ -56,6 +57,8 @@ def write_report(result: RunResult, write: Writer) -> None:
         write("\n")
     for reason, count in skip_reasons(result).items():
         write(f"skipped {count}x: {reason}\n", "odd")
+    if printed := printed_text(result):
+        write(f"{printed}\n")
     for notice in result.notices:
         write(f"note: {neutral(notice)}\n", "odd")
     write(verdict(result) + "\n", tone(result))
