@@ -25,6 +25,7 @@ SLOW = (
     "inject/test_benchmarks.py",
     "inject/test_failure_index.py",
     "inject/test_report_fixture.py",
+    "inject/test_summary.py",
     "inject/test_targets.py",
     "mcp_server/test_answers.py::test_an_answer_is_the_same_at_once_later_and_from_another_server",
     "mcp_server/test_archive_faults.py",

@@ -182,6 +182,11 @@ class SuiteResult(msgspec.Struct):
         return _worst_end(session.exited for session in self.sessions)
 
     @property
+    def printed(self) -> str:
+        """By plugins of the framework, after its tests."""
+        return "".join(session.printed for session in self.sessions)
+
+    @property
     def done(self) -> int:
         """Of the tests that are expected, those that have a result."""
         return len(self.tests) - self.parts + len(self.errors)

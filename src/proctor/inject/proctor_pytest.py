@@ -35,6 +35,12 @@ FLUSH_SECONDS = 0.5  # until they are told of, even if they are fewer
 MOST_WORDS = 5000
 LONGEST, _took = _channel.LONGEST, _channel.took
 MEASURED = ("min", "max", "mean", "stddev", "median")  # by pytest-benchmark, in seconds
+SUMMARISERS = {
+    "terminalreporter",
+    "runner",
+    "pastebin",
+    "warnings",
+}  # plugins of pytest itself that print a summary
 USUAL = ["setup", "call", "teardown", ""]  # none comes after these
 PASSED = '{"name":%s,"status":"pass","proctor":{"keywords":%s,"passed_in":[%de-9,%de-9,%de-9]}}'
 
@@ -539,10 +545,21 @@ class Reporter(Observer):
     def pytest_sessionfinish(self, session, exitstatus):
         self._try(self._finish_rest)
         self._try(self.channel.flush)
+        self._watch_summary()
         outcome = yield
         if outcome.excinfo is not None and not isinstance(outcome.excinfo[1], pytest.exit.Exception):
             _broke(outcome.excinfo[1], self.config)
         self._try(self._session_finished, session)
+
+    def _watch_summary(self):
+        """What plugins print after the tests is reported, if there are such plugins."""
+        try:
+            printers = self.config.hook.pytest_terminal_summary.get_hookimpls()
+            if self.channel.fd >= 0 and any(known.plugin_name not in SUMMARISERS for known in printers):
+                summary = load("proctor_summary").Summary(self.config, self.channel.session)
+                self.config.pluginmanager.register(summary, "_proctor_summary")
+        except Exception:
+            pass  # for lack of a descriptor, for instance: what they print is still in the output
 
     def _finish_rest(self):
         """A hook that breaks pytest between a test's failure and its end does not cost us the failure; and a

@@ -1,4 +1,4 @@
-"""The report for people: each cause with its trace and output, then the end of the run on one screen."""
+"""The report for people: each cause with its trace and output, what plugins printed, then one last screen."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from proctor.render.closing import write_closing
+from proctor.render.printed import printed_text
 from proctor.render.shown import USUAL, Shown
 from proctor.render.writer import Writer, plain_writer
 from proctor.result import RunResult
@@ -22,6 +23,8 @@ def write_report(result: RunResult, write: Writer, shown: Shown = USUAL) -> None
         blank = True
     if blank:
         write("\n")
+    if not shown.quiet and (printed := printed_text(result)):
+        write(f"{printed}\n\n")
     write_closing(result, write, shown)
 
 

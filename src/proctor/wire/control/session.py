@@ -63,6 +63,7 @@ class _SessionFacts(msgspec.Struct):
     warnings: list[e.WarningRecorded] = []
     internal_error: _InternalError | None = None
     interrupted: e.Failure | None = None
+    printed: str = ""  # by plugins, after the tests; may come in several parts
     finished: e.SessionFinished | None = None
     broken: str = ""
 
@@ -227,6 +228,8 @@ class SessionReader:
             found.append(e.SessionBroke(broke.failure or e.Failure(), broke.traceback))
         if facts.interrupted is not None:
             found.append(e.SessionInterrupted(facts.interrupted))
+        if facts.printed:
+            found.append(e.SummaryPrinted(facts.printed))
         if facts.broken:
             found.append(e.ChannelBroken(f"the reporter in the test process failed: {facts.broken}"))
         if facts.finished is not None:

@@ -113,6 +113,8 @@ def _of_suite(
         if test.node_id in outputs:
             shared["phases"] = (_printed(outcome, test.duration, *outputs[test.node_id]),)
         yield e.TestFinished(test.node_id, outcome, test.duration, **shared)
+    if suite.printed:
+        yield e.SummaryPrinted(suite.printed)
     if suite.exit_code is not None or suite.signal is not None:
         yield e.ProcessExited(suite.exit_code or 0, suite.signal)
     if gap:

@@ -62,6 +62,7 @@ class Suite(msgspec.Struct):
     foreign: dict[str, Any] = {}  # what another writer of the public stream said of it
     foreign_end: dict[str, Any] = {}
     toolchain: dict[str, str] = {}
+    printed: str = ""  # by plugins, after the tests
 
 
 class CollectionError(msgspec.Struct):
@@ -102,6 +103,7 @@ class Document(msgspec.Struct):
     foreign: dict[str, Any] = {}
     foreign_end: dict[str, Any] = {}
     toolchain: dict[str, str] = {}
+    printed: str = ""
     suites: list[Suite] = []
     current_test: str | None = None
     notices: list[str] = []

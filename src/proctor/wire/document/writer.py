@@ -75,6 +75,7 @@ def _suite(name: str, suite: SuiteResult) -> dict[str, Any]:
         "source": suite.source,
         "not_run": suite.not_run,
         **_retold(suite, name),
+        **_words(suite),
     }
 
 
@@ -89,6 +90,11 @@ def _retold(suite: SuiteResult, name: str) -> dict[str, Any]:
     other += [("foreign", suite.foreign, {}), ("foreign_end", suite.foreign_end, {})]
     other.append(("toolchain", suite.described.toolchain if suite.described else {}, {}))
     return {key: value for key, value, usual in other if value != usual}
+
+
+def _words(suite: SuiteResult) -> dict[str, Any]:
+    """What was printed beside the tests; without what there is none of."""
+    return {"printed": suite.printed} if suite.printed else {}
 
 
 def _end(ended: RunResult | SuiteResult) -> dict[str, Any]:
@@ -130,7 +136,7 @@ def _head(result: RunResult) -> dict[str, Any]:
 
 def _suites(result: RunResult) -> dict[str, Any]:
     if not result.several:
-        return _retold(result.suites[0], result.run.runner)
+        return {**_retold(result.suites[0], result.run.runner), **_words(result.suites[0])}
     return {"suites": list(map(_suite, _names(result), result.suites))}
 
 
