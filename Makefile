@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo quick test bytecode check format bench cost fuzz soak mutate clean
+.PHONY: demo quick test bytecode check format pictures bench cost fuzz soak mutate clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -14,6 +14,7 @@ demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@$(BIN)/proctor run -C examples/shop --python $(CURDIR)/$(BIN)/python --format agent || test $$? -eq 1
 
 test: $(READY) bytecode ## all tests
+	@echo 'All tests: about 10 minutes on two idle cores. `make quick` takes less than two.'
 	$(BIN)/python -m pytest -q $(TESTS) $(ARGS)
 
 quick: $(READY) bytecode ## tests for while you work: no installs, other interpreters or tools, few real runs
@@ -31,6 +32,9 @@ check: $(READY) ## format, lint, types, import contracts
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+pictures: $(READY) ## draws docs/pictures/*.svg
+	$(BIN)/python docs/pictures/draw.py
 
 bench: $(READY) ## writes benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/bench.py $(ARGS)

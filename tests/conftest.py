@@ -22,6 +22,7 @@ SLOW = (
     "archive/test_links.py::test_the_server_reads_no_runs_behind_a_link",
     "cli/test_lost_outputs.py",
     "clients/",
+    "docs/test_console.py",
     "inject/test_benchmarks.py",
     "inject/test_failure_index.py",
     "inject/test_report_fixture.py",

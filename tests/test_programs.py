@@ -419,13 +419,17 @@ def test_after_enough_failures_the_rest_is_not_run(tmp_path: Path) -> None:
 
 
 def test_a_test_that_outstays_its_duration_is_ended_and_the_others_run(tmp_path: Path) -> None:
-    program(tmp_path, "stuck", report(name="done", status="pass") + "import time; time.sleep(1000)")
-    (tmp_path / "proctor.toml").write_text(
-        '[[tests]]\nname = "stuck"\ncommand = "./stuck"\nduration = 4\n'
-        '[[tests]]\nname = "fine"\ncommand = "true"\n'
-    )
+    done = report(name="done", status="pass")
+    program(tmp_path, "stuck", f"{done}open('reached', 'w').close()\nimport time; time.sleep(1000)")
 
-    ran = run(tmp_path, "--format", "json")
+    def with_duration(limit: str) -> Ran:
+        (tmp_path / "proctor.toml").write_text(
+            f'[[tests]]\nname = "stuck"\ncommand = "./stuck"\nduration = {limit}\n'
+            '[[tests]]\nname = "fine"\ncommand = "true"\n'
+        )
+        return run(tmp_path, "--format", "json")
+
+    ran = with_enough_time(with_duration, tmp_path / "reached")
 
     assert outcomes(ran.document) == {"/stuck/done": "passed", "/stuck": "timeout", "/fine": "passed"}
     assert ran.document["outcome"] == "timeout"
@@ -433,16 +437,21 @@ def test_a_test_that_outstays_its_duration_is_ended_and_the_others_run(tmp_path:
 
 
 def test_a_test_can_ask_for_more_time_and_for_less(tmp_path: Path) -> None:
-    more = "import os, time; os.write(3, b'duration save\\nduration 1h\\n'); time.sleep(5)"
+    asks = "import os, time; os.write(3, b'duration save\\nduration 1h\\n'); open('reached', 'w').close()"
     less = "import os, time; os.write(3, b'duration -1d\\n'); time.sleep(1000)"
-    program(tmp_path, "more", more)
     program(tmp_path, "less", less)
-    (tmp_path / "proctor.toml").write_text(
-        '[[tests]]\nname = "more"\ncommand = "./more"\nduration = 4\n'
-        '[[tests]]\nname = "less"\ncommand = "./less"\nduration = "1h"\n'
-    )
 
-    assert outcomes(document(tmp_path)) == {"/more": "passed", "/less": "timeout"}
+    def with_duration(limit: str) -> dict[str, Any]:
+        program(tmp_path, "more", f"{asks}; time.sleep({limit} + 1)")
+        (tmp_path / "proctor.toml").write_text(
+            f'[[tests]]\nname = "more"\ncommand = "./more"\nduration = {limit}\n'
+            '[[tests]]\nname = "less"\ncommand = "./less"\nduration = "1h"\n'
+        )
+        return document(tmp_path)
+
+    found = with_enough_time(with_duration, tmp_path / "reached")
+
+    assert outcomes(found) == {"/more": "passed", "/less": "timeout"}
 
 
 def test_the_limit_of_the_run_holds_whatever_a_test_asks_for(tmp_path: Path) -> None:

@@ -248,14 +248,14 @@ def test_killing_pytest_from_outside_keeps_what_was_reported(tmp_path: Path) -> 
 
 
 def test_a_time_limit_that_a_test_sets_over_the_channel_is_a_timeout_of_that_test(tmp_path: Path) -> None:
-    body = """    os.write(200, b"duration 1\\n")\n    import time\n    time.sleep(120)"""
+    body = """    import time\n    os.write(200, b"duration 1\\n"), time.sleep(120)"""
     ran = run_suite(suite(tmp_path, body), "--format", "json")
 
     document = ran.document
     assert (ran.code, document["outcome"]) == (2, "timeout")
     assert outcomes(document) == {**FIRST_TWO, CULPRIT: "timeout"}
     assert (document["current_test"], document["not_run"]) == (CULPRIT, LAST_TWO)
-    assert document["tests"][-1]["message"] == f"time limit reached at test_a.py:{LINE + 2}"
+    assert document["tests"][-1]["message"] == f"time limit reached at test_a.py:{LINE + 1}"
 
 
 def test_an_expression_that_pytest_fails_to_evaluate_is_a_usage_error(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.projects import GUARD
 
 from proctor.errors import InterpreterError
 from proctor.process.interpreter import (
@@ -369,6 +370,7 @@ def test_a_tool_that_hangs_is_given_up_with_all_it_started(
     os.mkfifo(tmp_path / "never")
     os.mkfifo(tmp_path / "alive")
     alive = os.open(tmp_path / "alive", os.O_RDONLY | os.O_NONBLOCK)
+    busy = os.open(tmp_path / "alive", os.O_WRONLY)  # in case the tool is given up before it opens its end
     wait = f"read -r nothing < {tmp_path}/never"
     script(tools / "poetry", f"exec 3> {tmp_path}/alive; ({wait}) & {wait}")
 
@@ -376,7 +378,8 @@ def test_a_tool_that_hangs_is_given_up_with_all_it_started(
         chosen(project, PATH=str(tools))
 
     # The end of the file comes when the last of them is dead.
-    assert select.select([alive], [], [], 10)[0] == [alive]
+    os.close(busy)
+    assert select.select([alive], [], [], GUARD)[0] == [alive]
     assert os.read(alive, 1) == b""
     os.close(alive)
 

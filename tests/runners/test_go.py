@@ -391,10 +391,10 @@ def test_a_package_whose_main_function_runs_no_test_is_noticed(tmp_path: Path, d
 
 
 def test_a_time_limit_of_go_itself_is_told(tmp_path: Path, document: Any) -> None:
-    found = document(write_project(tmp_path, alone("select {}")), "--", "-timeout=1s")
+    found = document(write_project(tmp_path, alone("select {}")), "--", "-timeout=5s")
 
     assert outcomes(found)[f"{MODULE}::Test2"] == "crash"
-    assert "test timed out after 1s" in failures(found)[f"{MODULE}::Test2"]["message"]
+    assert "test timed out after 5s" in failures(found)[f"{MODULE}::Test2"]["message"]
     assert found["not_run"] == [f"{MODULE}::Test3"]
 
 

@@ -7,7 +7,9 @@ def test_an_empty_basket_costs_nothing():
 
 
 def test_quantities_count():
-    assert total([("tea", 250, 2), ("cup", 900, 1)]) == 1400
+    basket = [("tea", 250, 2), ("cup", 900, 1)]
+
+    assert total(basket) == 1400
 
 
 @pytest.mark.parametrize("percent, left", [(0, 200), (50, 100), (100, 0)])
