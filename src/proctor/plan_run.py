@@ -38,6 +38,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     collect_only: bool = False
     archive: bool = True
     arguments: tuple[str, ...] = ()
+    strict_suites: bool | None = None  # as of RunSpec
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -82,6 +83,7 @@ def _spec(asked: Asked, settings: Settings) -> RunSpec:
         asked.verbosity,
         asked.locals,
         asked.arguments,
+        strict_suites=asked.strict_suites,
     )
 
 

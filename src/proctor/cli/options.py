@@ -37,6 +37,13 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         ("-m", "markers", "with these markers"),
     ):
         parser.add_argument(option, dest=dest, default="", metavar="EXPR", help=f"only tests {which}")
+    suites = parser.add_mutually_exclusive_group()
+    strict = "a suite that cannot run here makes the run incomplete (usual where CI is set)"
+    suites.add_argument("--strict-suites", action="store_const", const=True, help=strict)
+    allow = "a suite that cannot run here is left out and named"
+    suites.add_argument(
+        "--allow-missing-suites", dest="strict_suites", action="store_const", const=False, help=allow
+    )
     parser.add_argument("--timeout", metavar="TIME", help="limit for the whole run: 90, 15m, 1h 30m")
     parser.add_argument("--memory", metavar="SIZE", help="limit for each process: 512M, 2G")
 
@@ -74,5 +81,6 @@ def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **m
         ),
         timeout=parsed.timeout,
         memory=parsed.memory,
+        strict_suites=parsed.strict_suites,
         **more,
     )

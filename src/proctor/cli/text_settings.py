@@ -24,7 +24,7 @@ class TextSettings(msgspec.Struct, frozen=True):
     index_length: int | None = None  # characters of an error in it
 
     def agent_text(self, result: RunResult) -> str:
-        if result.outcome is RunOutcome.PASSED and not (result.reason or result.notices):
+        if result.outcome is RunOutcome.PASSED and not (result.reason or result.notices or result.missing):
             return verdict_line(result) + "\n"  # the whole text; the longer ones take long to import
         from proctor.render.agent import SHELL, Detail, agent_text
 

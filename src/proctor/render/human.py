@@ -8,9 +8,10 @@ from proctor.events import Entry, RunFinished
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.failure_report import blocks, headline, short
 from proctor.render.neutral import neutral
-from proctor.render.verdict_line import verdict_line
+from proctor.render.verdict_line import suites_not_run, verdict_of_tests
 from proctor.render.writer import Tone, Writer, plain_writer
 from proctor.result import RunResult
+from proctor.verdict import not_run_reason
 
 HEARTBEAT = 30.0  # seconds without output after which a log shows that the run goes on
 
@@ -56,6 +57,9 @@ def write_report(result: RunResult, write: Writer) -> None:
         write("\n")
     for reason, count in skip_reasons(result).items():
         write(f"skipped {count}x: {reason}\n", "odd")
+    for why in map(not_run_reason, result.missing):
+        if why not in result.reason:  # which the verdict ends with
+            write(f"{neutral(why)}\n", "odd")
     for notice in result.notices:
         write(f"note: {neutral(notice)}\n", "odd")
     write(verdict(result) + "\n", tone(result))
@@ -69,7 +73,8 @@ def report_text(result: RunResult) -> str:
 
 def verdict(result: RunResult) -> str:
     """The last line of a report."""
-    text = f"{verdict_line(result) or result.outcome} in {result.seconds:.2f}s"
+    tests = f"{verdict_of_tests(result) or result.outcome} in {result.seconds:.2f}s"
+    text = ", ".join([tests, *suites_not_run(result)])
     return f"{text} ({neutral(result.reason)})" if result.reason else text
 
 

@@ -19,6 +19,7 @@ def write_summary(result: RunResult, write: Writer) -> None:
     _list(write, "failures", list(headlines(result)))
     _list(write, "skipped", [f"{count}x {reason}" for reason, count in skip_reasons(result).items()])
     _list(write, "not run", [neutral(test) for test in result.not_run])
+    _list(write, "suites not run", [neutral(f"{one.runner}: {one.reason}") for one in result.missing])
     _list(write, "slowest", list(_slowest(result)))
     _list(write, "notes", [neutral(notice) for notice in result.notices])
 

@@ -103,6 +103,7 @@ class Document(msgspec.Struct):
     foreign_end: dict[str, Any] = {}
     toolchain: dict[str, str] = {}
     suites: list[Suite] = []
+    missing: list[e.SuiteMissing] = []  # suites that could not be started
     current_test: str | None = None
     notices: list[str] = []
     tests: list[Test] = []
