@@ -57,17 +57,14 @@ def test_a_target_goes_to_the_runner_that_owns_it_and_others_have_nothing_to_do(
         plan(tmp_path, "", "nowhere.txt")
 
 
-def test_a_kind_that_cannot_run_here_is_left_out_with_a_notice_unless_asked_for(
-    tmp_path: Path,
-) -> None:
+def test_a_kind_that_cannot_run_here_is_missing_unless_asked_for(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": "def test_a(): pass\n", "go.mod": "module x\n", "a_test.go": ""})
     environ = {"PATH": ""}
     spec = RunSpec(str(tmp_path))
 
     prepared = prepare(spec, Settings(), sys.executable, environ)
     assert prepared.runner == "pytest"
-    (notice,) = prepared.notices
-    assert notice.startswith("go tests were not run: ")
+    assert [missing.runner for missing in prepared.missing] == ["go"]
     with pytest.raises(UsageError):
         prepare(RunSpec(str(tmp_path), "go"), Settings(), sys.executable, environ)
 

@@ -131,12 +131,12 @@ def test_a_target_that_nobody_owns_is_refused(mixed: Path) -> None:
     assert "'tests/nothing.txt' is no test of pytest, command, tap" in ran.err
 
 
-def test_a_kind_that_cannot_run_here_is_left_out_and_told(mixed: Path) -> None:
+def test_a_kind_without_markers_is_deselected_by_one_and_told(mixed: Path) -> None:
     ran = run_suite(mixed, "--format", "agent", "-m", "not slow", "-k", "test_one")
     asked = run_suite(mixed, "--runner", "pytest,tap", "-m", "not slow")
     alone = run_suite(mixed, "--runner", "tap", "-m", "not slow")
 
-    assert "note: tap tests were not run: " in ran.out
+    assert "note: tap has no markers: -m deselects all its tests" in ran.out
     assert "1 passed" in ran.out
     assert (asked.code, alone.code) == (4, 4)
 

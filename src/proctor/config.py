@@ -40,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_env: tuple[str, ...] = ()  # names (with * and ?) of variables that a client of the server may set
     hide_environment: tuple[str, ...] = ()  # names (with * and ?) of variables that tests must not see
     limits: Limits = Limits()
+    optional_suites: tuple[str, ...] = ()  # runners whose tests a run may do without, also in CI
     tests: tuple[TestSettings, ...] = ()
 
 

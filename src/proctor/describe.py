@@ -69,7 +69,8 @@ def describe(root: Path, settings: Settings, python: str | None, environ: Mappin
     except ProctorError as error:
         about.problem = error
         return about
-    about.notices = plan.notices
+    cannot_run = (f"{one.runner} tests cannot run here: {one.reason}" for one in plan.missing)
+    about.notices = (*plan.notices, *cannot_run)
     planned = plan.runner.split(",")
     instead = {name: table.RUNNERS[name].instead for name in about.runners if name not in planned}
     about.runners = tuple(dict.fromkeys(instead.get(name) or name for name in about.runners))

@@ -74,6 +74,8 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
                 living.callback(begun.close)
             started = _started(plan.spec, prepared, run_id)
             run = Running(started, request.sinks, shelf, request.result_lines, since)
+            for missing in prepared.missing:
+                run.publish(missing)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
             crew = living.enter_context(_Crew(run, request, processes))

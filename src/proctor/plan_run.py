@@ -39,6 +39,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     collect_only: bool = False
     archive: bool = True
     arguments: tuple[str, ...] = ()
+    strict_suites: bool | None = None  # as of RunSpec
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -84,6 +85,7 @@ def _spec(asked: Asked, settings: Settings) -> RunSpec:
         asked.full_differences,
         asked.locals,
         asked.arguments,
+        strict_suites=asked.strict_suites,
     )
 
 

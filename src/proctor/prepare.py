@@ -5,26 +5,34 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
 from proctor import config
+from proctor.agent_mode import FALSE
 from proctor.config import Settings
-from proctor.errors import InterpreterError, UsageError
+from proctor.errors import ConfigError, InterpreterError, UsageError
+from proctor.events import SuiteMissing
+from proctor.launch import Lines
 from proctor.places import user_cache
 from proctor.process import interpreter as interpreters
-from proctor.runners import table
+from proctor.runners import matching, table
 from proctor.runners.plan import Plan, PythonRunner, Runner, Suite, suites
 from proctor.spec import Python, RunSpec
 from proctor.wire.control.ledger import Limits
 
+#: Options that only these runners have.
 _UNDERSTOOD_BY = {
     "repeat": ("pytest",),
     "locals": ("pytest",),
     "verbosity": ("pytest",),
     "seed": ("pytest", "unittest"),
 }
+#: Options that all but these runners have.
+_REFUSED_BY = {"workers": ("tap",), "maxfail": ("jest",)}
+_SHOWN_AS = {"workers": "-n", "maxfail": "--maxfail"}
+_MARKED = ("pytest", "command")  # runners whose tests have markers, or tags
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -33,6 +41,7 @@ class Prepared(msgspec.Struct, frozen=True):
     suites: tuple[Suite, ...]
     limits: Limits = Limits()
     notices: tuple[str, ...] = ()  # what the reader should know about the plan
+    missing: tuple[SuiteMissing, ...] = ()
 
     @property
     def runner(self) -> str:
@@ -48,6 +57,7 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
     """Raises what keeps the tests from running, before anything runs."""
     if not Path(spec.root).is_dir():
         raise UsageError(f"no such directory: {spec.root}")
+    _check_optional(settings)
     spec = msgspec.structs.replace(spec, programs=config.programs(settings))
     chosen = runners(spec.runner, Path(spec.root), settings)
     asked = bool(spec.runner or settings.runner)
@@ -55,30 +65,139 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
         chosen = tuple(
             dict.fromkeys((*chosen, *(name for t in spec.selection.targets for name in table.named(t))))
         )
-    notices = [] if asked else _unknown(Path(spec.root), chosen)
-    notices = [] if spec.selection.targets else notices
-    found: list[Suite] = []
-    left_out: dict[str, UsageError] = {}
-    for name, targets in _shares(spec, chosen).items():
-        selection = msgspec.structs.replace(spec.selection, targets=targets)
-        part = msgspec.structs.replace(spec, runner=name, selection=selection)
+    notices = [] if asked or spec.selection.targets else _unknown(Path(spec.root), chosen)
+    planner = _Planner(spec, asked, _shares(spec, chosen, asked), python, environ)
+    found = [suite for name in planner.shares for suite in planner.suites(name)]
+    if planner.left_out and not found:
+        raise next(iter(planner.left_out.values()))
+    missing = [
+        SuiteMissing(name, str(error), _is_required(name, spec, settings, environ))
+        for name, error in planner.left_out.items()
+    ]
+    return Prepared(tuple(found), settings.limits, (*notices, *planner.notices), tuple(missing))
+
+
+def _check_optional(settings: Settings) -> None:
+    for name in settings.optional_suites:
+        if name not in table.RUNNERS:
+            raise ConfigError(f"optional_suites: no runner for {name!r}; known: {', '.join(table.RUNNERS)}")
+
+
+def _is_required(name: str, spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> bool:
+    """Whether the run is incomplete without this suite."""
+    strict = _in_ci(environ) if spec.strict_suites is None else spec.strict_suites
+    return strict and name not in settings.optional_suites
+
+
+def _in_ci(environ: Mapping[str, str]) -> bool:
+    return environ.get("CI", "").strip().lower() not in {"", *FALSE}
+
+
+class _Share(msgspec.Struct, frozen=True):
+    """What one runner has to do."""
+
+    targets: tuple[str, ...]
+    named: bool  # somebody asked for this runner: by its name, or by a target that is no other runner's
+
+
+class _Planner:
+    """Plans the suites of a run, runner by runner."""
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        asked: bool,
+        shares: dict[str, _Share],
+        python: str | None,
+        environ: Mapping[str, str],
+    ) -> None:
+        self._spec, self._asked, self.shares = spec, asked, shares
+        self._python, self._environ = python, environ
+        self._arguments_for = _arguments_for(spec, shares)
+        self.notices: list[str] = []
+        self.left_out: dict[str, UsageError] = {}
+        if spec.selection.keywords and any(name != table.USUAL for name in shares):
+            matching.read(spec.selection.keywords)  # one that cannot be read is nobody's missing suite
+
+    def suites(self, name: str) -> list[Suite]:
+        share, part = self.shares[name], self._part(name)
+        if not share.named and part.selection.markers and name not in _MARKED and self._others_marked():
+            self.notices.append(f"{name} has no markers: -m deselects all its tests")
+            return self._deselected(name, part)
+        if not share.named and len(self.shares) > 1:
+            part = self._fitting(name, part)
         try:
-            plan = _plan(name, part, python, environ)
+            return suites(name, self._plan(name, part))
         except InterpreterError:
             name = table.RUNNERS[name].instead
-            if asked or not name or not table.load(name).detect(Path(spec.root)):
+            if self._asked or not name or not table.load(name).detect(Path(self._spec.root)):
                 raise
-            plan = _plan(name, msgspec.structs.replace(part, runner=name), python, environ)
+            return suites(name, self._plan(name, msgspec.structs.replace(part, runner=name)))
         except UsageError as error:
-            if asked or targets or name == table.USUAL:
+            if share.named or name == table.USUAL:
                 raise
-            left_out[name] = error  # its tool is not here, or has no such option; others may go on
-            continue
-        found += suites(name, plan)
-    if left_out and not found:
-        raise next(iter(left_out.values()))
-    notices += [f"{name} tests were not run: {error}" for name, error in left_out.items()]
-    return Prepared(tuple(found), settings.limits, tuple(notices))
+            self.left_out[name] = error  # its tool is not here; others may go on
+            return []
+
+    def _part(self, name: str) -> RunSpec:
+        """The request as far as it is this runner's."""
+        selection = msgspec.structs.replace(self._spec.selection, targets=self.shares[name].targets)
+        arguments = self._spec.arguments if name == self._arguments_for else ()
+        return msgspec.structs.replace(self._spec, runner=name, selection=selection, arguments=arguments)
+
+    def _others_marked(self) -> bool:
+        return any(name in _MARKED for name in self.shares)
+
+    def _deselected(self, name: str, part: RunSpec) -> list[Suite]:
+        """A suite without tests, which names those that are known without running them."""
+        unmarked = msgspec.structs.replace(part.selection, markers="")
+        try:
+            plan = self._plan(name, msgspec.structs.replace(part, selection=unmarked))
+        except UsageError:
+            return []
+        known = [launch.speech.known for launch in plan.launches if isinstance(launch.speech, Lines)]
+        tests = (*plan.deselected, *(test.name for some in known for test in some))
+        return suites(name, Plan((), tests)) if tests else []
+
+    def _fitting(self, name: str, part: RunSpec) -> RunSpec:
+        """Without options that are for other suites of the run."""
+        for option, (runners, usual) in _foreign_options(name, part).items():
+            shown = _SHOWN_AS.get(option, f"--{option}")
+            for_whom = f"it is for {', '.join(runners)}; " if runners else ""
+            self.notices.append(f"{shown}: {name} has no such option; {for_whom}its tests run without it")
+            part = msgspec.structs.replace(part, **{option: usual})
+        return part
+
+    def _plan(self, name: str, spec: RunSpec) -> Plan:
+        for option, (runners, _) in _foreign_options(name, spec).items():
+            if runners:
+                raise UsageError(f"{option}: {name} has no such option; it is for {', '.join(runners)}")
+        runner, package = table.load(name), table.RUNNERS[name].package
+        if package is None:
+            return cast(Runner, runner).plan(spec, self._environ)
+        root = Path(spec.root)
+        chosen = interpreters.choose(root, self._python, self._environ, sys.prefix)
+        found = interpreters.probe(chosen, root, self._environ, user_cache(self._environ))
+        if package:
+            interpreters.require(
+                found, package, lambda: interpreters.better_place(root, chosen, self._environ)
+            )
+        python = Python(found.path, found.version, found.packages)
+        return cast(PythonRunner, runner).plan(spec, self._environ, python)
+
+
+def _foreign_options(name: str, spec: RunSpec) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Options that were given and that the runner does not have: no option is accepted and ignored.
+
+    Each with the runners that have it (none: all the others), and its usual value.
+    """
+    usual = RunSpec(spec.root)
+    lacked = {option: known for option, known in _UNDERSTOOD_BY.items() if name not in known}
+    lacked |= {option: () for option, refusing in _REFUSED_BY.items() if name in refusing}
+    given = [option for option in lacked if getattr(spec, option) != getattr(usual, option)]
+    if spec.maxfail == 1 and "maxfail" in given:
+        given.remove("maxfail")  # they all can stop at the first failure
+    return {option: (lacked[option], getattr(usual, option)) for option in given}
 
 
 def _unknown(root: Path, chosen: tuple[str, ...]) -> list[str]:
@@ -100,12 +219,13 @@ def runners(asked: str, root: Path, settings: Settings) -> tuple[str, ...]:
     return (table.USUAL, *others)
 
 
-def _shares(spec: RunSpec, chosen: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _shares(spec: RunSpec, chosen: tuple[str, ...], asked: bool) -> dict[str, _Share]:
     """Which runner gets which targets; one that gets none of them has nothing to do."""
     targets = spec.selection.targets
     if len(chosen) == 1 or not targets:
-        return dict.fromkeys(chosen, targets)
-    shares: dict[str, tuple[str, ...]] = {}
+        return dict.fromkeys(chosen, _Share(targets, asked or bool(targets)))
+    owned: dict[str, list[str]] = {}
+    named: set[str] = set()
     for target in targets:
         owners = [name for name in chosen if table.load(name).owns(target, Path(spec.root))]
         if not owners:
@@ -113,34 +233,18 @@ def _shares(spec: RunSpec, chosen: tuple[str, ...]) -> dict[str, tuple[str, ...]
             raise UsageError(
                 f"{target!r} is no test of {known}: expected a path or the id of a test, or --runner NAME"
             )
+        if len(owners) == 1:
+            named.update(owners)
         for name in owners:
-            shares[name] = (*shares.get(name, ()), target)
-    return {name: shares[name] for name in chosen if name in shares}
+            owned.setdefault(name, []).append(target)
+    return {name: _Share(tuple(owned[name]), asked or name in named) for name in chosen if name in owned}
 
 
-def _check_options(name: str, spec: RunSpec) -> None:
-    """Refuses what the runner cannot do: no option is accepted and ignored."""
-    given = {
-        "repeat": spec.repeat > 1,
-        "locals": spec.locals,
-        "verbosity": spec.verbosity is not None,
-        "seed": spec.seed is not None,
-    }
-    for option, is_given in given.items():
-        if is_given and name not in _UNDERSTOOD_BY[option]:
-            raise UsageError(
-                f"{option}: {name} has no such option; it is for {', '.join(_UNDERSTOOD_BY[option])}"
-            )
-
-
-def _plan(name: str, spec: RunSpec, python: str | None, environ: Mapping[str, str]) -> Plan:
-    _check_options(name, spec)
-    runner, package = table.load(name), table.RUNNERS[name].package
-    if package is None:
-        return cast(Runner, runner).plan(spec, environ)
-    root = Path(spec.root)
-    chosen = interpreters.choose(root, python, environ, sys.prefix)
-    found = interpreters.probe(chosen, root, environ, user_cache(environ))
-    if package:
-        interpreters.require(found, package, lambda: interpreters.better_place(root, chosen, environ))
-    return cast(PythonRunner, runner).plan(spec, environ, Python(found.path, found.version, found.packages))
+def _arguments_for(spec: RunSpec, shares: Mapping[str, _Share]) -> str:
+    """The runner that gets what follows `--`."""
+    if not spec.arguments or len(shares) == 1:
+        return next(iter(shares), "")
+    if table.USUAL in shares:
+        return table.USUAL
+    known = ", ".join(shares)
+    raise UsageError(f"arguments after -- go to one runner, and this run has {known}: name it with --runner")

@@ -62,3 +62,6 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     locals: bool = False  # show local variables with each failure, as their own `__repr__` has them
     arguments: tuple[str, ...] = ()  # handed to the runner as they are
     programs: tuple[TestProgram, ...] = ()  # that the project's settings list
+    strict_suites: bool | None = (
+        None  # without one that cannot be started, the run is incomplete; None: in CI
+    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from proctor.events import SuiteMissing
 from proctor.launch import Voice
 from proctor.outcome import BAD, EXIT_CODES, MAXFAIL, QUIET, WORST_FIRST, Outcome, RunOutcome
 from proctor.phases import is_collector
@@ -48,12 +49,34 @@ def worst(result: RunResult) -> Verdict:
     if result.stopped is not None:
         last = result.suites[-1]
         return result.stopped, f"during {last.name}" if last.source == Voice.BUILD else ""
+    return _without_missing(result, *_of_suites(result))
+
+
+def _of_suites(result: RunResult) -> Verdict:
     if not result.several:
         return result.suites[0].outcome, result.suites[0].reason
     outcome, why = _combined([(suite.name, suite.outcome, suite_reason(suite)) for suite in result.suites])
     if outcome is RunOutcome.PASSED and not (result.selected if result.run.collect_only else result.tests):
         outcome = RunOutcome.NO_TESTS
     return outcome, why if outcome is not RunOutcome.NO_TESTS else ""
+
+
+def _without_missing(result: RunResult, outcome: RunOutcome, why: str) -> Verdict:
+    """The verdict on the suites that ran, unless one that is required did not."""
+    missing = missing_reason(result)
+    if not missing:
+        return outcome, why
+    worst = next(word for word in WORST_FIRST if word in (outcome, RunOutcome.INCOMPLETE))
+    return worst, f"{why}; {missing}" if why else missing
+
+
+def missing_reason(result: RunResult) -> str:
+    """Why a run is incomplete whose required suites could not be started; empty if all of them could."""
+    return "; ".join(map(not_run_reason, (missing for missing in result.missing if missing.required)))
+
+
+def not_run_reason(missing: SuiteMissing) -> str:
+    return f"{missing.runner}: not run: {missing.reason}"
 
 
 def combined(suites: Sequence[tuple[str, RunOutcome, str]]) -> Verdict:
@@ -84,7 +107,8 @@ def disputed_run(result: RunResult, said: RunOutcome) -> Verdict | None:
         return _worse(said, (RunOutcome.INCOMPLETE, broken))
     under_way = [suite for suite in result.suites if suite.outcome is RunOutcome.RUNNING]
     if under_way:
-        return next((found for suite in under_way if (found := disputed(suite, said))), None)
+        found = next((found for suite in under_way if (found := disputed(suite, said))), None)
+        return found or _worse(said, _without_missing(result, said, ""))
     return _worse(said, worst(result))
 
 

@@ -436,7 +436,6 @@ def test_every_module_of_a_workspace_is_run(tmp_path: Path, document: Any) -> No
     ("arguments", "words"),
     [
         (("-m", "slow"), "knows no markers"),
-        (("-k", "nobody"), "no test has a name"),
         (("-k", "a or"), "invalid expression"),
         (("nowhere",), "not a target"),
         (("-C", "stock"), "no go.mod"),
@@ -449,6 +448,12 @@ def test_what_cannot_be_done_is_a_usage_error_that_says_so(
 
     assert ran.code == 4
     assert words in ran.err
+
+
+def test_keywords_that_no_test_matches_deselect_all(shop: Path, environ: dict[str, str]) -> None:
+    ran = proctor("run", "--runner", "go", "-k", "nobody", "--format", "agent", cwd=shop, environ=environ)
+
+    assert (ran.code, ran.out) == (5, "no tests 8 deselected\n")
 
 
 # Plans, as values

@@ -212,14 +212,49 @@ def test_other_versions_of_node(tmp_path: Path, version: str) -> None:
     assert outcomes(again) == {"a.test.js::group > falls": "failed"}
 
 
-@pytest.mark.parametrize("expression", ["not slow", "a and b", "(a or not b)"])
-def test_keywords_that_node_has_no_way_to_choose_by_are_refused(tmp_path: Path, expression: str) -> None:
-    ran = run_raw(
-        project(tmp_path, "node", {"a.test.js": "test('x', () => {});\n"}), "node", "-k", expression
-    )
+CHOICE = """
+    test('alone slow', (t, done) => done());
+    test('alone fast', (t, done) => done());
+    describe('Group', () => {
+      require('node:test').beforeEach((t) => console.log(`before ${t.name}`));
+      it('adds slow', () => {});
+      it('adds', (t) => t.test('slow part', () => {}));
+      describe('slow inner', () => { it('adds', () => {}); });
+    });
+"""
+FAST = ["alone fast", "Group > adds"]
+IN_GROUP = ["Group > adds slow", "Group > adds", "Group > slow inner > adds"]
 
-    assert ran.code == 4
-    assert "words joined by `or`" in ran.err
+
+@pytest.mark.parametrize("version", ["", "22.23.3", "24.21.0"])
+@pytest.mark.parametrize(
+    "expression, names",
+    [("not slow", FAST), ("group and ADDS", IN_GROUP), ("adds and not (inner or alone)", IN_GROUP[:2])],
+)
+def test_keywords_choose_by_the_full_name_of_each_test(
+    tmp_path: Path, version: str, expression: str, names: list[str]
+) -> None:
+    root = project(tmp_path, "node", {"a.test.js": CHOICE})
+    environ = {"PATH": f"{node_binary(version)}:/usr/bin:/bin"} if version else None
+    document = run(root, "node", "-k", expression, environ=environ)
+
+    assert (document["outcome"], list(outcomes(document))) == ("passed", [f"a.test.js::{n}" for n in names])
+    assert document["summary"]["deselected"] == 5 - len(names)
+    lines = document["text_output"].split("\n")
+    hooked = {name.rpartition(" > ")[2] for name in names if name.startswith("Group")}
+    printed = {name for _, mark, name in (line.partition("before ") for line in lines) if mark}
+    assert printed - {"slow part"} == hooked
+
+
+def test_keywords_choose_among_single_tests_too(tmp_path: Path) -> None:
+    root = project(tmp_path, "node", {"a.test.js": CHOICE})
+    ids = ("a.test.js::alone fast", "a.test.js::alone slow")
+
+    assert list(outcomes(run(root, "node", *ids, "-k", "not slow"))) == ["a.test.js::alone fast"]
+    listed = proctor("discover", "--runner", "node", "-k", "not slow", "--format", "json", cwd=root)
+    assert [test["node_id"] for test in json.loads(listed.out)["tests"]] == [f"a.test.js::{n}" for n in FAST]
+    nothing = run(root, "node", "-k", "nobody")
+    assert (nothing["outcome"], nothing["summary"]["deselected"]) == ("no_tests", 5)
 
 
 @pytest.mark.parametrize(

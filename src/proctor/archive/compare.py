@@ -42,6 +42,8 @@ def _differences(result: RunResult, document: Document) -> Iterator[str]:
             yield f"{name} is {there.get(name, 'missing')} there, {here.get(name, 'missing')} here"
     if sorted(document.not_run) != sorted(result.not_run):
         yield "other tests were not run"
+    if document.missing != result.missing:
+        yield "other suites could not be started"
     errors = [error.file for error in document.collection_errors]
     if sorted(errors) != sorted(error.file for error in result.collection_errors):
         yield "there are other collection errors"

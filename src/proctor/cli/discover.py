@@ -13,7 +13,7 @@ from proctor.execute import Request, execute
 from proctor.plan_run import plan_run
 from proctor.process.stop import stoppable
 from proctor.render.agent import Detail, agent_text
-from proctor.render.discovery_tree import discovery_tree, skipped_lines
+from proctor.render.discovery_tree import discovery_tree, missing_lines, skipped_lines
 from proctor.result import RunResult
 from proctor.wire.document.discovery import discovery
 from proctor.wire.literal import encode_line
@@ -64,7 +64,7 @@ def _show(parsed: argparse.Namespace, result: RunResult, mask: bool) -> None:
     if parsed.format == "json":
         sys.stdout.buffer.write(encode_line(page))
         return
-    sys.stdout.write(discovery_tree(page.tests) + skipped_lines(page.skipped))
+    sys.stdout.write(discovery_tree(page.tests) + skipped_lines(page.skipped) + missing_lines(page.missing))
     if result.exit_code:
         sys.stdout.write(agent_text(result, Detail(mask=mask)))
     shown = parsed.offset + len(page.tests)

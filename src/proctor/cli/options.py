@@ -50,6 +50,13 @@ def add_selection(parser: Parser) -> None:
     what.add_argument("-m", dest="markers", default="", metavar="EXPR", help=markers)
     runners = f"{', '.join(table.RUNNERS)}, or several with commas (default: all that find tests)"
     suggest(what.add_argument("--runner", metavar="NAME", help=runners), tuple(table.RUNNERS))
+    suites = what.add_mutually_exclusive_group()
+    strict = "fail with exit code 2 if a suite cannot run here, e.g. without its tool (default in CI)"
+    suites.add_argument("--strict-suites", action="store_const", const=True, help=strict)
+    allow = "run without the suites that cannot run here, and name them (default elsewhere)"
+    suites.add_argument(
+        "--allow-missing-suites", dest="strict_suites", action="store_const", const=False, help=allow
+    )
     timeout = "time limit for the whole run, e.g. 90, 15m or 1h 30m (default: none)"
     limits.add_argument("--timeout", metavar="TIME", help=timeout)
     memory = "address space limit for each process, e.g. 512M or 2G (default: none)"
@@ -117,5 +124,6 @@ def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **m
         ),
         timeout=parsed.timeout,
         memory=parsed.memory,
+        strict_suites=parsed.strict_suites,
         **more,
     )

@@ -18,7 +18,8 @@ class Node {
 }
 
 class FileReporter {
-  constructor(notes, entry, left) {
+  constructor(notes, entry, left, keywords) {
+    this.keywords = keywords; // that the full name of a test must match; null: any
     this.notes = notes;
     this.entry = entry;
     this.left = left; // so many tests may fail before it is enough; 0: as many as there are
@@ -48,12 +49,16 @@ class FileReporter {
     const node = new Node(data, this.parentOf(data), isSuite(data));
     this.waiting.push(node);
     if (node.isSuite || node.whole !== node || !this.isChosen(node)) return;
-    this.name(node);
+    if (this.keywords && !this.keywords.test(node.path.join(" "))) {
+      this.notes.write("left out", this.entry, this.newId(node));
+      return;
+    }
+    node.id = this.newId(node);
     this.notes.write("found", this.entry, node.id, data.line ?? 0);
   }
 
-  name(node) {
-    node.id = shared.unique(this.seen, `${shared.relative(this.entry)}::${node.path.join(" > ")}`);
+  newId(node) {
+    return shared.unique(this.seen, `${shared.relative(this.entry)}::${node.path.join(" > ")}`);
   }
 
   /** Newer ones do not even announce a test that was not asked for. */
@@ -92,7 +97,7 @@ class FileReporter {
   /** A group fails by itself if its body or one of its hooks does. */
   suiteEnded(node, phase) {
     if (phase.outcome !== "failed" || !phase.failure) return;
-    this.name(node);
+    node.id = this.newId(node);
     const { data } = node;
     this.notes.write("found", this.entry, node.id, data.line ?? 0);
     this.notes.write("began", this.entry, node.id, data.file ?? this.entry, data.line ?? 0);
@@ -189,6 +194,46 @@ function runNothing() {
   };
 }
 
+/** Run only tests whose full names match, and no hook that is for another one. A pattern on node's command line
+    cannot do that: node 20 compares it with each name alone, and runs a group whole that matches. */
+function runMatching(keywords) {
+  const { createHook } = require("node:async_hooks");
+  const hook = createHook({
+    init(_id, type, _trigger, resource) {
+      const prototype = type === "Test" ? prototypeOfTests(resource) : null;
+      if (!prototype) return;
+      hook.disable();
+      const { run } = prototype;
+      prototype.run = function (...given) {
+        const names = namesOf(this);
+        if (names.length && !keywords.test(names.join(" "))) {
+          this.skip("not selected");
+          this.fn = () => {};
+        }
+        return run.apply(this, given);
+      };
+    },
+  });
+  hook.enable();
+}
+
+function prototypeOfTests(test) {
+  let found = Object.getPrototypeOf(test);
+  while (found && found.constructor.name !== "Test") found = Object.getPrototypeOf(found);
+  return found;
+}
+
+/** Of a test and the groups around it, from the outermost on; none for a group, a hook or a part of a test. */
+function namesOf(test) {
+  const names = [];
+  if (test.constructor.name !== "Test") return names;
+  for (let each = test; each.parent; each = each.parent) {
+    if (each !== test && each.constructor.name !== "Suite") return [];
+    names.unshift(each.name);
+  }
+  return names;
+}
+
 /** Tests were made and have not come to their end, for which node waits. Node 20 begins late: it may not even
     have announced them. */
 function isWaiting() {
@@ -197,15 +242,17 @@ function isWaiting() {
 }
 
 /** Begin to note. Returns what listens to the stream of events, once there is one. */
-function report(place, listing, left) {
+function report(place, listing, left, names) {
   const entry = path.resolve(process.argv[1] ?? "");
   const notes = new NoteWriter(place);
+  const keywords = names ? new RegExp(names) : null;
   if (listing) runNothing();
+  else if (keywords) runMatching(keywords);
   process.on("uncaughtExceptionMonitor", (error) => {
     notes.write("threw", entry, shared.failure(error), shared.plain(error?.stack ?? error));
   });
   process.on("exit", () => isWaiting() && notes.write("cut short", entry));
-  const reporter = new FileReporter(notes, entry, left);
+  const reporter = new FileReporter(notes, entry, left, keywords);
   return (stream) => reporter.listen(stream);
 }
 

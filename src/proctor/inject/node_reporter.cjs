@@ -15,6 +15,7 @@ const { NoteReader } = require("./proctor_notes.cjs");
 
 const NOTES = "PROCTOR_NODE_NOTES"; // where the processes of files write
 const LISTING = "PROCTOR_LISTING"; // look for tests, run none
+const NAMES = "PROCTOR_NAMES"; // a pattern that the full names of tests must match
 const LEFT = "PROCTOR_NODE_LEFT"; // so many tests may fail before it is enough
 const OLDEST = 20;
 const STOPPED = /^((?:file:\/\/)?\/[^\n]*:\d+)$/m; // above the line in which a parser stopped
@@ -83,6 +84,7 @@ class RunReporter {
     const about = this.about(file);
     if (word === "heard") about.heard = true;
     else if (word === "found") this.found(about, ...rest);
+    else if (word === "left out") this.session.report({ deselected: rest });
     else if (word === "threw") about.threw = rest;
     else if (word === "enough") about.enough = true;
     else if (word === "cut short") about.cut = true;
@@ -169,7 +171,8 @@ function reportRun() {
     session.report({ broken: `node ${process.versions.node} is too old: proctor needs ${OLDEST} or newer` });
     return;
   }
-  const chosen = process.execArgv.some((argument) => argument.startsWith("--test-name-pattern"));
+  const isPattern = (argument) => argument.startsWith("--test-name-pattern");
+  const chosen = Boolean(process.env[NAMES]) || process.execArgv.some(isPattern);
   const reporter = new RunReporter(session, chosen);
   // Node may find no file to run, and say so.
   process.prependListener("exit", (code) => reporter.listening || reporter.finish(code));
@@ -177,9 +180,9 @@ function reportRun() {
 }
 
 function reportFile() {
-  const { [NOTES]: place, [LISTING]: listing, [LEFT]: left } = process.env;
-  for (const name of [NOTES, LISTING, LEFT]) delete process.env[name]; // for nobody else
-  onTestStream(require("./node_file.cjs").report(place, listing, Number(left ?? 0)));
+  const { [NOTES]: place, [LISTING]: listing, [LEFT]: left, [NAMES]: names } = process.env;
+  for (const name of [NOTES, LISTING, LEFT, NAMES]) delete process.env[name]; // for nobody else
+  onTestStream(require("./node_file.cjs").report(place, listing, Number(left ?? 0), names));
 }
 
 if (process.env[NOTES]) reportFile();

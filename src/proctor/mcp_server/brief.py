@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from proctor.events import OWN_FILES
+from proctor.events import OWN_FILES, SuiteMissing
 from proctor.failure_row import error
 from proctor.mcp_server.calls import full_call, page_call
 from proctor.mcp_server.size import cut, fill, weight
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.render.agent_budget import LEAST
 from proctor.render.masking import plain
+from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.wire.document.schema import CollectionError, Document, Test
 
@@ -128,7 +129,13 @@ def _verdict(document: Document, all_counts: bool = True) -> Values:
         "outcome": document.outcome,
         "exit_code": document.exit_code,
         "summary": counts if all_counts else {name: count for name, count in counts.items() if count},
+        **({"missing": list(map(_missing, document.missing))} if document.missing else {}),
     }
+
+
+def _missing(suite: SuiteMissing) -> Values:
+    """The text has its reason whole."""
+    return {"runner": suite.runner, "reason": cut(masked(suite.reason), MESSAGE), "required": suite.required}
 
 
 def _tail(text: str) -> str:

@@ -17,12 +17,12 @@ from proctor.mcp_server.size import cut, fill, lines_within, weight
 from proctor.outcome import RunOutcome
 from proctor.render.agent import Detail, agent_text
 from proctor.render.agent_budget import agent_text_within
-from proctor.render.discovery_tree import discovery_tree, skipped_lines
+from proctor.render.discovery_tree import discovery_tree, missing_lines, skipped_lines
 from proctor.render.masking import plain
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
 from proctor.result import RunResult
-from proctor.wire.document.discovery import Skipped, discovery
+from proctor.wire.document.discovery import Skipped, Unlisted, discovery
 
 _REFUSAL = 2000  # characters
 _SMALL = 1000  # tokens of a budget
@@ -133,7 +133,10 @@ def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: i
     no_calls = Detail(hints=None, mask=mask)  # a list of tests is not kept
     faults = agent_text(result, no_calls) if result.collection_errors else ""
     skips = skipped_lines([msgspec.convert(skip, Skipped) for skip in document["skipped"]])
-    return Reply(lines_within(f"{found.total} tests\n{note}{faults}{tree}{skips}", budget, rest), document)
+    missing = missing_lines([msgspec.convert(suite, Unlisted) for suite in whole["missing"]])
+    return Reply(
+        lines_within(f"{found.total} tests\n{note}{faults}{tree}{skips}{missing}", budget, rest), document
+    )
 
 
 def _error(error: dict[str, Any], size: int) -> dict[str, Any]:

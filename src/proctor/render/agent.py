@@ -24,7 +24,7 @@ from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.result import RunResult
 from proctor.text import first_line
-from proctor.verdict import suite_reason
+from proctor.verdict import missing_reason, suite_reason
 
 _ONE_LINE = 160  # characters of ids that still go before the message instead of after it
 _OUTPUT_WIDTH = 160  # characters of a line of captured output
@@ -177,10 +177,18 @@ class Composer:
             yield from (f" {line}" for line in found.more)
         elif result.several:
             yield from self._suites()
-        elif result.reason and not self._is_shown(
-            result.reason, result.outcome, result.current_test is not None
+        elif (reason := self._reason_of_tests) and not self._is_shown(
+            reason, result.outcome, result.current_test is not None
         ):
-            yield self._short(result.reason)
+            yield self._short(reason)
+        for missing in result.missing:  # the verdict says that it was not run
+            yield self._short(f"{missing.runner}: {missing.reason}")
+
+    @property
+    def _reason_of_tests(self) -> str:
+        """The reason of the verdict, without the suites that could not be started."""
+        reason = self._result.reason.removesuffix(missing_reason(self._result))
+        return reason if reason == self._result.reason else reason.removesuffix("; ")
 
     def _suites(self) -> Iterator[str]:
         """Why suites have no better verdict, and the run where that is another reason."""
@@ -190,8 +198,8 @@ class Composer:
                 reasons.append(f"{suite.name}: {why}")
                 if not self._is_shown(why, suite.outcome, bool(suite.counts[Outcome.CRASH])):
                     yield self._short(reasons[-1])
-        if self._result.reason and self._result.reason != "; ".join(reasons):
-            yield self._short(self._result.reason)
+        if (reason := self._reason_of_tests) and reason != "; ".join(reasons):
+            yield self._short(reason)
 
     def _short(self, text: str) -> str:
         return self._limits.shorten(self._limits.clean(text).replace("\n", " "))

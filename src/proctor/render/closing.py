@@ -12,10 +12,11 @@ from proctor.render.failure_report import brief, causes_of, label, phase_text, s
 from proctor.render.links import file_link
 from proctor.render.neutral import neutral
 from proctor.render.shown import USUAL, Shown
-from proctor.render.verdict_line import counts, verdict_line
+from proctor.render.verdict_line import counts, suites_not_run, verdict_of_tests
 from proctor.render.writer import Tone, Writer
 from proctor.result import RunResult
 from proctor.text import first_line
+from proctor.verdict import not_run_reason
 
 if TYPE_CHECKING:  # loaded only if something failed
     from proctor.causes import Cause
@@ -46,8 +47,9 @@ def write_lists(result: RunResult, write: Writer, shown: Shown) -> None:
     _write_list("skipped", skipped, write, shown, "odd")
     _write_list("warnings", _warnings(result), write, shown, "odd")
     _write_list("not run", map(neutral, result.not_run), write, shown, "odd")
-    for missing in result.missing:
-        write(f"{neutral(missing.runner)} was not run: {short(missing.reason)}\n", "odd")
+    for why in map(not_run_reason, result.missing):
+        if why not in result.reason:  # which the verdict ends with
+            write(f"{neutral(why)}\n", "odd")
     for notice in result.notices:
         write(f"note: {neutral(notice)}\n", "odd")
 
@@ -124,14 +126,15 @@ def _write_list(name: str, rows: Iterable[str], write: Writer, shown: Shown, ton
 
 def verdict(result: RunResult) -> str:
     """The last line of a report."""
-    text = f"{verdict_line(result) or result.outcome} in {result.seconds:.2f}s"
+    tests = f"{verdict_of_tests(result) or result.outcome} in {result.seconds:.2f}s"
+    text = ", ".join([tests, *suites_not_run(result)])
     return f"{text} ({neutral(result.reason)})" if result.reason else text
 
 
 def write_verdict(result: RunResult, write: Writer) -> None:
     """The last line, each count in its colour."""
     text = verdict(result)
-    for count in counts(result):
+    for count in (*counts(result), *suites_not_run(result)):
         before, found, rest = text.partition(count)
         if found:
             write(before, _tone(result))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from proctor.render.neutral import neutral
 from proctor.text import first_line
-from proctor.wire.document.discovery import Discovered, Skipped
+from proctor.wire.document.discovery import Discovered, Skipped, Unlisted
 
 
 def split_id(node_id: str) -> tuple[str, ...]:
@@ -36,6 +36,11 @@ def skipped_lines(skipped: Sequence[Skipped]) -> str:
         + "\n"
         for skip in skipped
     )
+
+
+def missing_lines(missing: Sequence[Unlisted]) -> str:
+    """A line for each suite whose tests cannot be listed, with its reason."""
+    return "".join(f"{suite.runner}: not listed: {neutral(suite.reason)}\n" for suite in missing)
 
 
 def _lines(tests: Sequence[Discovered]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from proctor.outcome import BAD, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.writer import Writer
 from proctor.result import RunResult, SuiteResult
+from proctor.verdict import not_run_reason
 from proctor.wire.reports.libtest import MODE
 from proctor.wire.stream.objects import captured
 from proctor.wire.stream.turns import Turns
@@ -52,6 +53,9 @@ class Libtest:
         elif isinstance(event, RunFinished):
             for number in sorted(self._prefixes):
                 self._end(number, so_far.suites[number])
+            for missing in so_far.missing:
+                word = "error" if missing.required else "warning"
+                self._write(f"{word}: {neutral(not_run_reason(missing))}\n")
 
     def tick(self, now: float, so_far: RunResult) -> None:
         pass

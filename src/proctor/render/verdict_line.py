@@ -17,6 +17,17 @@ _COUNTED = (Outcome.PASSED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED, O
 
 
 def verdict_line(result: RunResult) -> str:
+    """`2 failed 140 passed, node: not run`."""
+    return ", ".join([*filter(None, [verdict_of_tests(result)]), *suites_not_run(result)])
+
+
+def suites_not_run(result: RunResult) -> list[str]:
+    """`node: not run` for each suite that could not be started."""
+    return [f"{missing.runner}: not run" for missing in result.missing]
+
+
+def verdict_of_tests(result: RunResult) -> str:
+    """The line without the suites that could not be started."""
     word = _WORDS.get(result.outcome, result.outcome.upper().replace("_", " "))
     if (
         result.outcome is RunOutcome.FAILED

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch
-from proctor.runners import javascript, jest, matching, vitest
+from proctor.runners import javascript, jest, vitest
 from proctor.runners.package_scripts import Call, calls, read
 from proctor.runners.plan import Plan
 from proctor.runners.shell import Word, word
@@ -44,9 +44,11 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
 
 
 def _launch(call: Call, chosen: javascript.Chosen, spec: RunSpec, environ: Mapping[str, str]) -> Launch:
-    patterns = _patterns(spec, chosen)
+    patterns = _patterns(chosen)
     options = [f"--test-name-pattern={pattern}" for pattern in patterns]
     environment = javascript.expected(chosen)
+    if spec.selection.keywords:
+        environment[javascript.NAMES_VARIABLE] = javascript.containing(spec.selection.keywords)
     if spec.collect_only:
         environment[javascript.LISTING_VARIABLE] = "1"
     if spec.maxfail:
@@ -101,21 +103,8 @@ def _is_test(path: Path, root: Path) -> bool:
     return named or (path.suffix in (".js", ".mjs", ".cjs") and _TEST_DIRECTORY in below.parts[:-1])
 
 
-def _patterns(spec: RunSpec, chosen: javascript.Chosen) -> list[str]:
+def _patterns(chosen: javascript.Chosen) -> list[str]:
     """Each alone chooses a test. Node 20 compares its own name with them, newer ones its full name, too."""
-    words = _words(spec.selection.keywords)
-    if words and chosen.names:
-        raise UsageError("node cannot choose by -k among single tests; leave out -k, or name whole files")
     full = [javascript.exactly([name], chosen.groups) for name in chosen.names]
     own = [javascript.exactly([name.rpartition(javascript.BETWEEN)[2]]) for name in chosen.names]
-    return list(dict.fromkeys([*full, *own, *map(javascript.any_case, words)]))
-
-
-def _words(expression: str) -> list[str]:
-    if not expression:
-        return []
-    tree = matching.read(expression)
-    parts = tree.parts if isinstance(tree, matching.Some) else (tree,)
-    if not all(isinstance(part, matching.Word) for part in parts):
-        raise UsageError(f"node cannot choose by {expression!r}: expected a word, or words joined by `or`")
-    return [part.text for part in parts if isinstance(part, matching.Word)]
+    return list(dict.fromkeys([*full, *own]))

@@ -37,6 +37,14 @@ class Skipped(msgspec.Struct, frozen=True):
     place: Place | None
 
 
+class Unlisted(msgspec.Struct, frozen=True):
+    """A suite whose tests cannot be listed here."""
+
+    runner: str
+    reason: str
+    required: bool
+
+
 class Discovery(msgspec.Struct, frozen=True):
     schema: str
     outcome: str
@@ -46,6 +54,7 @@ class Discovery(msgspec.Struct, frozen=True):
     tests: list[Discovered]
     collection_errors: list[Uncollected]
     skipped: list[Skipped] = []
+    missing: list[Unlisted] = []
 
 
 def discovery(result: RunResult, offset: int, limit: int) -> Discovery:
@@ -61,4 +70,5 @@ def discovery(result: RunResult, offset: int, limit: int) -> Discovery:
         [Discovered(test, lines.get(test) or None, markers.get(test, ())) for test in page],
         [Uncollected(e.file, e.failure.message, e.traceback, e.failure) for e in result.collection_errors],
         [Skipped(t.test, t.message or "", t.place) for t in result.tests.values() if is_collector(t)],
+        [Unlisted(suite.runner, suite.reason, suite.required) for suite in result.missing],
     )

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.verdict import not_run_reason
 from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
 from proctor.wire.reports.report import MAX_DOCUMENT
 from proctor.wire.stream.words import KIND
@@ -80,6 +81,8 @@ def _events(found: Document, gap: str) -> Iterator[tuple[int, e.Event]]:
         yield from [(last, recorded)] * min(warning.count, 1000)
     if found.text_output:
         yield last, e.OutputReceived("stdout", found.text_output)
+    for missing in found.missing:
+        yield last, missing
     for notice in found.notices:
         yield last, e.Noticed(notice)
     duration = found.summary.get("duration", 0.0)
@@ -89,7 +92,22 @@ def _events(found: Document, gap: str) -> Iterator[tuple[int, e.Event]]:
 def _only_suite(found: Document) -> Suite:
     """A document of one suite has the suite's fields at the top."""
     shared = {name: getattr(found, name) for name in Suite.__struct_fields__ if hasattr(found, name)}
+    shared["outcome"], shared["reason"] = _own_end(found)
     return Suite(name=found.runner, duration=found.summary.get("duration", 0.0), **shared)
+
+
+def _own_end(found: Document) -> tuple[str, str]:
+    """How the only suite ended, also where the run is incomplete for want of others."""
+    others = "; ".join(not_run_reason(suite) for suite in found.missing if suite.required)
+    if not others or found.outcome != RunOutcome.INCOMPLETE or not found.reason.endswith(others):
+        return found.outcome, found.reason
+    if own := found.reason.removesuffix(others).removesuffix("; "):
+        return found.outcome, own
+    if found.collection_errors:
+        return RunOutcome.COLLECTION_ERROR, ""
+    if any(test.outcome in BAD for test in found.tests):
+        return RunOutcome.FAILED, ""
+    return (RunOutcome.PASSED if found.tests or found.collect_only else RunOutcome.NO_TESTS), ""
 
 
 def _of_suite(

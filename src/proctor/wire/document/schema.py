@@ -105,6 +105,7 @@ class Document(msgspec.Struct):
     toolchain: dict[str, str] = {}
     printed: str = ""
     suites: list[Suite] = []
+    missing: list[e.SuiteMissing] = []  # suites that could not be started
     current_test: str | None = None
     notices: list[str] = []
     tests: list[Test] = []

@@ -128,10 +128,15 @@ def _head(result: RunResult) -> dict[str, Any]:
         "started": result.run.started,
         **({"collect_only": True} if result.run.collect_only else {}),
         **_suites(result),
+        **({"missing": list(map(_missing, result.missing))} if result.missing else {}),
         "current_test": result.current_test,
         "omitted": {},
         "notices": result.notices,
     }
+
+
+def _missing(suite: e.SuiteMissing) -> dict[str, Any]:
+    return {"runner": suite.runner, "reason": suite.reason, "required": suite.required}
 
 
 def _suites(result: RunResult) -> dict[str, Any]:

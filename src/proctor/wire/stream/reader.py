@@ -19,13 +19,13 @@ from proctor.wire.reports.report import MAX_LINE, RepeatedKey, check_keys, took
 from proctor.wire.stream import log
 from proctor.wire.stream.fields import Fields, exited, finished, not_collected
 from proctor.wire.stream.foreign import beside
-from proctor.wire.stream.words import NOT_RUN, PLAIN, STATUS, Object, has_zone
+from proctor.wire.stream.words import MISSING, NOT_RUN, PLAIN, STATUS, Object, has_zone
 
 #: Outcomes of a run that are taken from the final line. Whether it passed is computed from the tests.
 _WORSE = set(RunOutcome) - QUIET - {RunOutcome.RUNNING}
 #: Fields of a suite line and of a final line that are read, and those of their `extra`, with their types.
 _SUITE = dict.fromkeys(("type", "name", "build", "count", "rustc"), object)
-_SUITE_EXTRA = {"proctor": dict, "toolchain": dict, "filtered_out": int}
+_SUITE_EXTRA = {"proctor": dict, "toolchain": dict, MISSING: dict, "filtered_out": int}
 _SUITE_EXTRA |= dict.fromkeys(("run", "runner", "prefix"), str)
 _FINAL = dict.fromkeys(("type", "results"), object)
 _FINAL_EXTRA = {"outcome": str, "reason": str, "seconds": (int, float), "exit": dict}
@@ -209,35 +209,55 @@ class _StreamRun:
     def suite(self, found: Object, fault: str, number: int) -> list[e.Entry]:
         before = self._cut() if self._suite is not None else []
         self._suite = _SuiteReader(found, number, self._labels)
-        self._number += 1
-        events = self._suite.begin()
-        if self._number == 0:
-            events.insert(0, self._suite.run())
+        begun = self._entries([self._suite.run()]) if self._seq == 0 else []
+        if not self._suite.is_missing:
+            begun += self._begin(self._suite)
         if fault:
             self._suite.doubt(number, fault)
-        return before + self._entries(events)
+        return before + begun
+
+    def _begin(self, suite: _SuiteReader) -> list[e.Entry]:
+        self._number += 1
+        return self._entries(suite.begin())
 
     def line(self, found: Object | None, fault: str, line: bytes, number: int) -> list[e.Entry]:
         if self._suite is None:
             return []
         if fault:
             self._suite.doubt(number, fault)
+        suite, was_missing = self._suite, self._suite.is_missing
         if found is not None and found.get("type") == "final":
-            return self._end(*self._suite.final(Fields(found)))
-        return self._entries(self._suite.line(found, line, number))
+            events, end = suite.final(Fields(found))
+            if was_missing and not any(isinstance(event, e.ChannelBroken) for event in events):
+                return self._miss(suite, end)
+            return (self._begin(suite) if was_missing else []) + self._end(events, end)
+        events = suite.line(found, line, number)
+        if not was_missing:
+            return self._entries(events)
+        return [] if suite.is_missing else self._begin(suite) + self._entries(events)
+
+    def _miss(self, suite: _SuiteReader, end: e.SuiteFinished) -> list[e.Entry]:
+        """A suite that could not be started is none of the run's suites."""
+        missing = suite.missing_suite(required=end.outcome not in QUIET)
+        if missing.required:
+            self._ends.append((missing.runner, RunOutcome.INCOMPLETE, f"not run: {missing.reason}"))
+        self._suite = None
+        return self._entries([missing])
 
     def close(self) -> list[e.Entry]:
         """The end of the run, unless a suite has none."""
         if self._suite is not None:
-            return self._entries(self._suite.totals())
-        outcome, reason = combined(self._ends)
+            begun = self._begin(self._suite) if self._suite.is_missing else []
+            return begun + self._entries(self._suite.totals())
+        outcome, reason = combined(self._ends) if self._ends else (RunOutcome.NO_TESTS, "")
         return self._entries([e.RunFinished(outcome, self._seconds, tuple(self._not_run), reason)])
 
     def _cut(self) -> list[e.Entry]:
         assert self._suite is not None
+        begun = self._begin(self._suite) if self._suite.is_missing else []
         why = f"another suite begins before the final line of this one{self._suite.missing()}"
         end = e.SuiteFinished(RunOutcome.INCOMPLETE, 0.0, tuple(self._suite.not_run), why)
-        return self._end([*self._suite.totals(), e.ChannelBroken(why)], end)
+        return begun + self._end([*self._suite.totals(), e.ChannelBroken(why)], end)
 
     def _end(self, events: list[e.Event], end: e.SuiteFinished) -> list[e.Entry]:
         assert self._suite is not None
@@ -251,7 +271,7 @@ class _StreamRun:
     def _entries(self, events: list[e.Event]) -> list[e.Entry]:
         first = self._seq
         self._seq += len(events)
-        return [e.Entry(seq, 0.0, self._number, event) for seq, event in enumerate(events, first)]
+        return [e.Entry(seq, 0.0, max(0, self._number), event) for seq, event in enumerate(events, first)]
 
 
 class _SuiteReader:
@@ -268,6 +288,17 @@ class _SuiteReader:
         self._doubts: list[str] = []
         self._why: str | None = None  # what our writer says of a run that failed without a failing test
         self.name = self._suite.text("name")
+        #: It says that it could not be started, and has had no line that contradicts it.
+        self.is_missing = bool(self.name and self._missing.text("reason"))
+
+    @property
+    def _missing(self) -> Fields:
+        return self._suite.fields("extra").fields(MISSING)
+
+    def missing_suite(self, required: bool) -> e.SuiteMissing:
+        """`required`: its lines say so, whatever its first one does."""
+        needed = required or self._missing.found.get("required") is True
+        return e.SuiteMissing(self.name, self._missing.text("reason"), needed)
 
     def run(self) -> e.RunStarted:
         extra, build = self._suite.fields("extra"), self._suite.text("build")
@@ -304,9 +335,14 @@ class _SuiteReader:
 
     def line(self, found: Object | None, line: bytes, number: int) -> list[e.Event]:
         if found is None:
+            self.is_missing = False
             return self._keep(line, number)
         if found.get("type") in ("test", "bench"):
-            return self._test(Fields(found), number)
+            explained = self._why is not None
+            events = self._test(Fields(found), number)
+            self.is_missing = self.is_missing and not explained and self._why is not None
+            return events
+        self.is_missing = False
         return [_warning(number, f"an object of type {found.get('type')!r} is not known here; left out")]
 
     def _keep(self, line: bytes, number: int) -> list[e.Event]:

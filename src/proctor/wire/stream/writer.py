@@ -18,7 +18,7 @@ from proctor.unique_names import UniqueNames
 from proctor.wire.literal import encode_line
 from proctor.wire.stream.objects import collection_object, final_object, native_id, suite_object, test_object
 from proctor.wire.stream.turns import Turns
-from proctor.wire.stream.words import NOT_RUN, Object, one_line
+from proctor.wire.stream.words import MISSING, NOT_RUN, Object, one_line
 
 _NAMELESS = 1000  # tests without a name that get a line each: a plan may have any number
 _PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts whose number is unknown before
@@ -38,11 +38,11 @@ class StrictStream:
         """The lines that can be written after this entry; `so_far` includes it."""
         if isinstance(entry.event, e.RunFinished):
             found = [line for number in range(len(so_far.suites)) for line in self._end(number, so_far)]
-            found += self._explained(so_far)
+            found += self._missing(so_far) or self._explained(so_far)
             self._suites, self._ended = {}, set()
         elif isinstance(entry.event, e.SuiteFinished):
             found = self._end(entry.suite, so_far)
-        elif isinstance(entry.event, e.RunStarted | e.RunStopped | e.Noticed):
+        elif isinstance(entry.event, e.RunStarted | e.RunStopped | e.SuiteMissing | e.Noticed):
             return []
         else:
             lines = self._lines(entry.suite).objects(entry.event, so_far.suites[entry.suite])
@@ -60,6 +60,19 @@ class StrictStream:
         if number not in self._suites:
             self._suites[number] = _SuiteLines(self._labels)
         return self._suites[number]
+
+    def _missing(self, so_far: RunResult) -> list[Object]:
+        """A suite without tests for each that could not be started; with a failure if the run needs it."""
+        found = []
+        for missing in so_far.missing:
+            suite = SuiteResult(so_far.run, e.SuiteEntered(missing.runner, missing.runner, (), ""))
+            suite.outcome = RunOutcome.INCOMPLETE if missing.required else RunOutcome.NO_TESTS
+            suite.reason = f"not run: {missing.reason}"
+            facts = {MISSING: {"reason": missing.reason, "required": missing.required}}
+            lines = _SuiteLines(self._labels)
+            lines.objects(e.SuiteStarted(suite.name, so_far.run.started, 0, foreign={"extra": facts}), suite)
+            found += lines.end(suite)
+        return found
 
     def _explained(self, so_far: RunResult) -> list[Object]:
         """A suite with the reason why the run failed, where none of its suites failed."""
