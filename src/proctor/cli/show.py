@@ -42,12 +42,20 @@ def main(arguments: list[str]) -> int:
     is_file = parsed.what == STDIN or os.path.isfile(parsed.what)
     if is_file and parsed.test is not None:
         raise UsageError(f"--test names a test of a run that is kept, and {parsed.what} is none")
+    if parsed.output and (is_file or parsed.test is not None):
+        wrong = f"{parsed.what} is none" if is_file else "--test ID shows that of one test"
+        raise UsageError(f"--output is the output of a run that is kept: {wrong}")
     root = Path(parsed.directory) if is_file else options.project(parsed.directory)
     settings = text_settings.of_replay(root, os.environ)
     if is_file:
         path = None if parsed.what == STDIN else Path(parsed.what)
         return _show(path, parsed.what, "auto", chosen(parsed.format, os.environ), parsed, settings)
     run = find_run(parsed.what, root, os.environ)
+    if parsed.output:
+        from proctor.cli.show_output import show_output
+
+        show_output(run, settings.mask)
+        return 0
     if parsed.test is not None:
         from proctor.cli.show_test import show_difference, show_locals, show_test
 
@@ -75,6 +83,8 @@ def _parser() -> options.Parser:
     what = "all of the difference between the values that the test compared"
     parser.add_argument("--difference", action="store_true", help=what)
     parser.add_argument("--locals", action="store_true", help="local variables of the test, if it failed")
+    what = "what the processes of the run wrote to stdout and stderr, as it came"
+    parser.add_argument("--output", action="store_true", help=what)
     known = ("auto", *formats.offered("show"))
     parser.add_argument("--format", choices=known, default="auto", help="what stdout shows")
     parser.add_argument("--follow", action="store_true", help="wait for more until the run has ended")

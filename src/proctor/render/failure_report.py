@@ -11,6 +11,7 @@ import msgspec
 from proctor.events import CollectionFailed, Event, Failure, Phase, Place, TestFinished
 from proctor.outcome import BAD, RunOutcome
 from proctor.render.neutral import neutral, neutral_block
+from proctor.render.printed import quoted_output
 from proctor.render.writer import Tone
 from proctor.result import RunResult
 from proctor.text import first_line
@@ -47,6 +48,8 @@ def blocks(result: RunResult) -> Iterator[Block]:
         yield Block("INTERNAL ERROR", _trace(result.broke.traceback or result.broke.failure.message), "loud")
     if result.outcome is RunOutcome.USAGE_ERROR and result.stderr.text().strip():
         yield Block("USAGE ERROR", neutral_block(result.stderr.text()).strip(), "loud")
+    for title, lines in quoted_output(result):
+        yield Block(title, "\n".join(lines), "loud")
     shown: set[str] = set()
     for cause in causes_of(result):
         body, test = [*_body(cause, result)], cause.first.finished
