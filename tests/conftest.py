@@ -66,6 +66,7 @@ SLOW = (
     "test_session_errors.py",
     "test_suites.py",
     "test_truth.py",
+    "test_unexplained_status.py",
     "test_versions.py",
     "torture/",
     "wire/document/test_json_report.py",

@@ -186,6 +186,7 @@ def test_every_fact_is_kept_where_readers_look_for_it() -> None:
         e.FaultTraced("Segmentation fault"),
         e.SuiteMissing("node", "node is not on PATH", required=True),
         e.SummaryPrinted("TOTAL 99%\n"),
+        e.OutputQuoted(("FAIL too low",), explains=True),
         e.Noticed("by the way"),
     )
     for at, fact in enumerate(facts):
@@ -204,6 +205,8 @@ def test_every_fact_is_kept_where_readers_look_for_it() -> None:
     assert result.attached == {"b": [e.File("f", "files/f", 1), e.File("g", "files/g", 2)]}
     assert (result.output.text(), result.stderr.text()) == ("out\nerr\n", "err\n")
     assert suite.session.fault == e.FaultTraced("Segmentation fault")
+    assert suite.printed == "TOTAL 99%\n"
+    assert suite.quoted == e.OutputQuoted(("FAIL too low",), explains=True)
     assert result.notices == ["by the way"]
 
     fold(result, e.Entry(90, 9.0, 0, *passed("b")))

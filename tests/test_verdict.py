@@ -118,6 +118,17 @@ ROWS: list[tuple[tuple[e.Event, ...], RunOutcome, str]] = [
         RunOutcome.FAILED,
         "exit status 1, though no test failed",
     ),
+    (
+        (*ALL_PASSED, SILENT, e.OutputQuoted(("a", "b"), explains=True), e.ProcessExited(1)),
+        RunOutcome.FAILED,
+        "exit status 1, though no test failed: a; b",
+    ),
+    (
+        (*ALL_PASSED, SILENT, e.OutputQuoted(("a", "b")), e.ProcessExited(1)),
+        RunOutcome.FAILED,
+        "exit status 1, though no test failed",
+    ),
+    ((*ALL_PASSED, ENDED, e.OutputQuoted(("FAIL a",), explains=True), EXITED), RunOutcome.PASSED, ""),
     ((*ALL_PASSED[:-1], ENDED, EXITED), RunOutcome.INCOMPLETE, "1 of 2 tests have no result"),
     ((READY, PASSED[0], ENDED, EXITED), RunOutcome.INCOMPLETE, "1 of 2 tests have no result"),
     ((SELECTED, PASSED[0], ENDED, EXITED), RunOutcome.INCOMPLETE, "1 of 2 tests have no result"),

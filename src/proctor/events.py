@@ -269,6 +269,13 @@ class StatusExplained(Fact, frozen=True):
     reason: str = ""
 
 
+class OutputQuoted(Fact, frozen=True):
+    """Lines that a process printed before it ended with a status that no test explains."""
+
+    lines: tuple[str, ...]
+    explains: bool = False  # they say why; otherwise they are the last ones
+
+
 class OutputReceived(Fact, frozen=True):
     stream: str  # stdout, stderr
     text: str
@@ -362,6 +369,7 @@ Event: TypeAlias = (
     | SessionBroke
     | SessionFinished
     | StatusExplained
+    | OutputQuoted
     | ChannelBroken
     | FaultTraced
     | RunStopped

@@ -84,6 +84,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.session.finished = event
         case e.StatusExplained():
             suite.session.explained = event
+        case e.OutputQuoted():
+            suite.session.quoted = event
         case e.ChannelBroken():
             suite.session.channel_error = event.reason
         case e.FaultTraced():

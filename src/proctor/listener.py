@@ -16,7 +16,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.launch import Artifact, Build, Launch, Lines, Program, Session, Text
-from proctor.outcome import Outcome, RunOutcome
+from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.process.allowance import Allowance
 from proctor.process.attachments import Attachments
 from proctor.process.process import Chunk, Diversion, signal_name
@@ -40,6 +40,7 @@ from proctor.wire.fault import Crashes, FaultReader
 
 _TAIL = 8 << 10  # characters of a program's output that its result shows
 _COMPLAINT = 1 << 16  # characters of stderr that may explain an exit status
+_LAST_OUTPUT = 1 << 15  # characters of output, of which the last lines may
 _BATCH = 1000  # results
 _LARGE = 1 << 16  # bytes of a file that are worth a way of their own
 
@@ -279,7 +280,11 @@ class SessionListener(Listener):
         self._labels = run.labels
         self._cwd = launch.cwd
         self._fault, self._crashes = FaultReader(launch.cwd), Crashes(launch.cwd)
-        self._stderr = Excerpt(_COMPLAINT)
+        self._stdout, self._stderr, self._both = (
+            Excerpt(_LAST_OUTPUT),
+            Excerpt(_COMPLAINT),
+            Excerpt(_LAST_OUTPUT),
+        )
         super().__init__(run, suite, launch, limits)
 
     def _make_reader(self) -> _Reader:
@@ -293,9 +298,12 @@ class SessionListener(Listener):
             self._publish([e.ChannelBroken(reason)])
 
     def _read_text(self, stream: str, text: str) -> None:
+        self._both.add(text)
         if stream == "stderr":
             self._stderr.add(text)
             self._fault.feed(text)
+        else:
+            self._stdout.add(text)
 
     def _broken(self, broken: Broken) -> list[e.Event]:
         return [e.ChannelBroken(f"control channel: {broken.error}")]
@@ -328,9 +336,26 @@ class SessionListener(Listener):
         if fault := self._crashes.own(self._fault.dumps(), "SIGABRT" if stopped else signal):
             self._publish([fault])
         if exit_code is not None:
-            if explained := self._explain_status(exit_code):
-                self._publish([explained])
+            explained = self._explain_status(exit_code)
+            quoted = self._quoted(exit_code, explained is not None)
+            self._publish([event for event in (explained, quoted) if event is not None])
             self._publish([e.ProcessExited(exit_code, signal)])
+
+    def _quoted(self, exit_code: int, is_explained: bool) -> e.OutputQuoted | None:
+        """What the process printed, if its status cannot be explained by a test or in any other way.
+
+        An exception in the summary of a plugin says less than what the plugin has printed before.
+        """
+        suite = self._run.result.suites[self._suite]
+        failed = suite.errors or suite.running or any(suite.counts[outcome] for outcome in BAD)
+        if exit_code <= 0 or failed or self.stopped is not None:
+            return None
+        from proctor.wire.last_words import quoted  # only on the way out
+
+        if not is_explained:
+            texts = self._stderr.text(), self._stdout.text(), self._both.text()
+            return quoted(suite.session.printed, *texts)
+        return quoted(suite.session.printed) if suite.session.broke is not None else None
 
     def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
         session = self._run.result.suites[self._suite].session
@@ -386,14 +411,21 @@ class LinesListener(SessionListener):
         if data:
             self._output.write(data)
         self._lines.stopped = self.stopped is not None
-        self._publish(self._lines.feed(data))
+        self._tell(self._lines.feed(data))
+
+    def _tell(self, events: list[e.Event]) -> None:
+        """Publishes what was read from stdout; what is no result there is output."""
+        for event in events:
+            if isinstance(event, e.OutputReceived):
+                SessionListener._read_text(self, "stdout", event.text)
+        self._publish(events)
 
     def _read_text(self, stream: str, text: str) -> None:
         super()._read_text(stream, text)
         self._lines.hear(text)
 
     def _end(self, exit_code: int | None, signal: str | None) -> None:
-        self._publish(self._lines.close(exit_code, self._run.result.suites[self._suite]))
+        self._tell(self._lines.close(exit_code, self._run.result.suites[self._suite]))
         super()._end(exit_code, signal)
 
     def _explain_status(self, exit_code: int) -> e.StatusExplained | None:

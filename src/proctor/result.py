@@ -14,6 +14,7 @@ from proctor.events import (
     CollectorFinished,
     FaultTraced,
     File,
+    OutputQuoted,
     Place,
     ProcessExited,
     RunStarted,
@@ -118,6 +119,7 @@ class Session(msgspec.Struct):
     broke: SessionBroke | None = None
     finished: SessionFinished | None = None
     explained: StatusExplained | None = None
+    quoted: OutputQuoted | None = None  # where no test explains the exit status
     fault: FaultTraced | None = None
     printed: str = ""  # by plugins of the framework, after its tests
     channel_error: str | None = None
@@ -180,6 +182,10 @@ class SuiteResult(msgspec.Struct):
     @property
     def exited(self) -> ProcessExited | None:
         return _worst_end(session.exited for session in self.sessions)
+
+    @property
+    def quoted(self) -> OutputQuoted | None:
+        return _first(session.quoted for session in self.sessions)
 
     @property
     def printed(self) -> str:

@@ -211,7 +211,14 @@ def _cut_short(suite: SuiteResult, code: int) -> Verdict:
         return RunOutcome.INTERNAL_ERROR, suite.session.broke.failure.message
     if suite.session.explained is not None:
         return suite.session.explained.outcome, suite.session.explained.reason
-    return RunOutcome.CRASHED, f"the process exited with {code} before the session finished"
+    why = f"the process exited with {code} before the session finished"
+    return RunOutcome.CRASHED, _with_output(suite, why)
+
+
+def _with_output(suite: SuiteResult, why: str) -> str:
+    """Why the process ended as it did, in its own words if it had any."""
+    quoted = suite.session.quoted
+    return f"{why}: {'; '.join(quoted.lines)}" if quoted is not None and quoted.explains else why
 
 
 def _told(suite: SuiteResult, code: int) -> Verdict:
@@ -254,9 +261,10 @@ def _unspoiled(suite: SuiteResult, code: int) -> Verdict:
     finished = suite.session.finished
     said = finished.exit_status if finished else None
     if said is not None and said != code:
-        return RunOutcome.INCOMPLETE, f"the session ended with status {said}, the process with {code}"
+        why = f"the session ended with status {said}, the process with {code}"
+        return RunOutcome.INCOMPLETE, _with_output(suite, why)
     if code != 0:
-        return RunOutcome.FAILED, f"exit status {code}, though no test failed"
+        return RunOutcome.FAILED, _with_output(suite, f"exit status {code}, though no test failed")
     if suite.run.collect_only:
         return (RunOutcome.PASSED if suite.selected else RunOutcome.NO_TESTS), ""
     expected = max(suite.count or 0, len(suite.selected))

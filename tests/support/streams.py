@@ -190,6 +190,7 @@ EVENTS: st.SearchStrategy[Sequence[e.Event]] = st.lists(
         st.builds(e.RunStopped, st.sampled_from([RunOutcome.TIMEOUT, RunOutcome.INTERRUPTED])),
         st.builds(e.SuiteMissing, TEXT, TEXT, st.booleans()),
         st.builds(e.SummaryPrinted, TEXT),
+        st.builds(e.OutputQuoted, st.lists(TEXT, max_size=3).map(tuple), st.booleans()),
         st.builds(e.Noticed, TEXT),
     ),
     max_size=12,

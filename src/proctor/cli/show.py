@@ -42,12 +42,20 @@ def main(arguments: list[str]) -> int:
     is_file = parsed.what == STDIN or os.path.isfile(parsed.what)
     if is_file and parsed.test is not None:
         raise UsageError(f"--test names a test of a run that is kept, and {parsed.what} is none")
+    if parsed.output and (is_file or parsed.test is not None):
+        wrong = f"{parsed.what} is none" if is_file else "--test ID shows that of one test"
+        raise UsageError(f"--output is the output of a run that is kept: {wrong}")
     root = Path(parsed.directory) if is_file else options.project(parsed.directory)
     settings = text_settings.of_replay(root, os.environ, options.shown(parsed))
     if is_file:
         path = None if parsed.what == STDIN else Path(parsed.what)
         return _show(path, parsed.what, "auto", chosen(parsed.format, os.environ), parsed, settings)
     run = find_run(parsed.what, root, os.environ)
+    if parsed.output:
+        from proctor.cli.show_output import show_output
+
+        show_output(run, settings.mask)
+        return 0
     if parsed.test is not None:
         from proctor.cli.show_test import show_difference, show_locals, show_test
 
@@ -88,6 +96,8 @@ def parser() -> options.Parser:
     difference = "with --test: the whole difference between the compared values"
     show.add_argument("--difference", action="store_true", help=difference)
     show.add_argument("--locals", action="store_true", help="with --test: the local variables of its failure")
+    output = "what the processes of the run wrote to stdout and stderr, as it came"
+    show.add_argument("--output", action="store_true", help=output)
     options.add_format(parser, ("auto", *formats.offered("show")), "auto")
     options.add_report(parser)
     show.add_argument("--follow", action="store_true", help="wait for more until the run has ended")

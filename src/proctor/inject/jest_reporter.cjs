@@ -9,10 +9,11 @@ const RAISED = /^(?:([A-Za-z_$][\w$.]*): )?([^]*)$/; // a type, and what it says
 const IN_SOURCE = /\((\d+):\d+\)/; // where a parser stopped
 
 class JestReporter {
-  constructor({ bail }) {
+  constructor({ bail, coverageThreshold }) {
     this.limit = bail;
     this.requested = shared.requested();
     this.session = shared.open({ jest: version() });
+    this.session.wrapped ||= Boolean(coverageThreshold); // jest looks at that when its process exits
     this.ids = new Map(); // file and name of tests that are running -> their ids, the first first
     this.held = new Map(); // the same of a failed test that may yet be tried again -> its result
     this.retrying = new Set(); // files with such tests

@@ -13,6 +13,7 @@ HINTS = Hints(
     test=f"{_TEST})",
     difference=f'{_TEST}, part="difference")',
     ids=f'{_RUN}, select="ids")',
+    output=f'{_RUN}, select="output")',
     resource="proctor://runs/{run}/result.json",
     quotes_as_json=True,
 )

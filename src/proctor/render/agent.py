@@ -20,6 +20,7 @@ from proctor.render.failure_text import FailureText, TextLimits, failure_text, p
 from proctor.render.ids import MOST_NAMED, Known, by_file, factored, file_of, fitted, function_of
 from proctor.render.masking import masked_failures
 from proctor.render.neutral import neutral
+from proctor.render.printed import quoted_output
 from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.result import RunResult
@@ -28,6 +29,7 @@ from proctor.verdict import missing_reason, suite_reason
 
 _ONE_LINE = 160  # characters of ids that still go before the message instead of after it
 _OUTPUT_WIDTH = 160  # characters of a line of captured output
+_LAST_LINES = 5  # of a process whose exit status nothing explains
 _MOST_REASONS = 3  # of skips, of warnings
 _REASON_WIDTH = 100
 _CHEAPEST_ROW = 5  # tokens that a row costs at least
@@ -42,6 +44,7 @@ class Hints(msgspec.Struct, frozen=True):
     test: str
     difference: str
     ids: str
+    output: str
     resource: str = ""  # the address of the whole, if there is one
     quotes_as_json: bool = False  # a test, otherwise quoted for a shell
 
@@ -63,6 +66,7 @@ SHELL = Hints(
     "proctor show {run} --test {test}",
     "proctor show {run} --test {test} --difference",
     "proctor show {run} --format failures",
+    "proctor show {run} --output",
 )
 
 
@@ -131,6 +135,8 @@ class Composer:
         if self._detail.cut:
             yield self._cut_line()
         elif hints := self._detail.hints:
+            if any(quoted_output(self._result)):
+                yield f"more: {hints.fill(hints.output, self._result)}"
             for hint, tests in (
                 (hints.test, self._left_out),
                 (hints.difference, self._differences),
@@ -183,12 +189,20 @@ class Composer:
             yield self._short(reason)
         for missing in result.missing:  # the verdict says that it was not run
             yield self._short(f"{missing.runner}: {missing.reason}")
+        if self._detail.output:
+            yield from self._quoted_output()
 
     @property
     def _reason_of_tests(self) -> str:
         """The reason of the verdict, without the suites that could not be started."""
         reason = self._result.reason.removesuffix(missing_reason(self._result))
         return reason if reason == self._result.reason else reason.removesuffix("; ")
+
+    def _quoted_output(self) -> Iterator[str]:
+        """The few last lines of a process whose exit status nothing explains."""
+        for _, lines in quoted_output(self._result):
+            shown = [self._limits.clean(line) for line in lines[-_LAST_LINES:]]
+            yield from (f" output: {self._limits.shorten(line, _OUTPUT_WIDTH)}" for line in shown)
 
     def _suites(self) -> Iterator[str]:
         """Why suites have no better verdict, and the run where that is another reason."""

@@ -14,6 +14,7 @@ from proctor.render.difference_text import write_difference
 from proctor.render.failure_report import cause_headline, causes_of, message_of, rows
 from proctor.render.links import file_link
 from proctor.render.neutral import neutral, neutral_block
+from proctor.render.printed import quoted_output
 from proctor.render.pytest_trace import Frame, Raise, parse, without_advice
 from proctor.render.writer import Tone, Writer, plain_writer
 from proctor.result import RunResult
@@ -69,6 +70,8 @@ def blocks(result: RunResult, whole: bool = False) -> Iterator[Block]:
         yield Block("INTERNAL ERROR", "loud", result, text=trace)
     if result.outcome is RunOutcome.USAGE_ERROR and result.stderr.text().strip():
         yield Block("USAGE ERROR", "loud", result, text=neutral_block(result.stderr.text()).strip())
+    for title, lines in quoted_output(result):
+        yield Block(title, "loud", result, text="\n".join(lines))
     shown: set[str] = set()
     for cause in causes_of(result):
         test = cause.first.finished

@@ -57,6 +57,7 @@ EVENTS: list[e.Event] = [
     e.ProcessExited(-11, "SIGSEGV"),
     e.SuiteMissing("node", "node is not on PATH", required=True),
     e.SummaryPrinted("TOTAL 99%\n"),
+    e.OutputQuoted(("FAIL too low",), explains=True),
     e.Noticed("hello"),
     e.SuiteFinished(RunOutcome.FAILED, 1.0, ("c",), "why"),
     e.RunFinished(RunOutcome.CRASHED, 1.5, ("c",), "why"),

@@ -133,6 +133,8 @@ def _of_suite(
         yield e.TestFinished(test.node_id, outcome, test.duration, **shared)
     if suite.printed:
         yield e.SummaryPrinted(suite.printed)
+    if suite.quoted is not None:
+        yield suite.quoted
     if suite.exit_code is not None or suite.signal is not None:
         yield e.ProcessExited(suite.exit_code or 0, suite.signal)
     if gap:

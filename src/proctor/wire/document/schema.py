@@ -63,6 +63,7 @@ class Suite(msgspec.Struct):
     foreign_end: dict[str, Any] = {}
     toolchain: dict[str, str] = {}
     printed: str = ""  # by plugins, after the tests
+    quoted: e.OutputQuoted | None = None  # where no test explains the exit status
 
 
 class CollectionError(msgspec.Struct):
@@ -104,6 +105,7 @@ class Document(msgspec.Struct):
     foreign_end: dict[str, Any] = {}
     toolchain: dict[str, str] = {}
     printed: str = ""
+    quoted: e.OutputQuoted | None = None
     suites: list[Suite] = []
     missing: list[e.SuiteMissing] = []  # suites that could not be started
     current_test: str | None = None

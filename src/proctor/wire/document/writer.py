@@ -94,7 +94,8 @@ def _retold(suite: SuiteResult, name: str) -> dict[str, Any]:
 
 def _words(suite: SuiteResult) -> dict[str, Any]:
     """What was printed beside the tests; without what there is none of."""
-    return {"printed": suite.printed} if suite.printed else {}
+    words = {"printed": suite.printed, "quoted": suite.quoted}
+    return {name: value for name, value in words.items() if value}
 
 
 def _end(ended: RunResult | SuiteResult) -> dict[str, Any]:

@@ -32,6 +32,7 @@ _NOTES: dict[type, str] = {
     e.SessionBroke: "broke",
     e.SessionFinished: "session",
     e.StatusExplained: "explained",
+    e.OutputQuoted: "quoted",
     e.ChannelBroken: "channel",
     e.FaultTraced: "fault",
     e.RunStopped: "stopped",
