@@ -7,6 +7,7 @@ import sys
 
 from proctor import config
 from proctor.cli import options, output, text_settings
+from proctor.cli.standard_streams import announce_interrupt
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
 from proctor.plan_run import plan_run
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
     texts = text_settings.of_run(settings, parsed.budget, plan.keeping.archive, os.environ)
     outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts)
     try:
-        with stoppable() as stop:
+        with stoppable(None if outputs.live else announce_interrupt) as stop:
             executed = execute(Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish))
     finally:
         outputs.close()
