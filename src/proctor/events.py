@@ -145,6 +145,7 @@ class SuiteEntered(Fact, frozen=True):
     cwd: str
     interpreter: str = ""
     source: str = "control"  # a Voice
+    following: int = 0  # suites that come after it, as far as is known; what a build makes counts as one
 
 
 class SuiteDescribed(Fact, frozen=True):

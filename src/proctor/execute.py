@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -184,7 +184,7 @@ class _Crew(Generic[P]):
         waiting = deque(self._prepared.suites)
         while waiting:
             suite = waiting.popleft()
-            self._perform_suite(suite, begun)
+            self._perform_suite(suite, begun, _following(suite, waiting))
             begun = None
             if suite.then is not None:
                 waiting.extendleft(reversed(self._next(suite, suite.then)))
@@ -208,8 +208,8 @@ class _Crew(Generic[P]):
             self._run.leave(number)
             return []
 
-    def _perform_suite(self, suite: Suite, begun: P | None) -> None:
-        self._suite = self._run.enter(_entered(suite, self._spec))
+    def _perform_suite(self, suite: Suite, begun: P | None, following: int) -> None:
+        self._suite = self._run.enter(_entered(suite, self._spec, following))
         self._artifacts = ()
         if suite.deselected:
             self._publish(e.TestsDeselected(suite.deselected))
@@ -343,6 +343,14 @@ class _Crew(Generic[P]):
         self._jobs.remove(job)
 
 
-def _entered(suite: Suite, spec: RunSpec) -> e.SuiteEntered:
+def _following(suite: Suite, waiting: Iterable[Suite]) -> int:
+    """Suites with tests that come after this one; how many a build makes is not known before its end."""
+    after = sum(one.voice is not Voice.BUILD for one in waiting)
+    return after + sum(one.then is not None for one in (suite, *waiting))
+
+
+def _entered(suite: Suite, spec: RunSpec, following: int) -> e.SuiteEntered:
     cwd = suite.launches[0].cwd if _is_process(suite) else spec.root
-    return e.SuiteEntered(suite.name, suite.runner, _command(suite), cwd, suite.interpreter, suite.voice)
+    return e.SuiteEntered(
+        suite.name, suite.runner, _command(suite), cwd, suite.interpreter, suite.voice, following
+    )

@@ -26,6 +26,9 @@ class Outcome(StrEnum):
 #: The type of a session's interruption when the limit of failures (`--maxfail`) was reached.
 MAXFAIL = "maxfail"
 
+#: What a person reads from the first Ctrl-C until the run has ended.
+INTERRUPTING = "interrupting… (again to kill)"
+
 #: A run with one of these cannot have passed.
 BAD = frozenset({Outcome.FAILED, Outcome.ERROR, Outcome.CRASH, Outcome.TIMEOUT})
 

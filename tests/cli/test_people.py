@@ -181,3 +181,15 @@ def test_a_negative_number_of_durations_is_refused(project: Path) -> None:
 
     assert (ran.code, ran.out) == (4, "")
     assert "invalid --durations -1: expected 0 or more" in ran.err
+
+
+def test_quiet_and_verbose_change_the_text(project: Path) -> None:
+    quiet = run_suite(project, "-q").out
+    assert quiet.startswith("\n--- FAILED ")
+    assert "causes" not in quiet
+    assert "warnings" not in quiet
+
+    verbose = run_suite(project, "-v").out
+    assert "\npassed  tests/test_app.py::test_warns" in verbose
+    assert "\nskipped tests/test_app.py::test_skip: not here\n" in verbose
+    assert "line 4 of the text" in verbose  # the whole difference

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
@@ -24,9 +25,11 @@ from support.projects import GUARD, clean_environment, command
 from support.streams import BUILD, STARTED, case, final, suite, written
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
-from proctor.render.live import LiveTerminal, picture
+from proctor.render.failure_report import FailureLine, failure_line
+from proctor.render.live import LiveTerminal, failure_text, picture
+from proctor.render.progress import progress
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -48,14 +51,14 @@ def under_way() -> Relay:
 def drawn(relay: Relay, now: float, width: int) -> list[str]:
     file = io.StringIO()
     console = Console(width=width, file=file, color_system=None)
-    console.print(picture(relay.result, now, width))
+    console.print(picture(relay.result, progress(relay.result), now, width))
     return file.getvalue().splitlines()
 
 
 def test_the_picture_has_counts_times_and_what_runs_longest_first() -> None:
     lines = drawn(under_way(), 62.0, 80)
 
-    assert lines[0].endswith(" 12/40 2 failed 1m02s ~2m24s left 10 passed")
+    assert lines[0].endswith(" 12/40  2 failed  10 passed  1m02s  ~2m24s left")
     assert lines[1] == "  1m00s tests/test_a.py::test_with_a_ナ_name_that_is_long_0"
     assert len(lines) == 6
     assert lines[-1] == "  and 2 more"
@@ -72,12 +75,12 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_a_narrow_terminal_shows_how_many_failed_and_the_end_of_long_names() -> None:
     first, second, *_ = drawn(under_way(), 62.0, 20)
 
-    assert first == "12/40 2 failed 1m02s"
+    assert first == "12/40  2 failed"
     assert second == "  1m00s …t_is_long_0"
 
 
 def test_a_run_that_is_still_collecting_says_so() -> None:
-    assert drawn(Relay(STARTED, []), 3.0, 60)[0].endswith(" collecting 3s")
+    assert drawn(Relay(STARTED, []), 3.0, 60)[0].endswith(" collecting  3s")
 
 
 def test_it_is_drawn_at_most_ten_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,10 +133,110 @@ def test_failures_are_written_as_they_happen_and_the_report_at_the_end() -> None
     ]
 
 
+PLACE = e.Place("tests/test_shop.py", 41)
+
+
+def failure(name: str, message: str = "assert 1 == 2", place: e.Place | None = PLACE) -> FailureLine:
+    found = failure_line(
+        e.TestFinished(name, Outcome.FAILED, failure=e.Failure("AssertionError", message, place))
+    )
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    "width, lines",
+    [
+        (80, ["FAILED test_shop.py::test_total at tests/test_shop.py:41: assert 1 == 2"]),
+        (71, ["FAILED test_shop.py::test_total at tests/test_shop.py:41: assert 1 == 2"]),
+        (70, ["FAILED test_shop.py::test_total at tests/test_shop.py:41", "    assert 1 == 2"]),
+        (56, ["FAILED test_shop.py::test_total at tests/test_shop.py:41", "    assert 1 == 2"]),
+        (55, ["FAILED test_shop.py::test_total", "    at tests/test_shop.py:41: assert 1 == 2"]),
+        (40, ["FAILED test_shop.py::test_total", "    at tests/test_shop.py:41: assert 1 …"]),
+        (20, ["FAILED …::test_total", "    at tests/test_s…"]),
+        (3, ["FAILED …", "  …"]),
+    ],
+)
+def test_a_failure_takes_one_line_or_two(width: int, lines: list[str]) -> None:
+    text = failure_text(failure("test_shop.py::test_total"), width).plain
+
+    assert text.split("\n") == lines
+
+
+@pytest.mark.parametrize("message", ["ナ" * 60, "e\u0301" * 80, "👨\u200d👩\u200d👧" * 30, "a" * 500])
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_long_message_is_cut_to_the_terminal_in_whatever_script_it_is(message: str, width: int) -> None:
+    first, second = failure_text(failure("test_a.py::test_ナ", message), width).plain.split("\n")
+
+    assert cell_len(first) <= width
+    assert width - 7 <= sum(map(cell_len, second)) <= width  # as wide as terminals that join nothing see it
+    assert second.endswith("…")
+
+
+def test_the_parts_of_a_failure_have_styles_of_their_own_and_lead_to_its_place() -> None:
+    console = console_of(100, color_system="standard")
+    console.print(failure_text(failure("test_a.py::test_x"), 100, "/my project"))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    url = "file:///my%20project/tests/test_shop.py"
+
+    assert text.startswith("\x1b[1;31mFAILED\x1b[0m \x1b]8;id=")
+    assert text.count(f";{url}\x1b\\") == 2
+    assert f"{url}\x1b\\\x1b[1mtest_a.py::test_x\x1b[0m\x1b]8;;\x1b\\ at " in text
+    assert f"{url}\x1b\\\x1b[2mtests/test_shop.py:41\x1b[0m\x1b]8;;\x1b\\: assert 1 == 2" in text
+
+
+def test_there_are_no_links_where_the_terminal_has_none() -> None:
+    for links in (False, True):
+        console = console_of(100, color_system="standard")
+        relay = Relay(STARTED, [LiveTerminal(console, links=links)])
+        relay.publish(e.TestFinished("a", Outcome.FAILED, failure=e.Failure("", "no", PLACE)), 1.0)
+        relay.close(2.0)
+        assert ("\x1b]8;" in console.file.getvalue()) is links  # type: ignore[attr-defined]
+
+
+def test_the_suite_is_named_where_there_are_several_and_the_bar_is_open() -> None:
+    relay = Relay(msgspec.structs.replace(STARTED, suites=3), [])
+    relay.publish(e.SuiteEntered("a suite with a long name", "tap", (), "/p", following=2), 0.0)
+    relay.publish(e.SuiteStarted("x", BUILD, 4), 0.0)
+    relay.publish(e.TestFinished("a", Outcome.PASSED), 1.0)
+
+    assert drawn(relay, 2.0, 100)[0].endswith(" 1/4+  1 passed  …th a long name 1/3  2s")
+    assert drawn(relay, 2.0, 60)[0].endswith(" 1/4+  1 passed  …long name 1/3  2s")
+
+
+def test_a_stopped_run_says_so_at_once_and_how_to_kill_it() -> None:
+    for reason, text in (
+        (RunOutcome.INTERRUPTED, "interrupting… (again to kill)"),
+        (RunOutcome.TIMEOUT, "time limit reached, stopping…"),
+        (RunOutcome.CANCELLED, "cancelling…"),
+    ):
+        console = console_of()
+        live = LiveTerminal(console)
+        relay = Relay(STARTED, [live])
+        relay.tick(1.0)
+        relay.publish(e.RunStopped(reason), 1.001)  # sooner than the next picture would be due
+        live.close()
+        assert text in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_total_on_the_terminal_never_shrinks() -> None:
+    console = console_of()
+    live = LiveTerminal(console)
+    relay = Relay(STARTED, [live])
+    relay.publish(e.SuiteStarted("pytest", BUILD, 40), 0.0)
+    relay.tick(1.0)
+    relay.publish(e.SuiteStarted("pytest", BUILD, 8), 1.0)
+    relay.publish(e.TestFinished("a", Outcome.PASSED), 1.0)
+    relay.tick(2.0)
+    live.close()
+
+    assert " 1/40" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_each_tone_has_its_colour() -> None:
     text = shown_by(console_of(color_system="standard"), *FACTS)
 
-    assert "\x1b[31mFAILED b: E: no\x1b[0m" in text
+    assert "\x1b[1;31mFAILED\x1b[0m \x1b[1mb\x1b[0m: E: no" in text
     assert "\x1b[1;31m--- ERROR cannot collect c.py\x1b[0m" in text
     assert "\x1b[33mnote: by the way\x1b[0m" in text
 
@@ -156,7 +259,7 @@ def test_nothing_is_drawn_after_the_end() -> None:
     assert console.file.getvalue() == before  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("width, broken", [(60, 0), (30, 2), (20, 3), (10, 8)])
+@pytest.mark.parametrize("width, broken", [(60, 0), (30, 1), (20, 3), (10, 7)])
 def test_lines_that_a_narrower_terminal_has_broken_are_erased(width: int, broken: int) -> None:
     console = console_of()
     live = LiveTerminal(console)
@@ -169,22 +272,24 @@ def test_lines_that_a_narrower_terminal_has_broken_are_erased(width: int, broken
     text = console.file.getvalue()[seen_before:]  # type: ignore[attr-defined]
     live.close()
 
-    assert text.partition("\r")[0] == "\x1b[2K\x1b[1A" * broken  # of lines of 37 and 60 columns
+    assert text.partition("\r")[0] == "\x1b[2K\x1b[1A" * broken  # of lines of 22 and 58 columns
 
 
 @pytest.mark.parametrize(
     "width, bar, facts",
     [
-        (200, 30, "12/40 2 failed 1m02s ~2m24s left 10 passed"),
-        (60, 17, "12/40 2 failed 1m02s ~2m24s left 10 passed"),
-        (51, 8, "12/40 2 failed 1m02s ~2m24s left 10 passed"),
-        (50, 17, "12/40 2 failed 1m02s ~2m24s left"),
-        (41, 8, "12/40 2 failed 1m02s ~2m24s left"),
-        (40, 19, "12/40 2 failed 1m02s"),
-        (23, 8, "12/40 2 failed"),
-        (22, 0, "12/40 2 failed 1m02s"),
-        (14, 0, "12/40 2 failed"),
-        (13, 0, "12/40 2 fail…"),
+        (200, 30, "12/40  2 failed  10 passed  1m02s  ~2m24s left"),
+        (80, 19, "12/40  2 failed  10 passed  1m02s  ~2m24s left"),
+        (60, 11, "12/40  2 failed  10 passed  1m02s  ~2m24s left"),
+        (57, 8, "12/40  2 failed  10 passed  1m02s  ~2m24s left"),
+        (56, 13, "12/40  2 failed  10 passed  1m02s"),
+        (44, 8, "12/40  2 failed  10 passed  1m02s"),
+        (43, 10, "12/40  2 failed  10 passed"),
+        (36, 8, "12/40  2 failed"),
+        (26, 8, "12/40  2 failed"),
+        (25, 0, "12/40  2 failed"),
+        (15, 0, "12/40  2 failed"),
+        (14, 0, "12/40  2 fail…"),
     ],
 )
 def test_the_least_important_facts_give_way_to_the_bar_and_the_bar_to_the_others(
@@ -198,17 +303,17 @@ def test_the_least_important_facts_give_way_to_the_bar_and_the_bar_to_the_others
 
 @pytest.mark.parametrize(
     "now, times",
-    [(1.0, "1s ~2s left"), (0.5, "0s ~1s left"), (0.2, "0s")],
+    [(1.0, "1s  ~2s left"), (0.5, "0s  ~1s left"), (0.2, "0s")],
 )
 def test_the_time_that_is_left_is_shown_from_a_second_on(now: float, times: str) -> None:
-    assert drawn(under_way(), now, 60)[0].endswith(f" 12/40 2 failed {times} 10 passed")
+    assert drawn(under_way(), now, 60)[0].endswith(f" 12/40  2 failed  10 passed  {times}")
 
 
 def test_a_run_of_which_nothing_has_ended_has_no_time_left_to_tell() -> None:
     relay = Relay(STARTED, [])
     relay.publish(e.SuiteStarted("pytest", BUILD, 0), 0.0)
 
-    assert drawn(relay, 5.0, 60)[0].rstrip().endswith(" 0/0 5s")
+    assert drawn(relay, 5.0, 60)[0].rstrip().endswith(" 0/0  5s")
 
 
 def test_tests_are_shown_as_running_from_a_second_on_and_four_at_most() -> None:
@@ -259,7 +364,7 @@ def test_the_bar_moves_while_the_stream_arrives_and_leaves_only_the_report(
         first = seen(ours, "1/3")
         shown.stdin.write(written(case("b", "fail")))
         shown.stdin.flush()
-        second = seen(ours, "2/3 1 failed")
+        second = seen(ours, "2/3  1 failed")
         shown.stdin.write(written(case("c"), final(2, 1)))
         shown.stdin.close()
         last = seen(ours, "1 failed 2 passed"[:columns])
@@ -268,7 +373,7 @@ def test_the_bar_moves_while_the_stream_arrives_and_leaves_only_the_report(
     assert "FAILED b: it broke" in ESCAPES.sub("", second)
     assert "\x1b[?25l" in first  # the cursor is hidden
     assert "\x1b[?25h" in last  # and given back
-    assert "\x1b[31m" in second
+    assert "\x1b[1;31m" in second
     assert shown.returncode == 1
 
 

@@ -18,7 +18,7 @@ from proctor.render.human import report_text
 from proctor.render.libtest import Libtest
 from proctor.render.line_per_test import LinePerTest
 from proctor.render.outcome_tree import write_outcome_tree
-from proctor.render.plain_log import HEARTBEAT, PlainLog, progress
+from proctor.render.plain_log import PlainLog
 from proctor.render.summary import write_summary
 from proctor.render.verdict_line import verdict_line
 from proctor.render.writer import Writer, coloured_writer
@@ -163,18 +163,6 @@ def test_the_plain_log_tells_failures_at_once_and_again_at_the_end() -> None:
     assert "ERROR cannot collect b.py: SyntaxError: what\n" in text
 
 
-def test_a_plain_log_gives_a_sign_of_life_in_long_silence_and_only_then() -> None:
-    heard = StringWriter()
-    relay = Relay(STARTED, [PlainLog(heard)])
-
-    relay.tick(HEARTBEAT - 1)
-    assert heard.text() == ""
-    relay.tick(HEARTBEAT)
-    assert heard.text() == "... collecting after 30 s\n"
-    relay.tick(HEARTBEAT + 1)
-    assert heard.text().count("\n") == 1
-
-
 def test_dots_are_one_character_a_test_and_name_what_fails() -> None:
     tests = [case(str(number)) for number in range(70)]
     text = rendered(written(suite(71), *tests, case("bad", "fail"), final(70, 1)), Dots)
@@ -282,11 +270,3 @@ def test_a_row_of_dots_that_is_full_begins_anew_and_an_unknown_total_is_left_out
         relay.publish(e.TestFinished(str(number), Outcome.PASSED), 0.5)
 
     assert heard.text() == f"{'.' * 60} 60\n{'.' * 60} 120\n."
-
-
-def test_a_log_names_three_running_tests_and_how_many_have_ended() -> None:
-    relay = Relay(STARTED, [])
-    relay.publish(e.SuiteStarted("pytest", "", 9), 0.0)
-    assert progress(relay.result) == "0/9"
-    relay.publish_all([e.TestStarted(name) for name in ("a\x07", "b", "c", "d")], 0.0)
-    assert progress(relay.result) == "0/9: a\\x07, b, c"

@@ -11,7 +11,7 @@ from proctor.render.terminal_writer import TerminalWriter, highlighted
 from proctor.text import without_escapes
 
 
-def written(width: int, *pieces: tuple[str, ...], colours: bool = False) -> str:
+def written(width: int, *pieces: tuple[str, ...], colours: bool = False, links: bool = True) -> str:
     console = Console(
         width=width,
         file=io.StringIO(),
@@ -20,7 +20,7 @@ def written(width: int, *pieces: tuple[str, ...], colours: bool = False) -> str:
         _environ={},
         legacy_windows=False,
     )
-    write = TerminalWriter(console)
+    write = TerminalWriter(console, links=links)
     for piece in pieces:
         write(*piece)  # type: ignore[arg-type]  # tones as texts
     assert isinstance(console.file, io.StringIO)
@@ -68,7 +68,9 @@ def test_ids_and_places_are_links_where_the_terminal_can() -> None:
 
     assert "file:///p/a.py" in text
     assert without_escapes(text) == "a.py:3\n"
-    assert "file:" not in written(80, ("a.py:3", "place", "file:///p/a.py"), ("\n",))
+    assert "file:" not in written(
+        80, ("a.py:3", "place", "file:///p/a.py"), ("\n",), colours=True, links=False
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import sys
 
 from proctor import config
 from proctor.cli import options
+from proctor.cli.standard_streams import announce_interrupt
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
 from proctor.plan_run import plan_run
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
     settings = config.load(root)
     asked = options.asked(parsed, root, settings, collect_only=True, arguments=passed_on)
     plan = plan_run(asked, settings, os.environ)
-    with stoppable() as stop:
+    with stoppable(announce_interrupt) as stop:
         result = execute(Request(plan, stop)).result
     _show(parsed, result, settings.mask_secrets)
     return result.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import IO, TypeVar
@@ -32,6 +33,7 @@ class Outputs:
     def __init__(self, environ: Mapping[str, str], settings: TextSettings) -> None:
         self._environ, self._settings = environ, settings
         self._directory: Folder | None = None
+        self.live = False  # stdout is a terminal that shows the run as it goes on
         self.sinks: list[Sink] = []
         self.result_lines: list[Callable[[bytes], None]] = []
         self._last: list[Callable[[RunResult], None]] = []
@@ -68,6 +70,7 @@ class Outputs:
         if form == "human" and on_terminal(self._environ):
             live, close = live_terminal(self._settings)
             self._follow(_STDOUT, live)
+            self.live = True
             self._close.append((_STDOUT, close))
         else:
             self.add(_STDOUT, form, self._output(sys.stdout.buffer, self._settings.colours))
@@ -170,7 +173,8 @@ def live_terminal(settings: TextSettings) -> tuple[Sink, Callable[[], None]]:
     """The sink for a person at a terminal, and what gives the terminal back."""
     from rich.console import Console
 
+    from proctor.render.links import has_links
     from proctor.render.live import LiveTerminal
 
-    live = LiveTerminal(Console(), settings.shown)
+    live = LiveTerminal(Console(), settings.shown, has_links(os.environ))
     return masking(live, settings), live.close

@@ -8,6 +8,7 @@ import sys
 from proctor import config
 from proctor.cli import options, output, text_settings
 from proctor.cli.parser import EXIT_CODES, suggest
+from proctor.cli.standard_streams import announce_interrupt
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
 from proctor.plan_run import plan_run
@@ -49,7 +50,7 @@ def main(arguments: list[str]) -> int:
     )
     outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts)
     try:
-        with stoppable() as stop:
+        with stoppable(None if outputs.live else announce_interrupt) as stop:
             executed = execute(Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish))
     finally:
         outputs.close()

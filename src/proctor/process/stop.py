@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from proctor.outcome import RunOutcome
@@ -40,17 +40,27 @@ class Stop:
 
 
 @contextmanager
-def stoppable() -> Iterator[Stop]:
-    """Ctrl-C ends the run gently, a second one at once; SIGTERM and SIGHUP cancel it."""
+def stoppable(interrupted: Callable[[], None] | None = None) -> Iterator[Stop]:
+    """Ctrl-C ends the run gently, a second one at once; SIGTERM and SIGHUP cancel it.
+
+    `interrupted` is called at the first Ctrl-C, whatever the run is doing then.
+    """
     stop = Stop()
     reasons = {
         signal.SIGINT: RunOutcome.INTERRUPTED,
         signal.SIGTERM: RunOutcome.CANCELLED,
         signal.SIGHUP: RunOutcome.CANCELLED,
     }
+
+    def ask(number: int, _frame: object) -> None:
+        first = stop.reason is None
+        stop.ask(reasons[signal.Signals(number)])
+        if first and number == signal.SIGINT and interrupted is not None:
+            interrupted()
+
     before = {
-        number: signal.signal(number, lambda *_, reason=reason: stop.ask(reason))
-        for number, reason in reasons.items()
+        number: signal.signal(number, ask)
+        for number in reasons
         if signal.getsignal(number) is not signal.SIG_IGN  # as under nohup and in background jobs
     }
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proctor.events import Place
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.failure_report import brief, causes_of, label, phase_text, short, word
-from proctor.render.links import file_link
+from proctor.render.links import place_url
 from proctor.render.neutral import neutral
 from proctor.render.shown import USUAL, Shown
 from proctor.render.verdict_line import counts, suites_not_run, verdict_of_tests
@@ -74,11 +74,11 @@ def _write_cause(cause: Cause, result: RunResult, write: Writer) -> None:
     cwd = result.run.cwd
     write(f"{word(first)} ", "loud")
     write("cannot collect " * (first.finished is None))
-    write(label(first), "id", file_link(place or defined, cwd))
+    write(label(first), "id", place_url(place or defined, cwd))
     write(f" and {others} more" * bool(others) + phase_text(first))
     if place:
         write(" ")
-        write(_seen_from(first.test, place), "place", file_link(place, cwd))
+        write(_seen_from(first.test, place), "place", place_url(place, cwd))
     write(f" {brief(first)}\n", "rest")
 
 

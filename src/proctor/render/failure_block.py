@@ -12,7 +12,7 @@ from proctor.events import Failure, Phase, Place
 from proctor.outcome import RunOutcome
 from proctor.render.difference_text import write_difference
 from proctor.render.failure_report import cause_headline, causes_of, message_of, rows
-from proctor.render.links import file_link
+from proctor.render.links import place_url
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.printed import quoted_output
 from proctor.render.pytest_trace import Frame, Raise, parse, without_advice
@@ -212,7 +212,7 @@ class _Body:
             self._write(f"  {file}:{frame.line}{function}: {frame.statement}\n", "quiet")
 
     def _write_place(self, place: Place) -> None:
-        self._write(neutral(str(place)), "place", file_link(place, self._result.run.cwd))
+        self._write(neutral(str(place)), "place", place_url(place, self._result.run.cwd))
 
     def _write_details(self) -> None:
         """What the trace does not say: notes, local variables, causes of a trace without a chain."""

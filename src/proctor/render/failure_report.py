@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from proctor.events import CollectionFailed, Event, Failure, Place, TestFinished
 from proctor.outcome import BAD
 from proctor.render.neutral import neutral, neutral_block
@@ -29,17 +31,35 @@ def causes_of(result: RunResult) -> list[Cause]:
     return causes(result)
 
 
-def headline(event: Event) -> str:
-    """One line for a failure, when it happens; empty for any other event."""
+class FailureLine(msgspec.Struct, frozen=True):
+    """What is shown of a failure when it happens. Its texts are harmless."""
+
+    word: str  # FAILED, ERROR, CRASH, TIMEOUT
+    what: str  # the id of the test, or the file that cannot be collected
+    place: Place | None
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.word} {self.what}{_at(self.place)}: {self.message}"
+
+
+def failure_line(event: Event) -> FailureLine | None:
+    """None for an event that is no failure."""
     if isinstance(event, CollectionFailed):
-        return f"ERROR cannot collect {neutral(event.file)}: {short(event.failure.message)}"
+        return FailureLine("ERROR cannot collect", neutral(event.file), None, short(event.failure.message))
     if not isinstance(event, TestFinished) or event.outcome not in BAD:
-        return ""
+        return None
     failure = event.failure or Failure()
     message = _brief(failure, _message(event.message or failure.message, failure))
-    return (
-        f"{event.outcome.upper()} {neutral(event.test)}{_at(failure.place)}: {message or 'no reason given'}"
+    return FailureLine(
+        event.outcome.upper(), neutral(event.test), failure.place, message or "no reason given"
     )
+
+
+def headline(event: Event) -> str:
+    """One line for a failure, when it happens; empty for any other event."""
+    line = failure_line(event)
+    return str(line) if line is not None else ""
 
 
 def word(occurrence: Occurrence) -> str:

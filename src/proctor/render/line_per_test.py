@@ -22,7 +22,7 @@ class LinePerTest:
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
         if isinstance(event, TestFinished):
-            self._write(f"{mark(event.outcome)} {neutral(event.test)}{remark(event)}\n", tone(event.outcome))
+            write_test_line(event, self._write)
         elif line := headline(event):
             self._write(f"{line}\n", "bad")
         elif isinstance(event, RunFinished):
@@ -32,6 +32,10 @@ class LinePerTest:
 
     def tick(self, now: float, so_far: RunResult) -> None:
         pass
+
+
+def write_test_line(test: TestFinished, write: Writer) -> None:
+    write(f"{mark(test.outcome)} {neutral(test.test)}{remark(test)}\n", tone(test.outcome))
 
 
 def mark(outcome: Outcome) -> str:

@@ -1,15 +1,32 @@
-"""Links that a terminal opens: a place in a file."""
+"""Links to files in a terminal's text (OSC 8): which terminals take them, and where they lead."""
 
 from __future__ import annotations
 
-import posixpath
-from urllib.parse import quote
+from collections.abc import Mapping
+from posixpath import join, normpath
 
 from proctor.events import Place
 
+_WITHOUT = ("", "dumb", "linux", "cons25", "emacs", "eterm", "eterm-color")  # they would show the codes
 
-def file_link(place: Place | None, cwd: str) -> str:
-    """A `file:` URL; empty where there is no file that could be opened."""
-    if place is None or not cwd.startswith("/") or place.file.startswith("<"):
+
+def has_links(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal takes links. Nearly all do, or skip them without a trace."""
+    return environ.get("TERM", "") not in _WITHOUT
+
+
+def file_url(file: str, cwd: str) -> str:
+    """The address of a file, which may be relative to `cwd`; empty for what is no path on this machine."""
+    path = join(cwd, file)
+    if not file or not path.startswith("/") or "\0" in path:
         return ""
-    return "file://" + quote(posixpath.normpath(posixpath.join(cwd, place.file)), errors="surrogateescape")
+    from urllib.parse import quote  # only where something is linked
+
+    try:
+        return "file://" + quote(normpath(path).encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return ""
+
+
+def place_url(place: Place | None, cwd: str) -> str:
+    return file_url(place.file, cwd) if place else ""

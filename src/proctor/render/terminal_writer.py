@@ -38,8 +38,10 @@ _MARGIN = 4  # columns before source code, in which pytest marks lines
 class TerminalWriter:
     """A `Writer`. It collects the pieces of a line and prints the line when that is complete."""
 
-    def __init__(self, console: Console, before: Callable[[], None] = lambda: None) -> None:
-        self._console, self._before = console, before
+    def __init__(
+        self, console: Console, before: Callable[[], None] = lambda: None, links: bool = False
+    ) -> None:
+        self._console, self._before, self._links = console, before, links
         self._line = Text()
         self._fit: Fit = "wrap"
 
@@ -51,7 +53,7 @@ class TerminalWriter:
                 self._print(line, "wrap")
             return
         style = Style.parse(STYLES.get(tone, ""))
-        if link:
+        if link and self._links:
             style += Style(link=link)
         self._fit = _FITS.get(tone, self._fit)
         first, *others = text.split("\n")
