@@ -49,7 +49,7 @@ _ROOMS = (
 
 
 #: Fields that few documents have.
-_RARE = ("missing", "title", "collect_only", "build", "toolchain", "foreign", "foreign_end")
+_RARE = ("missing", "invocation", "title", "collect_only", "build", "toolchain", "foreign", "foreign_end")
 
 
 def within(document: Document, text: str, budget: int, mask: bool) -> Values | None:

@@ -22,7 +22,6 @@ _OUTPUT_LINES = 30  # of a failed test's captured output; the rest is in the run
 _TRACE_HEAD, _TRACE_TAIL = 12, 36  # lines of a trace
 _SHORT = 200  # characters of a message on one line
 _NAMED = 12  # tests that are named one by one; more are named together: `all of FILE`, `FILE::{a,b}`
-_RERUN = 5  # tests named in one command
 
 # Frames of pytest and the interpreter's start in the text of faulthandler.
 _HARNESS = re.compile(
@@ -157,14 +156,9 @@ def _body(cause: Cause, result: RunResult) -> Iterator[str]:
 
 def _rerun(cause: Cause, result: RunResult) -> str:
     """The command that runs these tests again; empty where nobody knows who ran them."""
-    tests = dict.fromkeys(o.finished.part_of or o.test for o in cause.occurrences if o.finished)
-    if not tests or not result.run.runner:
-        return ""
-    if len(tests) > _RERUN:
-        return "proctor run --last-failed"
-    from shlex import quote
+    from proctor.render.rerun import rerun  # something has failed
 
-    return " ".join(["proctor run", *(neutral(quote(test)) for test in tests)])
+    return rerun(result, (o.finished.part_of or o.test for o in cause.occurrences if o.finished))
 
 
 def message_of(occurrence: Occurrence) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proctor.outcome import Outcome, RunOutcome
+from proctor.render.neutral import neutral
 from proctor.result import RunResult
 
 #: What is not the outcome's name in capitals. Counts alone say that a run passed, and mostly that it failed.
@@ -23,7 +24,7 @@ def verdict_line(result: RunResult) -> str:
 
 def suites_not_run(result: RunResult) -> list[str]:
     """`node: not run` for each suite that could not be started."""
-    return [f"{missing.runner}: not run" for missing in result.missing]
+    return [f"{neutral(missing.runner)}: not run" for missing in result.missing]
 
 
 def verdict_of_tests(result: RunResult) -> str:
