@@ -67,22 +67,26 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
             dict.fromkeys((*chosen, *(name for t in spec.selection.targets for name in table.named(t))))
         )
     notices = [] if asked or spec.selection.targets else _unknown(Path(spec.root), chosen)
+    left_out: dict[str, str] = {}
+    if notices and table.runs_other_tests(Path(spec.root), spec.programs):
+        left_out[table.NPM] = notices.pop(0)
     planner = _Planner(spec, asked, _shares(spec, chosen, asked), python, environ)
     found = [suite for name in planner.shares for suite in planner.suites(name)]
     if planner.left_out and not found:
         raise next(iter(planner.left_out.values()))
+    left_out |= {name: str(error) for name, error in planner.left_out.items()}
     missing = [
-        SuiteMissing(name, str(error), _is_required(name, spec, settings, environ))
-        for name, error in planner.left_out.items()
+        SuiteMissing(name, why, _is_required(name, spec, settings, environ)) for name, why in left_out.items()
     ]
     notices += planner.notices
     return Prepared(tuple(found), settings.limits, tuple(notices), tuple(missing), planner.arguments_for)
 
 
 def _check_optional(settings: Settings) -> None:
+    known = (*table.RUNNERS, table.NPM)
     for name in settings.optional_suites:
-        if name not in table.RUNNERS:
-            raise ConfigError(f"optional_suites: no runner for {name!r}; known: {', '.join(table.RUNNERS)}")
+        if name not in known:
+            raise ConfigError(f"optional_suites: no runner for {name!r}; known: {', '.join(known)}")
 
 
 def _is_required(name: str, spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> bool:
