@@ -141,6 +141,42 @@ def test_where_no_suite_can_run_that_is_an_error(tmp_path: Path) -> None:
         plan(write_project(tmp_path, {**GO, **NODE}))
 
 
+@pytest.mark.parametrize(
+    "script, is_missing",
+    [
+        ("mocha", True),
+        ("NODE_ENV=test npx c8 mocha test/", True),
+        ("node_modules/.bin/ava --verbose", True),
+        ("playwright test", True),
+        ("eslint . && tape test/*.js", True),
+        ("eslint .", False),
+        ("tsc --noEmit && eslint tap", False),
+        ("playwright install", False),
+        ("echo no test specified", False),
+    ],
+)
+def test_tests_of_npm_that_no_runner_knows_are_missing(tmp_path: Path, script: str, is_missing: bool) -> None:
+    package = {"package.json": json.dumps({"scripts": {"test": script}})}
+    prepared = plan(write_project(tmp_path, {**PYTHON, **package}), {"CI": "1"})
+    optional = plan(tmp_path, {"CI": "1"}, Settings(optional_suites=("npm",)))
+    listed = plan(tmp_path, {"CI": "1"}, Settings(tests=(TestSettings("npm", "npm test"),)))
+
+    assert [(one.runner, one.required) for one in prepared.missing] == [("npm", True)] * is_missing
+    assert [one.required for one in optional.missing] == [False] * is_missing
+    assert listed.missing == ()
+
+
+@pytest.mark.parametrize("head", ["", "#!/nowhere/bin/perl -w\n", "#!/usr/bin/env perl\n"])
+def test_tests_of_perl_are_missing_where_perl_is(tmp_path: Path, head: str) -> None:
+    write_project(tmp_path, {**PYTHON, "t/a.t": f"{head}print '1..1';\n"})
+    perl = tmp_path / "bin" / "perl"
+
+    assert [one.runner for one in plan(tmp_path).missing] == ["tap"]
+    write_project(tmp_path, {"bin/perl": "#!/bin/sh\n"})
+    perl.chmod(0o755)
+    assert plan(tmp_path, {"PATH": str(perl.parent)}).missing == ()
+
+
 def test_a_marker_deselects_the_tests_of_a_runner_that_has_none(tmp_path: Path) -> None:
     prepared = plan(
         write_project(tmp_path, {**PYTHON, **NODE, **TAP}), {"CI": "1"}, selection=Selection(markers="slow")

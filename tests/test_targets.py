@@ -41,7 +41,7 @@ def test_an_id_may_begin_at_a_root_above_the_project(
 def test_the_command_that_repeats_a_failure_works_below_pytests_root(tmp_path: Path) -> None:
     below = _project_below_its_root(tmp_path)
     told = run_suite(below, "--format", "human").out
-    named = re.search(r"rerun: proctor run (\S+)", told)
+    named = re.search(r"rerun: proctor run .*?(\S+)$", told, re.M)
     assert named, told
 
     again = run_suite(below, "--format", "agent", named[1])

@@ -121,6 +121,17 @@ class Foreign(Fact, frozen=True):
     absent: tuple[str, ...] = ()  # fields of ours, those of `extra` as `extra.name`
 
 
+class Invocation(Fact, frozen=True):
+    """The command that a person gave, as far as it decides how tests run."""
+
+    project: str  # the directory
+    directory: str = ""  # in which the person stood; empty: nobody knows
+    options: tuple[str, ...] = ()  # of `proctor run`, without the project, the selection and the outputs
+    arguments: tuple[str, ...] = ()  # that follow `--`
+    arguments_for: str = ""  # the runner that got them
+    kept: bool = True  # the run is in the archive
+
+
 class RunStarted(Fact, frozen=True):
     run_id: str
     runner: str
@@ -134,6 +145,7 @@ class RunStarted(Fact, frozen=True):
     suites: int = 1  # planned; what a build makes counts as one more
     asked: tuple[str, ...] = ()  # which part of the tests, in words of the command line; the first of many
     retold: bool = False  # from a document or a public stream, which leave out how its sessions went
+    invocation: Invocation | None = None  # None: no person gave a command, or nobody knows which
 
 
 class SuiteEntered(Fact, frozen=True):

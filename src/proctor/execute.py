@@ -21,7 +21,6 @@ from proctor.launch import Artifact, Launch, Lines, Program, Voice
 from proctor.listener import Listener, listen
 from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
 from proctor.plan_run import RunPlan
-from proctor.prepare import Prepared
 from proctor.process.cold_start import ColdStart
 from proctor.process.deadline import Ending
 from proctor.process.process import Chunk, P, Starter
@@ -72,7 +71,7 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
             begun = processes.start(first.launches[0]) if _is_process(first) else None
             if begun is not None:
                 living.callback(begun.close)
-            started = _started(plan.spec, prepared, run_id)
+            started = _started(plan, run_id)
             run = Running(started, request.sinks, shelf, request.result_lines, since)
             for missing in prepared.missing:
                 run.publish(missing)
@@ -96,7 +95,8 @@ def _command(suite: Suite) -> tuple[str, ...]:
     return suite.launches[0].argv if len(suite.launches) == 1 else ()
 
 
-def _started(spec: RunSpec, prepared: Prepared, run_id: str) -> e.RunStarted:
+def _started(plan: RunPlan, run_id: str) -> e.RunStarted:
+    spec, prepared = plan.spec, plan.prepared
     return e.RunStarted(
         run_id,
         prepared.runner,
@@ -108,6 +108,7 @@ def _started(spec: RunSpec, prepared: Prepared, run_id: str) -> e.RunStarted:
         spec.collect_only,
         suites=len(prepared.suites) + sum(suite.then is not None for suite in prepared.suites),
         asked=_asked(spec),
+        invocation=plan.invocation,
     )
 
 

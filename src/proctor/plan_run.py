@@ -10,6 +10,7 @@ import msgspec
 from proctor import config
 from proctor.config import Settings
 from proctor.errors import UsageError
+from proctor.events import Invocation
 from proctor.prepare import Prepared, prepare
 from proctor.running import Keeping
 from proctor.spec import RunSpec, Selection
@@ -40,6 +41,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     archive: bool = True
     arguments: tuple[str, ...] = ()
     strict_suites: bool | None = None  # as of RunSpec
+    invocation: Invocation | None = None
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -51,6 +53,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     keeping: Keeping = Keeping()
     settings: Settings = Settings()
     notices: tuple[str, ...] = ()  # what the caller should know about the selection
+    invocation: Invocation | None = None
 
 
 def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> RunPlan:
@@ -64,7 +67,13 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
     prepared = prepare(spec, settings, asked.python or settings.python, environ)
     visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
     keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs)
-    return RunPlan(spec, prepared, visible, keeping, settings, notices)
+    invocation = asked.invocation and msgspec.structs.replace(
+        asked.invocation,
+        arguments=asked.arguments,
+        arguments_for=prepared.arguments_for if asked.arguments else "",
+        kept=keeping.archive,
+    )
+    return RunPlan(spec, prepared, visible, keeping, settings, notices, invocation)
 
 
 def _spec(asked: Asked, settings: Settings) -> RunSpec:

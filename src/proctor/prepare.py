@@ -42,6 +42,7 @@ class Prepared(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     notices: tuple[str, ...] = ()  # what the reader should know about the plan
     missing: tuple[SuiteMissing, ...] = ()
+    arguments_for: str = ""  # the runner that gets what follows `--`
 
     @property
     def runner(self) -> str:
@@ -66,21 +67,26 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
             dict.fromkeys((*chosen, *(name for t in spec.selection.targets for name in table.named(t))))
         )
     notices = [] if asked or spec.selection.targets else _unknown(Path(spec.root), chosen)
+    left_out: dict[str, str] = {}
+    if notices and table.runs_other_tests(Path(spec.root), spec.programs):
+        left_out[table.NPM] = notices.pop(0)
     planner = _Planner(spec, asked, _shares(spec, chosen, asked), python, environ)
     found = [suite for name in planner.shares for suite in planner.suites(name)]
     if planner.left_out and not found:
         raise next(iter(planner.left_out.values()))
+    left_out |= {name: str(error) for name, error in planner.left_out.items()}
     missing = [
-        SuiteMissing(name, str(error), _is_required(name, spec, settings, environ))
-        for name, error in planner.left_out.items()
+        SuiteMissing(name, why, _is_required(name, spec, settings, environ)) for name, why in left_out.items()
     ]
-    return Prepared(tuple(found), settings.limits, (*notices, *planner.notices), tuple(missing))
+    notices += planner.notices
+    return Prepared(tuple(found), settings.limits, tuple(notices), tuple(missing), planner.arguments_for)
 
 
 def _check_optional(settings: Settings) -> None:
+    known = (*table.RUNNERS, table.NPM)
     for name in settings.optional_suites:
-        if name not in table.RUNNERS:
-            raise ConfigError(f"optional_suites: no runner for {name!r}; known: {', '.join(table.RUNNERS)}")
+        if name not in known:
+            raise ConfigError(f"optional_suites: no runner for {name!r}; known: {', '.join(known)}")
 
 
 def _is_required(name: str, spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> bool:
@@ -113,7 +119,7 @@ class _Planner:
     ) -> None:
         self._spec, self._asked, self.shares = spec, asked, shares
         self._python, self._environ = python, environ
-        self._arguments_for = _arguments_for(spec, shares)
+        self.arguments_for = _arguments_for(spec, shares)
         self.notices: list[str] = []
         self.left_out: dict[str, UsageError] = {}
         if spec.selection.keywords and any(name != table.USUAL for name in shares):
@@ -129,10 +135,12 @@ class _Planner:
         try:
             return suites(name, self._plan(name, part))
         except InterpreterError:
-            name = table.RUNNERS[name].instead
-            if self._asked or not name or not table.load(name).detect(Path(self._spec.root)):
+            instead = table.RUNNERS[name].instead
+            if self._asked or not instead or not table.load(instead).detect(Path(self._spec.root)):
                 raise
-            return suites(name, self._plan(name, msgspec.structs.replace(part, runner=name)))
+            if name == self.arguments_for:
+                self.arguments_for = instead
+            return suites(instead, self._plan(instead, msgspec.structs.replace(part, runner=instead)))
         except UsageError as error:
             if share.named or name == table.USUAL:
                 raise
@@ -142,7 +150,7 @@ class _Planner:
     def _part(self, name: str) -> RunSpec:
         """The request as far as it is this runner's."""
         selection = msgspec.structs.replace(self._spec.selection, targets=self.shares[name].targets)
-        arguments = self._spec.arguments if name == self._arguments_for else ()
+        arguments = self._spec.arguments if name == self.arguments_for else ()
         return msgspec.structs.replace(self._spec, runner=name, selection=selection, arguments=arguments)
 
     def _others_marked(self) -> bool:

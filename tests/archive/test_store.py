@@ -19,8 +19,10 @@ from proctor import events as e
 from proctor.archive import read_log, store
 from proctor.archive.history import last_failed
 from proctor.archive.inside import Folder
+from proctor.archive.lookup import find_run
 from proctor.archive.recording import Recording, loader
-from proctor.outcome import Outcome
+from proctor.errors import UsageError
+from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
 
 
@@ -35,6 +37,7 @@ def record(
     *outcomes: tuple[str, Outcome],
     everything: bool = True,
     selected: tuple[str, ...] = (),
+    mistake: bool = False,
 ) -> Path:
     directory = store.open_run(root, started(number).run_id, {})
     assert directory is not None
@@ -44,6 +47,8 @@ def record(
         relay.publish(e.TestsSelected(selected), 0.0)
     for test, outcome in outcomes:
         relay.publish(e.TestFinished(test, outcome), 0.0)
+    if mistake:
+        relay.publish(e.StatusExplained(RunOutcome.USAGE_ERROR, "not found: t.py::x"), 0.0)
     relay.close(1.0)
     recording.close()
     return directory.path
@@ -236,6 +241,22 @@ def test_a_run_that_broke_off_hides_no_earlier_failure(tmp_path: Path) -> None:
 
     record(tmp_path, 3, ("t.py::c", Outcome.PASSED), everything=False)
     assert last_failed(tmp_path, {}) == (["t.py::a", "t.py::b"], 1)
+
+
+def test_a_mistake_in_a_command_is_not_the_last_run_and_hides_no_failure(tmp_path: Path) -> None:
+    real = record(tmp_path, 1, ("t.py::a", Outcome.FAILED), ("t.py::b", Outcome.PASSED))
+    mistake = record(tmp_path, 2, ("t.py::a", Outcome.PASSED), ("t.py::b", Outcome.FAILED), mistake=True)
+
+    assert find_run("last", tmp_path, {}).path == real
+    assert find_run(mistake.name, tmp_path, {}).path == mistake
+    assert last_failed(tmp_path, {}) == (["t.py::a"], 0)
+
+
+def test_where_all_runs_are_mistakes_there_is_no_last_one(tmp_path: Path) -> None:
+    mistake = record(tmp_path, 1, mistake=True)
+
+    with pytest.raises(UsageError, match=f"each is a usage error, the newest {mistake.name}"):
+        find_run("last", tmp_path, {})
 
 
 def test_a_long_text_is_loaded_with_its_middle_left_out(tmp_path: Path) -> None:

@@ -451,7 +451,10 @@ def test_a_script_that_no_runner_knows_is_said_and_how_to_run_it(tmp_path: Path)
     write_project(tmp_path, {"proctor.toml": settings})
     ran = proctor("run", "--format", "json", cwd=tmp_path)
     assert outcomes(ran.document) == {"/npm": "passed"}
-    assert any("tape" in notice for notice in ran.document["notices"])
+    (missing,) = ran.document["missing"]
+    assert missing["runner"] == "npm" and "`tape test/*.js`" in missing["reason"]
+    write_project(tmp_path, {"proctor.toml": '[[tests]]\nname = "npm"\ncommand = "npm --version"\n'})
+    assert "missing" not in proctor("run", "--format", "json", cwd=tmp_path).document
 
 
 def test_commands_of_the_script_that_are_no_tests_are_told(tmp_path: Path) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
-from proctor.archive.inside import read_inside
-from proctor.archive.store import RESULT_FILE, link_in_the_way, list_runs, read_head
+from proctor.archive.inside import Folder, read_inside
+from proctor.archive.store import RESULT_FILE, RunHead, link_in_the_way, list_runs, read_head
 from proctor.errors import StreamError
-from proctor.outcome import BAD
+from proctor.outcome import BAD, RunOutcome
 from proctor.spec import TARGET_BYTES, RunSpec, Selection
 from proctor.wire.document.schema import Document, read
 
@@ -57,10 +58,7 @@ def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]
     latest: dict[str, bool] = {}
     missed: set[str] = set()
     everything = False
-    for folder in list(list_runs(root, environ))[:_LOOK_BACK]:
-        head = read_head(folder)
-        if head is None or head.collect_only:
-            continue
+    for folder, head in islice(_runs_of_tests(root, environ), _LOOK_BACK):
         try:
             document = read(read_inside(folder, RESULT_FILE))
             base = document.report.root
@@ -75,6 +73,14 @@ def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]
             break
     failed = [target for target, bad in latest.items() if bad]
     return failed, len(missed.difference(failed))
+
+
+def _runs_of_tests(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[Folder, RunHead]]:
+    """Newest first. A mistake in a command is no run, even if some tests have run before it was found."""
+    for folder in list_runs(root, environ):
+        head = read_head(folder)
+        if head is not None and not head.collect_only and head.outcome != RunOutcome.USAGE_ERROR:
+            yield folder, head
 
 
 def _bad(document: Document, base: str, root: Path) -> dict[str, bool]:

@@ -73,8 +73,7 @@ def find_run(name: str, root: Path, environ: Mapping[str, str], within: Path | N
         link = link_in_the_way(root)
         raise UsageError(f"no runs of {root} are kept" + (f": {link}" if link else ""))
     if name == LAST:
-        with_tests = (run for run in runs if (head := read_head(run)) and not head.collect_only)
-        return next(with_tests, runs[0])
+        return _last(runs, root)
     found = [run for run in runs if run.name.startswith(name)]
     exact = [run for run in found if run.name == name]
     if len(found) == 1 or exact:
@@ -83,6 +82,21 @@ def find_run(name: str, root: Path, environ: Mapping[str, str], within: Path | N
     if found:
         raise UsageError(f"{len(found)} runs begin with {name!r}: {named}")
     raise UsageError(f"no run begins with {name!r}; `{LAST}` is the newest, the newest are {named}")
+
+
+def _last(runs: list[Folder], root: Path) -> Folder:
+    """The newest that runs tests, or did: a mistake in a command is no run."""
+    mistake = ""
+    for run in runs:
+        head = read_head(run)
+        if head is None or head.collect_only:
+            continue
+        if head.outcome != RunOutcome.USAGE_ERROR:
+            return run
+        mistake = mistake or run.name
+    if mistake:
+        raise UsageError(f"no run of {root} ran tests: each is a usage error, the newest {mistake}")
+    return runs[0]
 
 
 def _named(name: str) -> Folder:

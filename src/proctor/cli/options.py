@@ -15,6 +15,7 @@ from proctor.cli.parser import WHERE as WHERE
 from proctor.cli.parser import Parser as Parser
 from proctor.cli.parser import suggest
 from proctor.errors import UsageError
+from proctor.events import Invocation
 from proctor.plan_run import Asked, targets
 from proctor.render.shown import Shown
 from proctor.runners import table
@@ -110,6 +111,22 @@ def project(directory: str) -> Path:
     if not root.is_dir():
         raise UsageError(f"no such directory: {directory}")
     return Path(os.path.normpath(root))
+
+
+def invocation(parsed: argparse.Namespace, root: Path) -> Invocation:
+    """What a command that runs some of the tests again has to repeat."""
+    given = {"--python": python(parsed), "--runner": parsed.runner, "--memory": parsed.memory}
+    given |= {"--seed": parsed.seed, "--repeat": parsed.repeat if parsed.repeat > 1 else None}
+    words = [word for option, value in given.items() if value is not None for word in (option, str(value))]
+    return Invocation(str(root), current_directory(), tuple(words))
+
+
+def current_directory() -> str:
+    """Empty where it is gone."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
 
 
 def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: Any) -> Asked:

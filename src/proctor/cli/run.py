@@ -41,6 +41,7 @@ def main(arguments: list[str]) -> int:
         last_failed=parsed.last_failed,
         archive=not parsed.no_archive,
         arguments=passed_on,
+        invocation=options.invocation(parsed, root),
     )
     plan = plan_run(asked, settings, os.environ)
     for notice in plan.notices:

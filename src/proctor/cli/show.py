@@ -14,6 +14,7 @@ from proctor.archive.inside import Folder, open_inside, read_inside
 from proctor.archive.lookup import LAST, find_run, read_run
 from proctor.archive.store import RESULT_FILE, read_head
 from proctor.cli import options, text_settings
+from proctor.cli.from_here import from_here
 from proctor.cli.output import chosen, live_terminal, with_failure_index
 from proctor.cli.source import Source, abandoned, opened
 from proctor.cli.text_settings import TextSettings, on_terminal
@@ -144,13 +145,13 @@ def _replay(
             entries = reader.feed(piece)
             if entries:
                 began = min(began, time.monotonic() - entries[-1].at)
-            replay.take(entries)
+            replay.take(from_here(entries))
             if not piece or not plain:
                 replay.tick(time.monotonic() - began)
             replay.check()
         under_way = "" if follow else source.under_way
         if not under_way:
-            replay.take(reader.close())  # of a run under way the last line may not be whole yet
+            replay.take(from_here(reader.close()))  # of a run under way the last line may not be whole yet
         replay.close(under_way)
         replay.check()
         runs.close(name)

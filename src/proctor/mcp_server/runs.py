@@ -85,6 +85,7 @@ class ServerRun:
         self.discovered: tuple[RunResult, Settings] | None = None  # of a run that only lists tests
         self.data: RunData | None = None  # of any other, as long as it is in memory
         self.directory: Folder | None = None  # of its archive, if that is complete
+        self.is_mistake = False  # the request could not be met, so it is no run to come back to
         self._held: RunDirectory | None = None  # locked until an answer about the run was sent
         self._wanted = True
         self.error: Exception | None = None
@@ -164,6 +165,7 @@ class ServerRun:
         if result.run.collect_only:
             self.discovered = result, settings
             return
+        self.is_mistake = result.outcome is RunOutcome.USAGE_ERROR
         self.data = run_data.from_result(result, directory, settings)
         with suppress(OSError):
             os.close(open_inside(directory, RESULT_FILE))

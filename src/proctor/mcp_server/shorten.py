@@ -49,7 +49,17 @@ _ROOMS = (
 
 
 #: Fields that few documents have.
-_RARE = ("missing", "printed", "title", "collect_only", "build", "toolchain", "foreign", "foreign_end")
+_RARE = (
+    "missing",
+    "invocation",
+    "printed",
+    "title",
+    "collect_only",
+    "build",
+    "toolchain",
+    "foreign",
+    "foreign_end",
+)
 
 
 def within(document: Document, text: str, budget: int, mask: bool) -> Values | None:

@@ -202,7 +202,7 @@ class Tools:
         if run is not None and run.directory is not None:
             return run.directory
         faults: list[str] = []
-        newest = self._own()[-1:] if name == LAST else []
+        newest = self._own(mistakes=False)[-1:] if name == LAST else []
         newest += self._found(name, self._roots(), faults)
         if name == LAST or not newest:
             newest += self._found(name, self._below(again=name != LAST), [])
@@ -231,9 +231,10 @@ class Tools:
             ]
         return self._projects
 
-    def _own(self) -> list[Folder]:
+    def _own(self, mistakes: bool = True) -> list[Folder]:
         """Directories of this server's own runs, also of projects below its roots."""
-        return [run.directory for run in self._runs.by_id.values() if run.directory is not None]
+        runs = [run for run in self._runs.by_id.values() if mistakes or not run.is_mistake]
+        return [run.directory for run in runs if run.directory is not None]
 
     def kept(self, count: int) -> list[str]:
         """Ids of the newest runs."""

@@ -21,6 +21,7 @@ from proctor.render.ids import MOST_NAMED, Known, by_file, factored, file_of, fi
 from proctor.render.masking import masked_failures
 from proctor.render.neutral import neutral
 from proctor.render.printed import quoted_output
+from proctor.render.rerun import project_option
 from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.result import RunResult
@@ -52,7 +53,8 @@ class Hints(msgspec.Struct, frozen=True):
         """`{test}` is the test, if it is one; else a word for any of them."""
         named = list(islice(tests, 2))
         test = self._quoted(named[0]) if len(named) == 1 else "ID"
-        return hint.format(run=result.run.run_id, test=test)
+        where = "" if self.quotes_as_json else project_option(result)
+        return hint.format(run=result.run.run_id + where, test=test)
 
     def _quoted(self, test: str) -> str:
         harmless = neutral(test)

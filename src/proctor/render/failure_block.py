@@ -16,6 +16,7 @@ from proctor.render.links import place_url
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.printed import quoted_output
 from proctor.render.pytest_trace import Frame, Raise, parse, without_advice
+from proctor.render.rerun import rerun
 from proctor.render.writer import Tone, Writer, plain_writer
 from proctor.result import RunResult
 
@@ -26,7 +27,6 @@ _OUTPUT_LINES = 30  # of a failed test's captured output; the rest is in the run
 _TRACE_HEAD, _TRACE_TAIL = 12, 36  # lines of a trace
 _FRAMES_HEAD, _FRAMES_TAIL = 6, 10  # calls on the way
 _LIBRARY_RUN = 3  # calls inside of libraries, one after the other, that are shown
-_RERUN = 5  # tests named in one command
 _LIBRARY_PATH = 3  # parts of the path of a library's file
 
 # Frames of pytest and the interpreter's start in the text of faulthandler.
@@ -256,15 +256,7 @@ def _write_text(text: str, write: Writer) -> None:
 
 
 def _rerun(cause: Cause, result: RunResult) -> str:
-    """The command that runs these tests again; empty where nobody knows who ran them."""
-    tests = dict.fromkeys(o.finished.part_of or o.test for o in cause.occurrences if o.finished)
-    if not tests or not result.run.runner:
-        return ""
-    if len(tests) > _RERUN:
-        return "proctor run --last-failed"
-    from shlex import quote
-
-    return " ".join(["proctor run", *(neutral(quote(test)) for test in tests)])
+    return rerun(result, (o.finished.part_of or o.test for o in cause.occurrences if o.finished))
 
 
 def _cut(text: str) -> str:

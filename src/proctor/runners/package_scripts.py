@@ -29,7 +29,7 @@ _ONCE_MORE = re.compile(
 )  # in the names of scripts that run the same tests in another way
 # Programs that run the command behind their own options. The first ones are only ways to find a program.
 _FINDERS = ("npx", "bunx", "pnpx")
-_MANAGERS = ("npm", "yarn", "pnpm", "bun")
+MANAGERS = ("npm", "yarn", "pnpm", "bun")
 _WRAPPERS = (
     "c8",
     "nyc",
@@ -47,6 +47,12 @@ _WRAPPERS = (
     "stdbuf",
     "xvfb-run",
     "faketime",
+)
+#: What runs tests and has no runner of ours: programs, and programs with their first argument.
+_OTHER_TOOLS = frozenset(
+    {"mocha", "_mocha", "ava", "tape", "tap", "jasmine", "karma", "qunit", "uvu", "lab", "borp"}
+    | {"wtr", "web-test-runner", "testcafe", "nightwatch", "cypress run", "wdio run"}
+    | {f"{name} test" for name in ("bun", "deno", "ng", "playwright", "react-scripts")}
 )
 _SEVERAL = ("npm-run-all", "npm-run-all2", "run-s", "run-p")
 _NODES = ("node", "nodejs", "tsx")
@@ -136,6 +142,19 @@ def left_out(root: Path, runners: Collection[str]) -> list[str]:
         elif tool not in runners and depends_on(root, tool):
             found.append(f"{tool} is a dependency, but `npm test` does not run it; --runner {tool} does")
     return found
+
+
+def runs_other_tests(root: Path) -> bool:
+    """Whether `npm test` runs tests by a tool that none of our runners knows."""
+    return any(map(_is_other_tool, read(root).others))
+
+
+def _is_other_tool(command: str) -> bool:
+    words = [word for word in command.split() if not word.startswith("-") and "=" not in word]
+    while words and PurePosixPath(words[0]).name in (*_FINDERS, *_WRAPPERS, "npm", "yarn", "pnpm"):
+        del words[0]
+    first = PurePosixPath(words[0]).name if words else ""
+    return first in _OTHER_TOOLS or " ".join([first, *words[1:2]]) in _OTHER_TOOLS
 
 
 def _unknown(root: Path, script: Script) -> str:
@@ -246,7 +265,7 @@ class _Reader:
 
     def _scripts_run(self, words: tuple[Word, ...], assignments: tuple[Word, ...]) -> bool:
         """Whether the command runs other scripts, which have then been read."""
-        around = () if words[0].value in _MANAGERS + _SEVERAL + _NODES else _wrapper(words)
+        around = () if words[0].value in MANAGERS + _SEVERAL + _NODES else _wrapper(words)
         scripts = self._named(words[len(around) :])
         if scripts is None:
             return False
@@ -350,7 +369,7 @@ def _wrapper(words: tuple[Word, ...]) -> tuple[Word, ...]:
     """What stands before a command that runs scripts: `c8 npm run unit`."""
     if PurePosixPath(words[0].value).name not in _WRAPPERS:
         return ()
-    runners = _MANAGERS + _SEVERAL
+    runners = MANAGERS + _SEVERAL
     return words[: next((at for at, found in enumerate(words) if found.value in runners), 0)]
 
 
@@ -360,7 +379,7 @@ def _without_finders(words: tuple[Word, ...]) -> tuple[Word, ...]:
     at = 0
     if values and values[0] in _FINDERS:
         at = 1
-    elif values and values[0] in _MANAGERS:
+    elif values and values[0] in MANAGERS:
         at = 2 if values[1:2] in (["exec"], ["x"]) or (values[0] != "npm" and values[1:2] == ["run"]) else 1
     else:
         return words
@@ -374,7 +393,7 @@ def _script_at(name: str, values: list[str]) -> int | None:
     """Where among the words behind it a command names a script."""
     if name in _NODES:
         return 1 if values[:1] == ["--run"] and len(values) > 1 else None
-    if name not in _MANAGERS or any(_ELSEWHERE.match(value) for value in values):
+    if name not in MANAGERS or any(_ELSEWHERE.match(value) for value in values):
         return None
     words = [at for at, value in enumerate(values) if not value.startswith("-")]
     if not words:

@@ -11,6 +11,7 @@ import msgspec
 
 from proctor.errors import UsageError
 from proctor.runners.plan import PythonRunner, Runner
+from proctor.spec import TestProgram
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -33,6 +34,7 @@ RUNNERS = {
     "jest": Row("jest", ("package.json",)),
 }
 USUAL = "pytest"  # what a project without a sign of anything gets
+NPM = "npm"  # stands for tests of package.json that no runner knows
 
 
 def names(asked: str) -> tuple[str, ...]:
@@ -68,6 +70,16 @@ def left_out(root: Path, chosen: Collection[str]) -> list[str]:
     from proctor.runners import package_scripts
 
     return package_scripts.left_out(root, chosen)
+
+
+def runs_other_tests(root: Path, programs: Collection[TestProgram]) -> bool:
+    """Whether package.json has tests that no runner knows, and the settings do not list it as a program."""
+    if not (root / "package.json").exists():
+        return False
+    from proctor.runners import package_scripts
+
+    listed = any(test.command[0] in package_scripts.MANAGERS for test in programs)
+    return not listed and package_scripts.runs_other_tests(root)
 
 
 def _is_there(root: Path, sign: str) -> bool:

@@ -175,13 +175,24 @@ def _program(path: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
         first = read_bytes(path, 1000).partition(b"\n")[0]
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-    if first.startswith(b"#!"):
-        return (*text_of(first[2:]).split(), str(path))
-    if path.suffix == _PERL:
-        return (program("perl", environ) or "perl", str(path))
+    words = text_of(first[2:]).split() if first.startswith(b"#!") else []
+    if not words and path.suffix == _PERL:
+        words = ["perl"]
+    if words:
+        return (*_interpreter(words, path, environ), str(path))
     if not is_program(path):
         raise UsageError(f"{path} is no program; `chmod +x {path}`, or add a first line with #!")
     return (str(path),)
+
+
+def _interpreter(words: list[str], path: Path, environ: Mapping[str, str]) -> list[str]:
+    """The words of a `#!` line. That there is no perl is no fault of perl's tests."""
+    at = 1 if Path(words[0]).name == "env" and len(words) > 1 else 0
+    if Path(words[at]).name != "perl" or is_program(words[at]):
+        return words
+    if not (perl := program("perl", environ)):
+        raise UsageError(f"no perl for {path}: install perl, or add its directory to PATH")
+    return [perl, *words[at + 1 :]]
 
 
 def _perl_library(root: Path, environ: Mapping[str, str]) -> dict[str, str]:

@@ -62,7 +62,13 @@ def _events(found: Document, gap: str) -> Iterator[tuple[int, e.Event]]:
     run = (found.run_id, found.runner, found.command, "", found.interpreter, found.started)
     yield (
         0,
-        e.RunStarted(*run, source=found.source, collect_only=found.collect_only, retold=True),
+        e.RunStarted(
+            *run,
+            source=found.source,
+            collect_only=found.collect_only,
+            retold=True,
+            invocation=found.invocation,
+        ),
     )
     suites = found.suites or [_only_suite(found)]
     shares: dict[str, _Share] = {suite.name: ([], []) for suite in suites}

@@ -99,6 +99,7 @@ class Document(msgspec.Struct):
     source: str = ""
     started: str = ""
     collect_only: bool = False
+    invocation: e.Invocation | None = None
     title: str | None = None  # as of Suite
     build: str | None = None
     foreign: dict[str, Any] = {}

@@ -128,6 +128,7 @@ def _head(result: RunResult) -> dict[str, Any]:
         "source": SEVERAL if result.several else result.suites[0].source,
         "started": result.run.started,
         **({"collect_only": True} if result.run.collect_only else {}),
+        **({"invocation": result.run.invocation} if result.run.invocation else {}),
         **_suites(result),
         **({"missing": list(map(_missing, result.missing))} if result.missing else {}),
         "current_test": result.current_test,
