@@ -133,6 +133,7 @@ class RunStarted(Fact, frozen=True):
     source: str = "control"  # a Voice: of the first suite, unless that says it itself
     suites: int = 1  # planned; what a build makes counts as one more
     retold: bool = False  # from a document or a public stream, which leave out how its sessions went
+    host: str = ""  # the name of the machine
 
 
 class SuiteEntered(Fact, frozen=True):

@@ -104,6 +104,7 @@ def _started(spec: RunSpec, prepared: Prepared, run_id: str) -> e.RunStarted:
         spec.selection.everything and not spec.arguments,
         spec.collect_only,
         suites=len(prepared.suites) + sum(suite.then is not None for suite in prepared.suites),
+        host=os.uname().nodename,
     )
 
 

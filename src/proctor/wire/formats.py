@@ -67,7 +67,12 @@ FORMATS = {
     "junit": _report(
         read="wire.reports.junit:JunitReader",
         write="wire.reports.junit_writer:write",
-        keeps=frozenset({"properties"}),
+        keeps=frozenset(),
+    ),
+    "junit-full": _report(
+        read="wire.reports.junit:JunitFullReader",
+        write="wire.reports.junit_full:write",
+        keeps=frozenset({"files", "properties"}),
     ),
     "ctrf": _report(
         read="wire.reports.ctrf:CtrfReader",
