@@ -77,7 +77,7 @@ FORMATS = {
     "ctrf": _report(
         read="wire.reports.ctrf:CtrfReader",
         write="wire.reports.ctrf:write",
-        keeps=frozenset({"files", "properties", "keywords"}),
+        keeps=frozenset({"files", "properties", "keywords", "subtests"}),
     ),
     "tap": _report(
         read="wire.reports.tap:TapReader", write="wire.reports.tap_writer:write", keeps=frozenset()

@@ -38,6 +38,7 @@ def name_of(test: str, part_of: str = "", source: str = Voice.CONTROL) -> tuple[
         ("adds 1/2", "suite", "adds 1/2"),
         ("t.py::a\x07b", "t", "a#x07b"),
         ("t.py::\udc80", "t", "#xDC80"),
+        ("t.py::\x80\x7f", "t", "#x80#x7F"),
         ("", "suite", "?"),
         ("t.py::", "t", "?"),
     ],

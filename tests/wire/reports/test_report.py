@@ -176,7 +176,7 @@ def test_what_a_format_cannot_hold_is_said() -> None:
         what for what in everything if what not in ("files", "properties")
     ]
     assert formats.left_out("ctrf", result) == [
-        what for what in everything if what not in ("files", "properties", "keywords")
+        what for what in everything if what not in ("files", "properties", "keywords", "subtests")
     ]
     assert formats.left_out("tap", result_of(CASES["bench"])) == []
 

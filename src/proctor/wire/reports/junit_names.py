@@ -10,9 +10,10 @@ from proctor import events as e
 from proctor.launch import Voice
 from proctor.result import SuiteResult
 from proctor.unique_names import without_number
+from proctor.wire.reports.id_parts import id_parts
 
-# What XML cannot hold, and DEL; pytest shows it as `#x1B`.
-_ILLEGAL = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What XML cannot hold, and other control characters; pytest shows them as `#x1B`.
+_ILLEGAL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PYTHON = re.compile(r"\.py\Z")
 
 
@@ -27,7 +28,7 @@ def test_name(test: e.TestFinished, suite: SuiteResult, earlier: Container[str] 
     name = base if base in earlier else test.test
     if name.startswith("/") and suite.source != Voice.REPORT:
         return _program(name, test.part_of, suite.name)
-    path, names = _parts(name)
+    path, names = id_parts(name)
     if not names:
         return CaseName(shown(suite.name), shown(name) or "?")
     return CaseName(shown(".".join([_dotted(path), *names[:-1]])), shown(names[-1]) or "?")
@@ -35,7 +36,7 @@ def test_name(test: e.TestFinished, suite: SuiteResult, earlier: Container[str] 
 
 def collector_name(name: str) -> CaseName:
     """Of what is no test: a file or a package that failed or was skipped as a whole."""
-    path, names = _parts(name)
+    path, names = id_parts(name)
     *owners, last = [_dotted(path), *names]
     return CaseName(shown(".".join(owners)), shown(last) or "?")
 
@@ -47,17 +48,6 @@ def shown(text: str) -> str:
 
 def _code(found: re.Match[str]) -> str:
     return f"#x{ord(found[0]):02X}"
-
-
-def _parts(name: str) -> tuple[str, list[str]]:
-    """The path, and the names behind it; the last one has the parameters, which may contain anything."""
-    path, separator, rest = name.partition("::")
-    if not separator:
-        return path, []
-    plain, bracket, parameters = rest.partition("[")
-    names = plain.split("::")
-    names[-1] += bracket + parameters
-    return path, names
 
 
 def _dotted(path: str) -> str:

@@ -1,7 +1,9 @@
-"""JUnit of real runs: valid for every runner and every end, with the names that pytest gives its tests."""
+"""JUnit of real runs: valid for every runner and every end, with the names that pytest gives its tests.
+CTRF of one, by its own validator."""
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import shutil
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
+from support.ctrf import faults_by_ctrf
 from support.junit import assert_valid
 from support.junit import junit_schema as junit_schema
 from support.projects import (
@@ -306,3 +309,33 @@ def test_tests_of_go_are_valid(tmp_path: Path, junit_schema: etree.XMLSchema) ->
     root = assert_valid(junit_schema, written(tmp_path))
 
     assert ("example.com.shop", "TestA/sub") in cases(root)
+
+
+MARKED = """
+    import pytest
+    from unittest import mock
+    pytestmark = pytest.mark.db
+    @pytest.mark.slow
+    @mock.patch("os.getcwd")
+    def test_a(getcwd): pass
+    @pytest.mark.cart
+    class TestCart:
+        @pytest.mark.parametrize("tea", ["green"])
+        def test_b(self, tea): pass
+    def test_c(): pass
+"""
+
+
+def test_tags_of_ctrf_are_the_markers_and_its_validator_takes_the_report(tmp_path: Path) -> None:
+    ini = "[pytest]\nmarkers =\n    db\n    slow\n    cart\n"
+    write_project(tmp_path, {"pytest.ini": ini, "tests/unit/test_a.py": MARKED})
+
+    run_suite(tmp_path, "-o", "ctrf=out.json")
+
+    report = json.loads((tmp_path / "out.json").read_bytes())
+    assert {test["name"]: set(test["tags"]) for test in report["results"]["tests"]} == {
+        "test_a": {"slow", "db"},
+        "test_b[green]": {"parametrize", "cart", "db"},
+        "test_c": {"db"},
+    }
+    assert faults_by_ctrf([report]) == [""]
