@@ -61,6 +61,7 @@ SLOW = (
     "test_missing_suites.py::test_a_run_with_and_without_ci",
     "test_missing_suites.py::test_arguments_for_pytest_work_beside_another_suite",
     "test_missing_suites.py::test_the_server_says_it_and_knows_ci",
+    "test_reports_of_runs.py",
     "test_odd_names.py",
     "test_programs.py",
     "test_real_suites.py",
@@ -75,6 +76,9 @@ SLOW = (
     "torture/",
     "wire/document/test_json_report.py",
     "wire/reports/test_junit.py::test_a_large_report_of_many_tests_is_read_in_little_memory",
+    "wire/reports/test_ctrf_writer.py::test_every_kind_of_run_is_valid",  # fetches the validator
+    "wire/reports/test_ctrf_writer.py::test_the_validator_of_ctrf",
+    "wire/reports/test_junit_schema.py",  # fetches the schema
     "wire/reports/test_mutated.py::test_what_the_schema_of_ctrf",  # likewise
     "wire/reports/test_writers.py::test_ctrf_keeps_to_its_schema",  # fetches the schema
 )

@@ -101,7 +101,9 @@ def test_the_tests_of_a_library_end_as_its_junit_file_says(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    document = document_of(watched, "--", *arguments, python=python, TMPDIR=str(watched.parent))
+    ours_xml = tmp_path / "ours.xml"
+    options = ("-o", f"junit={ours_xml}", "--", *arguments)
+    document = document_of(watched, *options, python=python, TMPDIR=str(watched.parent))
     exit_code = alone.wait(GUARD)
 
     assert document["exit_code"] == exit_code
@@ -113,7 +115,14 @@ def test_the_tests_of_a_library_end_as_its_junit_file_says(
     ours = Counter(endings(document))
     assert (ours - theirs, theirs - ours) == (Counter(), Counter())
     assert totals(document) == {name: int(suite.get(name, 0)) for name in TOTALS}
+    again = ElementTree.parse(ours_xml).getroot()[0]
+    assert Counter(map(named, again.iter("testcase"))) == Counter(map(named, suite.iter("testcase")))
+    assert {name: int(again.get(name, 0)) for name in TOTALS} == totals(document)
     assert last_line(document["text_output"]) == counted(document)
+
+
+def named(case: ElementTree.Element) -> tuple[str, str]:
+    return case.attrib["classname"], case.attrib["name"]
 
 
 TOTALS = ("tests", "failures", "errors", "skipped")

@@ -146,6 +146,7 @@ class RunStarted(Fact, frozen=True):
     asked: tuple[str, ...] = ()  # which part of the tests, in words of the command line; the first of many
     retold: bool = False  # from a document or a public stream, which leave out how its sessions went
     invocation: Invocation | None = None  # None: no person gave a command, or nobody knows which
+    host: str = ""  # the name of the machine
 
 
 class SuiteEntered(Fact, frozen=True):

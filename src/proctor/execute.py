@@ -109,6 +109,7 @@ def _started(plan: RunPlan, run_id: str) -> e.RunStarted:
         suites=len(prepared.suites) + sum(suite.then is not None for suite in prepared.suites),
         asked=_asked(spec),
         invocation=plan.invocation,
+        host=os.uname().nodename,
     )
 
 

@@ -6,12 +6,18 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from support.made_runs import failed, passed, run_of
 from support.streams import StringWriter, case, final, read, suite, written
 
 from proctor import events as e
+from proctor.outcome import Outcome, RunOutcome
 from proctor.render.github import (
     ANNOTATIONS,
     MESSAGE,
+    ROWS,
     Annotation,
     annotations_of,
     step_summary,
@@ -151,3 +157,161 @@ def test_a_long_failure_is_cut_in_the_summary() -> None:
 
     assert "cut: the log has all of it" not in text
     assert "y\n... cut: the log has all of it\n```" in long
+
+
+# Warnings
+
+
+def warned(file: str, line: int = 7, **more: Any) -> str:
+    test = e.TestFinished("tests/test_a.py::a", Outcome.PASSED, place=e.Place("tests/test_a.py", 3))
+    warning = e.WarningRecorded("DeprecationWarning", "old", file, line, test=test.test)
+    (found,) = annotations_of(run_of(test, warning, outcome=RunOutcome.PASSED, **more))
+    return found.command()
+
+
+@pytest.mark.parametrize(
+    "file, place",
+    [
+        ("/project/src/shop.py", "file=src/shop.py,line=7,"),
+        ("src/shop.py", "file=src/shop.py,line=7,"),
+        ("/project/.venv/lib/python3.12/site-packages/x.py", "file=tests/test_a.py,line=3,"),
+        ("/usr/lib/python3.12/x.py", "file=tests/test_a.py,line=3,"),
+        ("/projects/x.py", "file=tests/test_a.py,line=3,"),
+        ("<string>", "file=tests/test_a.py,line=3,"),
+        ("", "file=tests/test_a.py,line=3,"),
+    ],
+)
+def test_a_warning_is_at_its_line_or_at_the_test_that_ran_into_it(file: str, place: str) -> None:
+    assert warned(file) == f"::warning {place}title=DeprecationWarning::old"
+
+
+def test_a_warning_of_no_test_and_no_file_of_the_project_has_no_place() -> None:
+    warning = e.WarningRecorded("W", "old", "/usr/lib/x.py", 7)
+
+    (found,) = annotations_of(run_of(*passed("t.py::a"), warning, outcome=RunOutcome.PASSED))
+
+    assert found.command() == "::warning title=W::old"
+
+
+def test_the_same_warning_is_one_annotation_and_many_are_limited() -> None:
+    same = [e.WarningRecorded("W", "old", "a.py", 1, test=test) for test in ("t.py::a", "t.py::b")]
+    others = [e.WarningRecorded("W", f"old {number}", "a.py", number) for number in range(40)]
+
+    found = annotations_of(run_of(*passed("t.py::a"), *same, *others, outcome=RunOutcome.PASSED))
+
+    assert len(found) == ANNOTATIONS
+    assert (found[0].message, found[-1].title) == ("old", "and 32 more")
+
+
+# Suites that did not run
+
+
+def without_node(required: bool, *facts: e.Event) -> RunResult:
+    outcome = RunOutcome.INCOMPLETE if required else RunOutcome.PASSED
+    return run_of(*facts, e.SuiteMissing("node", "no node\n::error::on PATH", required), outcome=outcome)
+
+
+def test_a_suite_that_did_not_run_is_a_warning() -> None:
+    (found,) = annotations_of(without_node(False, *passed("t.py::a")))
+
+    assert found.command() == "::warning title=node%3A not run::no node%0A::error::on PATH"
+
+
+def test_a_suite_that_had_to_run_and_did_not_is_an_error() -> None:
+    found = annotations_of(without_node(True, *passed("t.py::a")))
+
+    assert [(one.kind, one.title) for one in found] == [
+        ("error", "node: not run"),
+        ("error", "tests: incomplete"),
+    ]
+
+
+# Tables of the summary
+
+
+def table(text: str, head: str) -> list[str]:
+    """The rows of the table that begins with this line."""
+    lines = text.splitlines()
+    at = lines.index(head)
+    return lines[at + 2 : at + 2 + lines[at + 2 :].index("")]
+
+
+SUITES = "| suite | outcome | tests | time |"
+CAUSES = "|  | test | place | message |"
+SLOWEST = "| slowest | time |"
+
+
+def test_a_green_run_has_its_verdict_and_no_empty_table() -> None:
+    text = step_summary(run_of(*passed("t.py::a"), outcome=RunOutcome.PASSED))
+
+    assert re.fullmatch(r"### ✅ .*\n\n", text)
+
+
+def test_the_summary_has_a_table_of_failures_by_cause() -> None:
+    same = [failed(f"t.py::{name}", "KeyError: 'x'", ("shop.py", 3)) for name in "abc"]
+    result = run_of(*same, failed("t.py::d", "TypeError: a | b_c <d> `e`", ("t.py", 9)))
+
+    assert table(step_summary(result), CAUSES) == [
+        "| FAILED | `t.py::a` and 2 more | `shop.py:3` | KeyError: 'x' |",
+        "| FAILED | `t.py::d` | `t.py:9` | TypeError: a \\| b\\_c &lt;d&gt; \\`e\\` |",
+    ]
+
+
+def test_a_name_cannot_end_its_cell() -> None:
+    result = run_of(failed("t.py::a[x|`y\nz]", "no"))
+
+    (row,) = table(step_summary(result), CAUSES)
+
+    assert row == "| FAILED | `` t.py::a[x\\|`y\\nz] `` |  | no |"
+
+
+@given(name=st.text(min_size=1, max_size=12), message=st.text(max_size=12))
+@example(name="a|`b", message="| `|` \\| <b> *x*")
+@example(name="`", message="\\")
+@example(name="a\\", message="`")
+def test_a_reader_of_markdown_sees_each_row_with_all_its_cells(name: str, message: str) -> None:
+    result = run_of(failed(f"t.py::{name}", f"E: {message}", ("t.py", 3)))
+
+    tokens = MarkdownIt("commonmark").enable("table").parse(step_summary(result))
+
+    cells = [tokens[at + 1] for at, token in enumerate(tokens) if token.type == "td_open"]
+    assert len(cells) == 4
+    assert [child.type for child in cells[1].children or ()] == ["code_inline"]
+    assert {child.type for child in cells[3].children or ()} <= {"text", "text_special"}
+
+
+def test_the_table_of_causes_has_an_end() -> None:
+    result = run_of(*(failed(f"t.py::t{n}", "E" * (n + 1), ("t.py", n + 1)) for n in range(ROWS + 7)))
+
+    found = table(step_summary(result), CAUSES)
+
+    assert len(found) == ROWS + 1
+    assert found[-1] == "|  | and 7 more causes |  |  |"
+
+
+def test_the_summary_names_the_slowest_tests() -> None:
+    times = {"a": 0.5, "b": 3.25, "c": 0.001, "d": 1.0, "e": 2.0}
+    tests = [e.TestFinished(f"t.py::{name}", Outcome.PASSED, time) for name, time in times.items()]
+
+    text = step_summary(run_of(*tests, outcome=RunOutcome.PASSED))
+
+    assert table(text, SLOWEST) == ["| `t.py::b` | 3.25s |", "| `t.py::e` | 2.00s |", "| `t.py::d` | 1.00s |"]
+
+
+def test_the_summary_has_a_table_of_suites_where_one_did_not_run() -> None:
+    text = step_summary(without_node(False, *passed("t.py::a", "t.py::b")))
+
+    assert table(text, SUITES) == [
+        "| `pytest` | passed | 2 | 0.00s |",
+        "| `node` | not run: no node\\\\n::error::on PATH |  |  |",
+    ]
+
+
+def test_tables_leave_room_for_the_failures() -> None:
+    result = run_of(*(failed(f"t.py::{'n' * 400}{n}", "E" * (n + 1), ("t.py", n + 1)) for n in range(50)))
+
+    text = step_summary(result, 30_000)
+
+    assert len(text.encode()) <= 30_000
+    assert CAUSES not in text
+    assert "<details>" in text

@@ -1,30 +1,41 @@
-"""The schema that CTRF's own package brings."""
+"""CTRF's own package: the schema that it publishes, and its validator."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import tarfile
 from typing import Any
 
 import pytest
 
-from support.projects import CACHE, GUARD
+from support.javascript import node_modules
+from support.projects import GUARD
+
+PACKAGE = "ctrf@0.3.0"
+_VALIDATE = """
+const {validateStrict} = require("ctrf");
+const said = JSON.parse(require("fs").readFileSync(0)).map((report) => {
+    try { validateStrict(report); return ""; } catch (error) { return String(error.message || error); }
+});
+console.log(JSON.stringify(said));
+"""
 
 
 @pytest.fixture(scope="module")
 def ctrf_schema() -> dict[str, Any]:
-    """The schema that CTRF's own package brings."""
-    home = CACHE / "ctrf"
-    archive = home / "ctrf-0.3.0.tgz"
-    if not archive.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        try:
-            pack = ["npm", "pack", "--silent", "ctrf@0.3.0"]
-            subprocess.run(pack, cwd=home, check=True, capture_output=True, timeout=GUARD)
-        except (OSError, subprocess.CalledProcessError):
-            pytest.skip("npm does not give the schema of CTRF")
-    with tarfile.open(archive) as tar:
-        file = tar.extractfile("package/dist/ctrf-schema-0.0.json")
-        assert file is not None
-        return json.load(file)
+    schema = node_modules(PACKAGE) / "ctrf" / "dist" / "ctrf-schema-0.0.json"
+    found: dict[str, Any] = json.loads(schema.read_bytes())
+    return found
+
+
+def faults_by_ctrf(reports: list[Any]) -> list[str]:
+    """What CTRF's own validator objects to in each report; empty for a valid one."""
+    home = node_modules(PACKAGE).parent
+    command = ["node", "-e", _VALIDATE]
+    text = json.dumps(reports)
+    done = subprocess.run(
+        command, cwd=home, input=text, capture_output=True, text=True, timeout=GUARD, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[str] = json.loads(done.stdout)
+    return found

@@ -1,13 +1,17 @@
-"""For GitHub Actions: failures beside the code (annotations), the report in the log, the step's summary."""
+"""For GitHub Actions: failures and warnings beside the code (annotations), the report in the log, and the
+step's summary: tables of what matters, then each failure."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from heapq import nlargest
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from proctor.events import Place
+from proctor.events import Place, SuiteMissing, WarningRecorded
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.closing import verdict
 from proctor.render.failure_block import Block, blocks
@@ -18,9 +22,19 @@ from proctor.render.writer import Writer
 from proctor.result import RunResult
 from proctor.text import utf8
 
+if TYPE_CHECKING:  # loaded only if something failed
+    from proctor.causes import Occurrence
+
 ANNOTATIONS = 10  # of each kind in a step; GitHub drops what comes after without a word
 MESSAGE = 64 << 10  # bytes of one annotation, as GitHub counts them
 SUMMARY = 1 << 20  # bytes of all that one step writes to its summary; beyond it GitHub shows nothing
+
+ROWS = 50  # of the table of causes
+SLOWEST = 3  # tests that are named
+_SLOW = 0.01  # seconds: what took less is not worth a row
+_ELSEWHERE = ("/", "..", "<")  # how a place begins that is no file of the repository
+_INSTALLED = frozenset({"site-packages", "dist-packages", "node_modules"})
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~]")
 
 _FRAME = 1 << 10  # bytes kept free in each for what stands around the text
 
@@ -34,7 +48,7 @@ class Annotation(msgspec.Struct, frozen=True):
     def command(self, prefix: str = "") -> str:
         """The workflow command; `prefix` leads from the repository to the project."""
         facts = {"title": self.title}
-        if self.place is not None and not self.place.file.startswith(("/", "..", "<")):
+        if self.place is not None and not self.place.file.startswith(_ELSEWHERE):
             facts = {"file": neutral(prefix + self.place.file), "line": str(self.place.line or 1), **facts}
         properties = ",".join(f"{name}={_property(value)}" for name, value in facts.items())
         message = _cut(self.message, MESSAGE - _FRAME, "\n... cut: an annotation holds 64 KiB")
@@ -64,20 +78,29 @@ def _limited(found: list[Annotation]) -> list[Annotation]:
 
 def _errors(result: RunResult) -> Iterator[Annotation]:
     found = causes_of(result)
+    yield from (_not_run(missing, "error") for missing in result.missing if missing.required)
     if not found and result.exit_code:
         yield Annotation("error", f"tests: {result.outcome}", verdict(result))
     for cause in found:
         first, others = cause.first, len(cause.tests) - 1
-        test = first.finished
-        what = "cannot collect" if test is None else word(first)
+        what = "cannot collect" if first.finished is None else word(first)
         title = f"{what} {neutral(first.test)}" + (f" and {others} more" if others else "")
         listed = "".join(f"\n- {row}" for row in rows(cause, result)) if len(cause.occurrences) > 1 else ""
         message = message_of(first) or neutral_block(first.traceback) or word(first)
-        place = first.failure.place or (Place(first.test) if test is None else test.place)
-        yield Annotation("error", title, f"{message}{listed}", place)
+        yield Annotation("error", title, f"{message}{listed}", _place(first))
+
+
+def _place(first: Occurrence) -> Place | None:
+    test = first.finished
+    return first.failure.place or (Place(first.test) if test is None else test.place)
+
+
+def _not_run(missing: SuiteMissing, kind: str) -> Annotation:
+    return Annotation(kind, f"{neutral(missing.runner)}: not run", neutral_block(missing.reason) or "not run")
 
 
 def _warnings(result: RunResult) -> Iterator[Annotation]:
+    yield from (_not_run(missing, "warning") for missing in result.missing if not missing.required)
     if result.not_run:
         names = "\n".join(neutral(test) for test in result.not_run)
         yield Annotation("warning", f"{len(result.not_run)} tests not run", names)
@@ -85,9 +108,24 @@ def _warnings(result: RunResult) -> Iterator[Annotation]:
         if test.outcome is Outcome.XPASSED:
             message = neutral(f"{test.test} passed though it was expected to fail")
             yield Annotation("warning", "unexpected pass", message, test.place)
-    found = dict.fromkeys((w.category, w.message, w.file, w.line) for w in result.warnings)
-    for category, message, file, line in found:
-        yield Annotation("warning", neutral(category), neutral_block(message), Place(file, line))
+    found: dict[tuple[str, str, str, int], WarningRecorded] = {}
+    for w in result.warnings:
+        found.setdefault((w.category, w.message, w.file, w.line), w)
+    for warning in found.values():
+        category, message = neutral(warning.category), neutral_block(warning.message)
+        yield Annotation("warning", category, message, _warned_at(warning, result))
+
+
+def _warned_at(warning: WarningRecorded, result: RunResult) -> Place | None:
+    """The line that the warning names or, if that is none of the project's, the test that ran into it."""
+    described = result.described
+    roots = [f"{root.rstrip('/')}/" for root in (result.run.cwd, described.root if described else "") if root]
+    root = next((root for root in roots if warning.file.startswith(root)), "")
+    file = warning.file.removeprefix(root)
+    if file and not file.startswith(_ELSEWHERE) and _INSTALLED.isdisjoint(file.split("/")):
+        return Place(file, warning.line)
+    test = result.tests.get(warning.test)
+    return test.place if test is not None else None
 
 
 def _data(text: str) -> str:
@@ -104,13 +142,18 @@ def _cut(text: str, room: int, mark: str) -> str:
 
 
 def step_summary(result: RunResult, room: int = SUMMARY) -> str:
-    """Markdown for `GITHUB_STEP_SUMMARY`, in no more than `room` bytes: each failure, as far as they fit."""
+    """Markdown for `GITHUB_STEP_SUMMARY`, in no more than `room` bytes: the verdict, tables, and each failure
+    as far as they fit."""
     icon = "✅" if result.outcome is RunOutcome.PASSED else "❌"
     text = f"### {icon} {html.escape(verdict(result))}\n\n"
     room -= _FRAME + len(utf8(text))
     if room < 0:
         return ""
     parts, left_out = [text], 0
+    for table in (_suites_table(result), _causes_table(result), _slowest_table(result)):
+        if len(utf8(table)) <= room // 2:
+            parts.append(table)
+            room -= len(utf8(table))
     for part in map(_details, blocks(result)):
         if (size := len(utf8(part))) > room:
             left_out += 1
@@ -125,6 +168,62 @@ def step_summary(result: RunResult, room: int = SUMMARY) -> str:
     return "".join(parts)
 
 
+def _suites_table(result: RunResult) -> str:
+    """Of a run with several suites, or with one that did not run."""
+    if not result.several and not result.missing:
+        return ""
+    ran = [
+        (
+            _code_cell(suite.name),
+            str(suite.outcome).replace("_", " "),
+            str(len(suite.tests)),
+            f"{suite.seconds:.2f}s",
+        )
+        for suite in result.suites
+    ]
+    absent = [
+        (_code_cell(missing.runner), f"not run: {_cell(missing.reason)}", "", "")
+        for missing in result.missing
+    ]
+    return _table(("suite", "outcome", "tests", "time"), [*ran, *absent])
+
+
+def _causes_table(result: RunResult) -> str:
+    found = causes_of(result)
+    listed = []
+    for cause in found[:ROWS]:
+        others, place = len(cause.tests) - 1, _place(cause.first)
+        test = _code_cell(cause.first.test) + (f" and {others} more" if others else "")
+        where = _code_cell(str(place)) if place else ""
+        listed.append((word(cause.first), test, where, _cell(short(message_of(cause.first)))))
+    if len(found) > ROWS:
+        listed.append(("", f"and {len(found) - ROWS} more causes", "", ""))
+    return _table(("", "test", "place", "message"), listed)
+
+
+def _slowest_table(result: RunResult) -> str:
+    slowest = nlargest(SLOWEST, result.tests.values(), key=lambda test: test.seconds)
+    shown = [(_code_cell(test.test), f"{test.seconds:.2f}s") for test in slowest if test.seconds >= _SLOW]
+    return _table(("slowest", "time"), shown)
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    if not rows:
+        return ""
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n"
+
+
+def _code_cell(name: str) -> str:
+    """A table takes a bare `|` for the end of a cell even here."""
+    return _code(name).replace("|", "\\|")
+
+
+def _cell(text: str) -> str:
+    """Text in a table: nothing in it is Markdown, HTML or the end of the cell."""
+    return _MARKDOWN.sub(r"\\\g<0>", html.escape(neutral(text), quote=False))
+
+
 def _details(block: Block) -> str:
     head = html.escape(short(block.head))
     body = _cut(block.body, MESSAGE, "\n... cut: the log has all of it")
@@ -135,8 +234,9 @@ def _details(block: Block) -> str:
 
 
 def _code(name: str) -> str:
+    name = neutral(name)
     fence, pad = _fence(name, "`"), " " if "`" in name else ""
-    return f"{fence}{pad}{neutral(name)}{pad}{fence}"
+    return f"{fence}{pad}{name}{pad}{fence}"
 
 
 def _fence(text: str, fence: str) -> str:

@@ -67,12 +67,17 @@ FORMATS = {
     "junit": _report(
         read="wire.reports.junit:JunitReader",
         write="wire.reports.junit_writer:write",
-        keeps=frozenset({"properties"}),
+        keeps=frozenset(),
+    ),
+    "junit-full": _report(
+        read="wire.reports.junit:JunitFullReader",
+        write="wire.reports.junit_full:write",
+        keeps=frozenset({"files", "properties"}),
     ),
     "ctrf": _report(
         read="wire.reports.ctrf:CtrfReader",
         write="wire.reports.ctrf:write",
-        keeps=frozenset({"files", "properties", "keywords"}),
+        keeps=frozenset({"files", "properties", "keywords", "subtests"}),
     ),
     "tap": _report(
         read="wire.reports.tap:TapReader", write="wire.reports.tap_writer:write", keeps=frozenset()

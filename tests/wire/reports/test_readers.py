@@ -603,7 +603,9 @@ def test_a_name_decides_only_for_an_empty_report() -> None:
 def test_an_unknown_format_is_named_with_those_that_are_known() -> None:
     with pytest.raises(UsageError, match="cannot read format 'subunit': expected one of libtest, results"):
         formats.reader("subunit")
-    with pytest.raises(UsageError, match="cannot write format 'jest': expected one of junit, ctrf, tap"):
+    with pytest.raises(
+        UsageError, match="cannot write format 'jest': expected one of junit, junit-full, ctrf, tap"
+    ):
         formats.writer("jest")
 
 

@@ -171,9 +171,12 @@ def test_what_a_format_cannot_hold_is_said() -> None:
     result = result_of(CASES["one"])
 
     assert formats.left_out("tap", result) == everything
-    assert formats.left_out("junit", result) == [what for what in everything if what != "properties"]
+    assert formats.left_out("junit", result) == everything
+    assert formats.left_out("junit-full", result) == [
+        what for what in everything if what not in ("files", "properties")
+    ]
     assert formats.left_out("ctrf", result) == [
-        what for what in everything if what not in ("files", "properties", "keywords")
+        what for what in everything if what not in ("files", "properties", "keywords", "subtests")
     ]
     assert formats.left_out("tap", result_of(CASES["bench"])) == []
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import chain
+from typing import Any
 
 from proctor import events as e
 from proctor.launch import Voice
@@ -51,8 +53,58 @@ def tests_of(suite: SuiteResult) -> Iterator[e.TestFinished]:
 
 
 def tests(result: RunResult) -> Iterator[e.TestFinished]:
-    """Those of all suites."""
-    return chain.from_iterable(map(tests_of, result.suites))
+    """Those of all suites, then one for each suite that could not be started."""
+    return chain(chain.from_iterable(map(tests_of, result.suites)), map(missing_test, result.missing))
+
+
+def missing_test(missing: e.SuiteMissing) -> e.TestFinished:
+    """What stands for the tests of a suite that nobody could list."""
+    return e.TestFinished(f"{missing.runner}: not run", Outcome.SKIPPED, message=missing.reason or "not run")
+
+
+def moment_of(result: RunResult, at: float) -> datetime | None:
+    """The time so many seconds after the start of the run, where that is known."""
+    try:
+        began = datetime.fromisoformat(result.run.started)
+    except ValueError:
+        finished = result.finished
+        if finished is None or not finished.created:
+            return None
+        began = datetime.fromtimestamp(max(0.0, finished.created - result.seconds), UTC)
+    return began + timedelta(seconds=at)
+
+
+def printed(test: e.TestFinished, stream: str) -> str:
+    """What a test wrote to stdout or stderr; of a text that became a file, the end."""
+    return "".join(_kept(phase, stream) for phase in test.phases)
+
+
+def trace(test: e.TestFinished) -> str:
+    """The traceback, likewise."""
+    return test.traceback or "\n".join(text for phase in test.phases if (text := _kept(phase, "longrepr")))
+
+
+def _kept(phase: e.Phase, field: str) -> str:
+    text: str = getattr(phase, field)
+    if text or not phase.tails or field not in phase.tails:
+        return text
+    return f"[... the end of {(phase.files or {}).get(field, 'a long text')}]\n{phase.tails[field]}"
+
+
+def output(test: e.TestFinished) -> str:
+    """What a test wrote to stdout, and its log records, as pytest formats them, under a heading."""
+    text = printed(test, "stdout")
+    records = [_record(record) for phase in test.phases for record in phase.log]
+    if not records:
+        return text
+    between = "" if not text or text.endswith("\n") else "\n"
+    return text + between + "\n".join(["--- log ---", *records, ""])
+
+
+def _record(record: dict[str, Any]) -> str:
+    place = ":".join(str(record[key]) for key in ("name", "filename", "lineno") if record.get(key))
+    line = f"{record.get('levelname') or '':<8} {place} {record.get('msg')}"
+    return f"{line}\n{record['exc_text']}" if record.get("exc_text") else line
 
 
 def printable(text: str) -> str:

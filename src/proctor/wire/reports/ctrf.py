@@ -5,23 +5,32 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from proctor import events as e
 from proctor.outcome import Outcome
-from proctor.result import RunResult
+from proctor.result import RunResult, SuiteResult
 from proctor.text import literal
 from proctor.wire.literal import literal_in
 from proctor.wire.reports import contents
-from proctor.wire.reports.report import COLLECTION_ERROR, SUMMARY, JsonDocument, finished, place_of, refined
-from proctor.wire.stream.objects import captured
+from proctor.wire.reports.id_parts import id_parts
+from proctor.wire.reports.markers import markers_of
+from proctor.wire.reports.report import (
+    COLLECTION_ERROR,
+    SUMMARY,
+    JsonDocument,
+    finished,
+    place_of,
+    refined,
+    took,
+)
 from proctor.wire.stream.words import KIND
 
 # 0.0: the version of CTRF's schema that we write.
 SPEC_VERSION = "0.0.0"
+GENERATOR = "proctor"
 
 _CONTENT = "application/octet-stream"  # of attached files
 _WORDS = ("passed", "failed", "skipped", "pending", "other")
@@ -29,6 +38,7 @@ _Status: TypeAlias = Literal["passed", "failed", "skipped", "pending", "other"]
 _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 _VERSION = re.compile("[0-9]+[.][0-9]+[.][0-9]+")
 _STATUSES = {"passed": Outcome.PASSED, "failed": Outcome.FAILED, "skipped": Outcome.SKIPPED}
+_PHASES = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
 _NOT_RUN = {"todo", "pending", "disabled", "ignored"}  # raw words of tools whose reporters write `other`
 
 
@@ -92,6 +102,7 @@ class _Report(msgspec.Struct, rename="camel"):
     results: _Results
     report_format: str | msgspec.UnsetType = msgspec.UNSET
     spec_version: str | msgspec.UnsetType = msgspec.UNSET
+    generated_by: str = ""
 
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
@@ -108,7 +119,7 @@ class CtrfReader(JsonDocument):
         if name:
             yield e.SuiteDescribed("", {name: tool.version or ""})
         for test in results.tests:
-            yield self._test(test)
+            yield self._test(test, report.generated_by == GENERATOR)
         statuses = Counter(test.status for test in results.tests)
         self._compare("tests", summary.tests, len(results.tests), SUMMARY)
         for word in _WORDS:
@@ -136,15 +147,16 @@ class CtrfReader(JsonDocument):
         if timeless := sum(test.duration is msgspec.UNSET for test in report.results.tests):
             self._gaps.append(f"{timeless} of its tests have no duration")
 
-    def _test(self, test: _Test) -> e.Event:
+    def _test(self, test: _Test, ours: bool) -> e.Event:
         suite = [test.suite] if isinstance(test.suite, str) else test.suite or []
-        name = self._names.unique(" > ".join([*suite, test.name]))
+        kept = (test.extra or {}).get("id") if ours else None
+        name = self._names.unique(kept if isinstance(kept, str) else " > ".join([*suite, test.name]))
         if test.raw_status == COLLECTION_ERROR and test.status == "failed":
             return e.CollectionFailed(name, e.Failure("", test.message or ""), test.trace or "")
         outcome = _outcome(test)
         unclear = f"its status is {test.status!r}" if outcome is Outcome.ERROR else ""
-        kept = (test.extra or {}).get("properties")
-        properties = dict(kept) if isinstance(kept, dict) else {}
+        custom = (test.extra or {}).get("properties")
+        properties = dict(custom) if isinstance(custom, dict) else {}
         if test.flaky or test.retries:
             properties |= {"flaky": bool(test.flaky), "retries": test.retries or 0}
         return finished(
@@ -187,63 +199,117 @@ def write(result: RunResult) -> Iterator[bytes]:
     summary: dict[str, Any] = {
         "tests": sum(words.values()),
         **{word: words[word] for word in ("passed", "failed", "skipped", "pending", "other")},
+        "suites": len(contents.suites(result)) + len(result.missing),
         "start": start,
         "stop": stop,
     }
-    head = {"reportFormat": "CTRF", "specVersion": SPEC_VERSION, "generatedBy": "proctor"}
-    tool = {"name": literal(result.run.runner) or "proctor"}
-    yield _encoder.encode(head)[:-1] + b',"results":{"tool":' + _encoder.encode(tool)
+    if flaky := sum(_again(test).get("flaky", False) for test in contents.tests(result)):
+        summary["flaky"] = flaky
+    head = {"reportFormat": "CTRF", "specVersion": SPEC_VERSION, "generatedBy": GENERATOR}
+    yield _encoder.encode(head)[:-1] + b',"results":{"tool":' + _encoder.encode(_tool(result))
     yield b',"summary":' + _encoder.encode(summary) + b',"tests":['
     for number, entry in enumerate(_entries(result, missing)):
         yield (b"," if number else b"") + _encoder.encode(entry)
     yield b"]}}\n"
 
 
+def _tool(result: RunResult) -> dict[str, str]:
+    """The one that ran the tests, with its version; of several, none is named."""
+    name = "" if result.several else literal(result.run.runner)
+    if not name:
+        return {"name": GENERATOR}
+    version = literal(result.described.toolchain.get(name, "")) if result.described else ""
+    return {"name": name, "version": version} if version else {"name": name}
+
+
 def _entries(result: RunResult, missing: str) -> Iterator[dict[str, Any]]:
-    for test in contents.tests(result):
-        yield _entry(test)
-    for error in result.collection_errors:
-        yield _failed(error.file, COLLECTION_ERROR, error.failure.message, error.traceback)
+    for suite in result.suites:
+        above = [suite.name] if result.several else []
+        for test in contents.tests_of(suite):
+            yield _entry(test, suite, above)
+        for error in suite.errors:
+            yield _failed(error.file, above, COLLECTION_ERROR, error.failure.message, error.traceback)
+    for absent in result.missing:
+        test = contents.missing_test(absent)
+        yield {**_facts(test, test.test, [absent.runner]), "message": literal(test.message or "")}
     if missing:
-        yield _failed("proctor: run", str(result.outcome), missing, "")
+        yield _failed("proctor: run", [], str(result.outcome), missing, "")
 
 
-def _failed(name: str, raw: str, message: str, trace: str) -> dict[str, Any]:
-    facts = {"name": literal(name) or "?", "status": "failed", "duration": 0, "rawStatus": raw}
+def _failed(name: str, above: list[str], raw: str, message: str, trace: str) -> dict[str, Any]:
+    """What is no test."""
+    facts: dict[str, Any] = {
+        "name": literal(name) or "?",
+        "status": "failed",
+        "duration": 0,
+        "rawStatus": raw,
+    }
+    if above:
+        facts |= {"suite": list(map(literal, above)), "extra": {"id": facts["name"]}}
     return facts | {key: literal(text) for key, text in (("message", message), ("trace", trace)) if text}
 
 
-def _entry(test: e.TestFinished) -> dict[str, Any]:
+def _entry(test: e.TestFinished, suite: SuiteResult, above: list[str]) -> dict[str, Any]:
     place = test.place
+    path, names = id_parts(test.test)
+    scope = [*above, *([] if above == [path] else [path]), *names[:-1]] if names else above or [suite.name]
+    facts = _facts(test, names[-1] if names else test.test, scope)
+    properties = {key: value for key, value in (test.properties or {}).items() if key not in _again(test)}
+    extra = {"id": literal(test.test)} if _joined_name(facts) != literal(test.test) else {}
     optional: dict[str, Any] = {
         "message": literal(test.message or ""),
-        "trace": literal(test.traceback or ""),
+        "trace": literal(contents.trace(test)),
         "filePath": literal(place.file) if place else "",
         "line": place.line if place else 0,
-        "tags": [literal(word) for word in test.keywords if word],
-        "stdout": literal(captured(test, "stdout")).splitlines(),
-        "stderr": literal(captured(test, "stderr")).splitlines(),
+        "tags": [literal(word) for word in markers_of(test, suite)],
+        **_again(test),
+        "stdout": literal(contents.output(test)).splitlines(),
+        "stderr": literal(contents.printed(test, "stderr")).splitlines(),
+        "steps": [
+            {"name": literal(phase.subtest), "status": _PHASES.get(phase.outcome, "other")}
+            for phase in test.phases
+            if phase.subtest is not None
+        ],
         "attachments": [
             {"name": literal(file.name), "contentType": _CONTENT, "path": literal(file.path)}
             for file in test.files
         ],
-        "extra": {"properties": literal_in(test.properties)} if test.properties else {},
-    }
-    facts = {
-        "name": literal(test.test) or "?",
-        "status": KIND[test.outcome],
-        "duration": round(test.seconds * 1000),
-        "rawStatus": str(test.outcome),
+        "extra": extra | ({"properties": literal_in(properties)} if properties else {}),
     }
     return facts | {key: value for key, value in optional.items() if value}
 
 
+def _facts(test: e.TestFinished, name: str, scope: list[str]) -> dict[str, Any]:
+    return {
+        "name": literal(name) or "?",
+        "status": KIND[test.outcome],
+        "duration": round(took(test.seconds) * 1000),
+        "rawStatus": str(test.outcome),
+        "suite": list(map(literal, scope)),
+    }
+
+
+def _joined_name(facts: dict[str, Any]) -> str:
+    """The id that a reader makes of name and suite."""
+    return " > ".join([*facts["suite"], facts["name"]])
+
+
+def _again(test: e.TestFinished) -> dict[str, Any]:
+    """`flaky` and `retries`, where the report that the test comes from has them."""
+    found = test.properties or {}
+    flaky, retries = found.get("flaky"), found.get("retries")
+    if (
+        not isinstance(flaky, bool)
+        or not isinstance(retries, int)
+        or isinstance(retries, bool)
+        or retries < 0
+    ):
+        return {}
+    return {"flaky": flaky, "retries": retries}
+
+
 def _times(result: RunResult) -> tuple[int, int]:
     """When it began and ended, in milliseconds; zero where that is unknown."""
-    finished = result.finished
-    ended = finished.created if finished else 0.0
-    try:
-        began = datetime.fromisoformat(result.run.started).timestamp()
-    except ValueError:
-        began = max(0.0, ended - result.seconds)
-    return round(began * 1000), round((began + result.seconds) * 1000)
+    began = contents.moment_of(result, 0.0)
+    start = began.timestamp() if began else 0.0
+    return round(start * 1000), round((start + took(result.seconds)) * 1000)

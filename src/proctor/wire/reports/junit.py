@@ -37,9 +37,11 @@ MAX_PARTS = 100  # failures and properties of one test
 _BLANK = 4096  # characters of white space that are output after all
 
 OUTCOME = "proctor.outcome"  # the property with the outcome, where no element stands for it
+ATTACHED = "proctor.file."  # begins the name of a property with the path of an attached file
 COLLECTING = "collection failure"  # pytest's message for a file that it could not import
 NOT_COLLECTED = "collection skipped"  # and for one that skipped itself
-_TEARDOWN = "failed on teardown with "  # pytest repeats a test that failed for its teardown
+XFAIL = "pytest.xfail"  # pytest's type of an expected failure
+TEARDOWN = "failed on teardown with "  # pytest repeats a test that failed for its teardown
 #: Attributes of a suite that count.
 _COUNTED = ("tests", "failures", "errors", "skipped", "disabled")
 #: Words in `status` and `result` of a test, in small letters; any other is not known to mean a pass.
@@ -161,7 +163,7 @@ class _CaseElement:
         if kinds & {"error", "rerunError"}:
             return Outcome.ERROR
         if "skipped" in kinds:
-            return Outcome.XFAILED if skip == "pytest.xfail" else Outcome.SKIPPED
+            return Outcome.XFAILED if skip == XFAIL else Outcome.SKIPPED
         words = self.words()
         if words - _PASSED - _NOT_RUN:
             return Outcome.FAILED if words & _FAILED else Outcome.ERROR
@@ -333,8 +335,8 @@ class JunitReader(Report):
         self._suites[-1].add(case, len(bad))
         name, held = self._name(case), self._held
         message, kind = bad[0].message if bad else "", case.properties.get(OUTCOME)
-        collecting = bool(bad) and (message == COLLECTING or kind == COLLECTION_ERROR)
-        if held is not None and held.test == name and message.startswith(_TEARDOWN) and not collecting:
+        collecting = bool(bad) and (_could_not_collect(message) or kind == COLLECTION_ERROR)
+        if held is not None and held.test == name and message.startswith(TEARDOWN) and not collecting:
             self._held = self._joined(held, self._test(case, name))
             return
         self._found += self._release()
@@ -407,6 +409,12 @@ class JunitReader(Report):
         return e.Place(file, count_of(line) + from_zero)
 
 
+class JunitFullReader(JunitReader):
+    """The same for the variant that `junit_full` writes, under its name."""
+
+    format = "junit-full"
+
+
 def _message(complaint: _Complaint) -> str:
     """Of a module that skipped itself pytest's text has the reason, with the place of the skip."""
     if complaint.kind == "skipped" and complaint.message == NOT_COLLECTED:
@@ -414,9 +422,14 @@ def _message(complaint: _Complaint) -> str:
     return complaint.message
 
 
+def _could_not_collect(message: str) -> bool:
+    """As pytest says it, or as we do: with the reason behind it."""
+    return message == COLLECTING or message.startswith(f"{COLLECTING}: ")
+
+
 def _last_line(complaint: _Complaint) -> str:
     """The message or, of pytest's collection errors, the end of the text, which has the reason."""
     if complaint.message != COLLECTING:
-        return complaint.message
+        return complaint.message.removeprefix(f"{COLLECTING}: ")
     lines = complaint.text.text().strip().splitlines()
     return lines[-1].removeprefix("E").strip() if lines else complaint.message

@@ -1,139 +1,193 @@
-"""A result as JUnit XML: one level of suites, a test's id as `classname` and `name`.
+"""A result as JUnit XML that keeps to junit-10.xsd, with the names of `pytest --junitxml`.
 
-What JUnit has no element for (a crash, an expected failure, a test that never ran) is in the property
-`proctor.outcome`, so that nothing is lost to whoever knows it.
+What the schema has no place for is in `junit_full`, which shares the frame around the tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain, takewhile
+from typing import TypeAlias
 
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import BAD, Outcome
+from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.phases import failed_phases, is_collector
 from proctor.result import RunResult, SuiteResult
+from proctor.unique_names import without_number
+from proctor.wire.control.session import concluded
 from proctor.wire.reports import contents
-from proctor.wire.reports.junit import OUTCOME
-from proctor.wire.reports.report import COLLECTION_ERROR
-from proctor.wire.stream.objects import captured
+from proctor.wire.reports.junit import COLLECTING, TEARDOWN, XFAIL
+from proctor.wire.reports.junit_case import (
+    Case,
+    Complaint,
+    attributes_text,
+    properties_xml,
+    seconds_text,
+    value_text,
+)
+from proctor.wire.reports.junit_names import CaseName, collector_name, test_name
 from proctor.wire.stream.words import KIND
 
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
-_IN_ATTRIBUTE = _ESCAPES | str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
-_PLAIN = {Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED}
-_SKIPPED = {outcome for outcome, kind in KIND.items() if kind is Outcome.SKIPPED}
+#: The cases of one suite of a run.
+Cases: TypeAlias = Callable[[SuiteResult, RunResult], Iterable[Case]]
+
+SKIPPED = {outcome for outcome, kind in KIND.items() if kind is Outcome.SKIPPED}
+COMPLAINED = SKIPPED | BAD  # outcomes with an element of their own
+_DECIMALS = 3  # of a second: more are against the schema
+_COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+_TYPES = {outcome: str(outcome) for outcome in (Outcome.CRASH, Outcome.TIMEOUT, Outcome.NOT_RUN)}
+_TYPES[Outcome.XFAILED] = XFAIL
 
 
 def write(result: RunResult) -> Iterator[bytes]:
-    suites = contents.suites(result)
-    missing = contents.unexplained(result)
-    if missing:
-        inner = _element("error", {"type": str(result.outcome), "message": missing}, missing)
-        explanation = _testcase({"classname": "proctor", "name": "run"}, [inner])
-    whole = [_numbers(suite) for suite in suites]
-    sums: dict[str, Any] = {name: sum(numbers[name] for numbers in whole) for name in whole[0]}
-    sums["tests"] += bool(missing)
-    sums["errors"] += bool(missing)
+    return document(result, _cases, _DECIMALS, ("tests", "failures", "errors"))
+
+
+# The frame
+
+
+class _Suite(msgspec.Struct, frozen=True):
+    name: str
+    seconds: float
+    cases: Callable[[], Iterable[Case]]  # made when they are counted, and again when they are written
+    timestamp: str = ""
+    properties: dict[str, str] = {}
+
+
+def document(result: RunResult, cases: Cases, decimals: int, totals: tuple[str, ...]) -> Iterator[bytes]:
+    """The XML in pieces; `totals` are the counts that its outermost element has."""
+    suites = list(_suites(result, cases))
+    counts = [_counts(suite.cases()) for suite in suites]
+    sums = {name: str(sum(count[name] for count in counts)) for name in totals}
     yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites{_attributes({**sums, 'time': _seconds(result.seconds)})}>\n".encode()
-    for suite, numbers in zip(suites, whole, strict=True):
-        last = bool(missing) and suite is suites[-1]
-        numbers["tests"] += last
-        numbers["errors"] += last
-        attributes = {"name": suite.name, **numbers, "time": _seconds(suite.seconds)}
-        if result.run.started:
-            attributes["timestamp"] = result.run.started
-        yield f"<testsuite{_attributes(attributes)}>\n".encode()
-        for test in contents.tests_of(suite):
-            yield _case(test).encode()
-        for error in suite.errors:
-            yield _collection_error(error).encode()
-        if last:
-            yield explanation.encode()
+    yield f"<testsuites{attributes_text(sums | {'time': seconds_text(result.seconds, decimals)})}>\n".encode()
+    for suite, count in zip(suites, counts, strict=True):
+        attributes = {"name": suite.name, **count, "time": seconds_text(suite.seconds, decimals)}
+        known = {"timestamp": suite.timestamp, "hostname": result.run.host}
+        attributes |= {name: text for name, text in known.items() if text}
+        yield f"<testsuite{attributes_text(attributes)}>\n".encode()
+        if suite.properties:
+            yield f"{properties_xml(suite.properties)}\n".encode()
+        for case in suite.cases():
+            yield case.xml(decimals).encode()
         yield b"</testsuite>\n"
     yield b"</testsuites>\n"
 
 
-def _numbers(suite: SuiteResult) -> dict[str, int]:
-    counts, not_run = suite.counts, len(suite.not_run)
-    return {
-        "tests": sum(counts.values()) + not_run + len(suite.errors),
-        "failures": counts[Outcome.FAILED],
-        "errors": sum(counts[outcome] for outcome in BAD - {Outcome.FAILED}) + len(suite.errors),
-        "skipped": sum(counts[outcome] for outcome in _SKIPPED) + not_run,
-    }
+def _suites(result: RunResult, cases: Cases) -> Iterator[_Suite]:
+    """Those that ran, then those that did not; the last one that ran has the reason why the run failed."""
+    shown = contents.suites(result)
+    for suite in shown:
+        found: Callable[[], Iterable[Case]] = partial(cases, suite, result)
+        if suite is shown[-1] and (explanation := _explanation(result)):
+            found = partial(_with_more, found, explanation)
+        started = contents.moment_of(result, suite.started)
+        timestamp = started.isoformat(timespec="milliseconds") if started else ""
+        yield _Suite(suite.name, suite.seconds, found, timestamp, _suite_properties(suite))
+    for missing in result.missing:
+        test = contents.missing_test(missing)
+        name = CaseName(missing.runner, test.test)
+        case = Case(name, complaints=(Complaint("skipped", "not_run", test.message or ""),))
+        yield _Suite(missing.runner, 0.0, partial(list, [case]))
 
 
-def _case(test: e.TestFinished) -> str:
-    owner, name = _split(test.test)
-    named = {"classname": owner, "name": contents.printable(name) or "?"}
-    attributes: dict[str, Any] = {**named, "time": _seconds(test.seconds)}
-    if test.place is not None:
-        attributes["file"] = test.place.file
-        if test.place.line:
-            attributes["line"] = test.place.line
-    properties = {key: _value(value) for key, value in (test.properties or {}).items()}
-    if test.outcome not in _PLAIN:
-        properties[OUTCOME] = str(test.outcome)
-    inner = [_properties(properties)] if properties else []
-    if test.outcome in BAD or test.outcome in _SKIPPED:
-        inner.append(_complaint(test))
-    for tag, stream in (("system-out", "stdout"), ("system-err", "stderr")):
-        if text := captured(test, stream):
-            inner.append(_element(tag, {}, text))
-    return _testcase(attributes, inner)
+def _with_more(cases: Callable[[], Iterable[Case]], more: list[Case]) -> Iterator[Case]:
+    return chain(cases(), more)
 
 
-def _complaint(test: e.TestFinished) -> str:
+def _counts(cases: Iterable[Case]) -> dict[str, int]:
+    """Each case counts once as what is worst in it."""
+    counts = dict.fromkeys(("tests", *_COUNTED), 0)
+    for case in cases:
+        counts["tests"] += 1
+        for name, tag in _COUNTED.items():
+            if case.has(tag):
+                counts[name] += 1
+                break
+    return counts
+
+
+def _suite_properties(suite: SuiteResult) -> dict[str, str]:
+    described = suite.described
+    facts = {**described.toolchain, **described.environment} if described else {}
+    return {name: value_text(value) for name, value in facts.items() if name and value}
+
+
+def _explanation(result: RunResult) -> list[Case]:
+    """Why the run is not a pass, if no test shows it; an internal error has the name that pytest gives it."""
+    why = contents.unexplained(result)
+    internal = result.broke is not None and result.outcome is RunOutcome.INTERNAL_ERROR
+    name = CaseName("pytest", "internal") if internal else CaseName("proctor", "run")
+    trace = result.broke.traceback if internal and result.broke else why
+    return [Case(name, complaints=(Complaint("error", str(result.outcome), why, trace),))] if why else []
+
+
+# Tests as pytest writes them
+
+
+def _cases(suite: SuiteResult, result: RunResult) -> Iterator[Case]:
+    before = takewhile(lambda other: other is not suite, result.suites)
+    earlier = {name for other in before for name in other.tests}
+    collectors: dict[str, list[Complaint]] = {}  # one case for each: a file's tests and doctests are two
+    for test in suite.tests.values() if _ended_by_pytest(suite) else contents.tests_of(suite):
+        if is_collector(test):
+            base = without_number(test.test)
+            name = base if base in collectors else test.test
+            collectors.setdefault(name, []).append(_complaint(test))
+        else:
+            yield from _of_test(test, test_name(test, suite, earlier))
+    for error in suite.errors:
+        collectors.setdefault(error.file, []).append(_collection_error(error))
+    for name, complaints in collectors.items():
+        yield Case(collector_name(name), complaints=tuple(complaints))
+
+
+def _ended_by_pytest(suite: SuiteResult) -> bool:
+    """Then pytest has a report of its own, without the tests that it did not come to (`-x`)."""
+    by_itself = suite.session.finished is not None and suite.stopped is None
+    return by_itself and suite.entered.runner == "pytest"
+
+
+def _of_test(test: e.TestFinished, name: CaseName) -> Iterator[Case]:
+    """Two cases for a test whose call and teardown failed, as pytest has it; one for any other."""
+    failed = failed_phases(test.phases)
+    torn = [phase for phase in failed if phase.when == "teardown"]
+    if not torn or all(phase.when != "call" for phase in failed):
+        yield _case(test, name)
+        return
+    rest = tuple(phase for phase in test.phases if phase not in torn)
+    yield _case(concluded(test.test, rest, test.place), name)
+    last = _case(concluded(test.test, tuple(torn)), name)
+    why = last.complaints[0]
+    why = msgspec.structs.replace(why, message=f'{TEARDOWN}"{why.message}"')
+    yield msgspec.structs.replace(last, complaints=(why,))
+
+
+def _case(test: e.TestFinished, name: CaseName) -> Case:
+    complaints = (_complaint(test),) if test.outcome in COMPLAINED else ()
+    return Case(name, test.seconds, complaints, contents.output(test), contents.printed(test, "stderr"))
+
+
+def _complaint(test: e.TestFinished) -> Complaint:
+    """With the type that says most, though no reader has to know it."""
+    found = complaint(test)
+    return msgspec.structs.replace(found, type=found.type or _TYPES.get(test.outcome, ""))
+
+
+def complaint(test: e.TestFinished) -> Complaint:
+    """Of a test that failed or was skipped."""
     message = test.message or ""
-    if test.outcome in _SKIPPED:
-        return _element("skipped", {"message": message}, "")
+    if test.outcome in SKIPPED:
+        return Complaint("skipped", "", message)
     tag = "failure" if test.outcome is Outcome.FAILED else "error"
     kind = test.failure.type if test.failure else ""
-    return _element(tag, {"type": kind, "message": message or str(test.outcome)}, test.traceback or "")
+    return Complaint(tag, kind, message or str(test.outcome), contents.trace(test))
 
 
-def _collection_error(error: e.CollectionFailed) -> str:
-    attributes = {"type": error.failure.type, "message": error.failure.message or "could not be collected"}
-    inner = [_properties({OUTCOME: COLLECTION_ERROR}), _element("error", attributes, error.traceback)]
-    return _testcase({"classname": "", "name": error.file}, inner)
-
-
-def _split(test: str) -> tuple[str, str]:
-    """At the last `::` that is not part of a parameter."""
-    bracket = test.find("[")
-    at = test.rfind("::", 0, bracket if bracket >= 0 else None)
-    return (test[:at], test[at + 2 :]) if at > 0 else ("", test)
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.6f}"
-
-
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
-
-
-def _properties(properties: dict[str, str]) -> str:
-    inner = [_element("property", {"name": name, "value": value}) for name, value in properties.items()]
-    return f"<properties>{''.join(inner)}</properties>"
-
-
-def _testcase(attributes: dict[str, Any], inner: list[str]) -> str:
-    opening = f"<testcase{_attributes(attributes)}"
-    return f"{opening}>{''.join(inner)}</testcase>\n" if inner else f"{opening}/>\n"
-
-
-def _element(tag: str, attributes: dict[str, str], text: str = "") -> str:
-    opening = f"<{tag}{_attributes(attributes)}"
-    body = contents.printable(text).translate(_ESCAPES)
-    return f"{opening}>{body}</{tag}>" if body else f"{opening}/>"
-
-
-def _attributes(attributes: dict[str, Any]) -> str:
-    return "".join(
-        f' {name}="{contents.printable(str(value)).translate(_IN_ATTRIBUTE)}"'
-        for name, value in attributes.items()
-    )
+def _collection_error(error: e.CollectionFailed) -> Complaint:
+    failure = error.failure
+    message = f"{COLLECTING}: {failure.message}" if failure.message else COLLECTING
+    return Complaint("error", failure.type or "collection_error", message, error.traceback)

@@ -22,7 +22,7 @@ _SAID = {Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED, Outcome.XFAILED, Outco
 
 def write(result: RunResult) -> Iterator[bytes]:
     errors = result.collection_errors
-    count = len(result.tests) + len(result.not_run) + len(errors)
+    count = len(result.tests) + len(result.not_run) + len(result.missing) + len(errors)
     missing = contents.unexplained(result)
     yield b"TAP version 14\n"
     if not missing or count:

@@ -1,0 +1,68 @@
+"""A result as JUnit XML with all that its readers may use, though no schema knows it.
+
+A test's id as `classname` and `name`, its file and line, its properties and attached files. What JUnit has no
+element for (a crash, an expected failure, a test that never ran) is in the property `proctor.outcome`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.result import RunResult, SuiteResult
+from proctor.wire.reports import contents
+from proctor.wire.reports.junit import ATTACHED, OUTCOME
+from proctor.wire.reports.junit_case import Case, Complaint, value_text
+from proctor.wire.reports.junit_names import CaseName
+from proctor.wire.reports.junit_writer import COMPLAINED, complaint, document
+from proctor.wire.reports.report import COLLECTION_ERROR
+
+_DECIMALS = 6
+_PLAIN = {Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED}
+
+
+def write(result: RunResult) -> Iterator[bytes]:
+    return document(result, _cases, _DECIMALS, ("tests", "failures", "errors", "skipped"))
+
+
+def _cases(suite: SuiteResult, _result: RunResult) -> Iterator[Case]:
+    for test in contents.tests_of(suite):
+        yield _case(test)
+    for error in suite.errors:
+        message = error.failure.message or "could not be collected"
+        why = Complaint("error", error.failure.type, message, error.traceback)
+        properties = {OUTCOME: COLLECTION_ERROR}
+        yield Case(CaseName("", contents.printable(error.file)), complaints=(why,), properties=properties)
+
+
+def _case(test: e.TestFinished) -> Case:
+    return Case(
+        _split(contents.printable(test.test)),
+        test.seconds,
+        (complaint(test),) if test.outcome in COMPLAINED else (),
+        contents.output(test),
+        contents.printed(test, "stderr"),
+        test.place,
+        _properties(test),
+    )
+
+
+def _split(test: str) -> CaseName:
+    """At the last `::` that is not part of a parameter."""
+    bracket = test.find("[")
+    at = test.rfind("::", 0, bracket if bracket >= 0 else None)
+    return CaseName(test[:at], test[at + 2 :] or "?") if at > 0 else CaseName("", test or "?")
+
+
+def _properties(test: e.TestFinished) -> dict[str, str]:
+    found: dict[str, Any] = {}
+    for phase in test.phases:
+        for recorded in phase.user_properties or ():  # pytest's record_property
+            found |= recorded
+    found |= test.properties or {}
+    found |= {f"{ATTACHED}{file.name}": file.path for file in test.files}
+    if test.outcome not in _PLAIN:
+        found[OUTCOME] = str(test.outcome)
+    return {name: value_text(value) for name, value in found.items()}

@@ -1,0 +1,65 @@
+"""Finished runs of any tests, for properties that must hold of all of them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from proctor import events as e
+from proctor.outcome import Outcome
+from proctor.result import RunResult
+from support.reports import result_of
+
+texts = st.text(max_size=40) | st.sampled_from(
+    [
+        "a\nb",
+        "]]>",
+        "<&>\"'",
+        "\x1b[31mred\x1b[0m",
+        "\x00\x1f",
+        "\udc80",
+        "# TODO x",
+        "\\",
+        "  ---",
+        "ok 1",
+        "\r\n",
+    ]
+)
+names = st.text(max_size=20) | st.sampled_from(
+    [
+        "tests/a.py::TestX::test_y[a::b]",
+        "mod::test",
+        "a # SKIP",
+        "a#2",
+        "",
+        "\udc80",
+        "a\nb",
+        "x {",
+        "é",
+        "[::]",
+    ]
+)
+phases = st.builds(e.Phase, st.just("call"), st.just("passed"), stdout=texts, stderr=texts)
+tests = st.builds(
+    e.TestFinished,
+    names,
+    st.sampled_from(list(Outcome)),
+    st.floats(0, 1000),
+    message=st.none() | texts,
+    traceback=st.none() | texts,
+    place=st.none() | st.builds(e.Place, texts, st.integers(0, 10_000)),
+    failure=st.none() | st.builds(e.Failure, texts, texts),
+    phases=st.just(()) | st.tuples(phases),
+    keywords=st.lists(texts, max_size=2).map(tuple),
+    properties=st.none() | st.dictionaries(texts, texts | st.integers() | st.lists(st.none()), max_size=2),
+)
+errors = st.builds(e.CollectionFailed, names, st.builds(e.Failure, texts, texts), texts)
+
+
+@st.composite
+def results(draw: st.DrawFn) -> RunResult:
+    """A finished run of any tests, with or without its end."""
+    found = draw(st.lists(tests, max_size=6, unique_by=lambda test: test.test))
+    broken = draw(st.lists(errors, max_size=2, unique_by=lambda error: error.file))
+    endings: list[list[e.Event]] = [[e.SessionFinished(None)], [], [e.ChannelBroken("cut\nshort")]]
+    ends = draw(st.sampled_from(endings))
+    return result_of([*found, *broken, *ends])
