@@ -65,7 +65,12 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
         try:
             plan = _plan(name, part, python, environ)
         except InterpreterError:
-            name = table.RUNNERS[name].instead
+            lacking, name = name, table.RUNNERS[name].instead
+            if not (asked or targets or spec.arguments or _detected(Path(spec.root), chosen)):
+                if python:
+                    _plan(name, msgspec.structs.replace(part, runner=name), python, environ)  # or it is wrong
+                found += suites(lacking, Plan(()))  # no tests: nothing that pytest would be needed for
+                continue
             if asked or not name or not table.load(name).detect(Path(spec.root)):
                 raise
             plan = _plan(name, msgspec.structs.replace(part, runner=name), python, environ)
@@ -79,6 +84,11 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
         raise next(iter(left_out.values()))
     notices += [f"{name} tests were not run: {error}" for name, error in left_out.items()]
     return Prepared(tuple(found), settings.limits, tuple(notices))
+
+
+def _detected(root: Path, chosen: tuple[str, ...]) -> bool:
+    """Whether there may be tests of any kind; pytest is chosen where nothing else is, too."""
+    return len(chosen) > 1 or table.load(table.USUAL).detect(root) or table.load("unittest").detect(root)
 
 
 def _unknown(root: Path, chosen: tuple[str, ...]) -> list[str]:
@@ -109,9 +119,11 @@ def _shares(spec: RunSpec, chosen: tuple[str, ...]) -> dict[str, tuple[str, ...]
     for target in targets:
         owners = [name for name in chosen if table.load(name).owns(target, Path(spec.root))]
         if not owners:
-            known = ", ".join(chosen)
+            from proctor.runners.nearest_tests import suggestion  # only on the way out
+
+            known, near = ", ".join(chosen), suggestion(target, Path(spec.root))
             raise UsageError(
-                f"{target!r} is no test of {known}: expected a path or the id of a test, or --runner NAME"
+                f"{target!r} is no test of {known}{near or ': expected a path or the ID of a test'}"
             )
         for name in owners:
             shares[name] = (*shares.get(name, ()), target)
