@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo quick test bytecode check format pictures bench cost fuzz soak mutate clean
+.PHONY: demo quick test share bytecode check format pictures bench cost fuzz soak mutate clean
 
 demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@echo '$$ proctor run -C examples/shop'
@@ -19,6 +19,12 @@ test: $(READY) bytecode ## all tests
 
 quick: $(READY) bytecode ## tests for while you work: no installs, other interpreters or tools, few real runs
 	$(BIN)/python -m pytest -q $(TESTS) -m 'not slow' $(ARGS)
+
+share: $(READY) ## writes the man page and the completion scripts anew, after a change of options
+	$(BIN)/proctor help --man > share/man/man1/proctor.1
+	$(BIN)/proctor completion bash > share/bash-completion/completions/proctor
+	$(BIN)/proctor completion zsh > share/zsh/site-functions/_proctor
+	$(BIN)/proctor completion fish > share/fish/vendor_completions.d/proctor.fish
 
 bytecode: $(READY) # of what has changed: tests start proctor a thousand times, perhaps without leave to keep it
 	@$(BIN)/python -m compileall -q src/proctor

@@ -36,8 +36,15 @@ def test_a_project_that_only_mentions_us_has_the_defaults(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "text, word",
     [
-        ("keep_rusn = 3", "keep_rusn"),
-        ('keep_runs = "many"', "int"),
+        ("keep_rusn = 3", r"unknown setting 'keep_rusn'; did you mean keep_runs\?$"),
+        ("colour = true", "unknown setting 'colour'; known: python, runner, timeout"),
+        ("[limits]\nfile_byte = 1", r"unknown setting 'limits.file_byte'; did you mean file_bytes\?$"),
+        ('[[tests]]\nname = "a"\ncomand = "x"', r"'tests\[0\].comand'; did you mean command\?$"),
+        ('[[tests]]\nname = "a"', r"tests\[0\]: command is missing$"),
+        ("[tool.proctor]\nkeep_runs = 3", r"at the top, without \[tool.proctor\]$"),
+        ("timeout = [1]", "timeout: expected a number or a string, got an array$"),
+        ("runner = 3", "runner: expected a string or null, got a whole number$"),
+        ('keep_runs = "many"', "keep_runs: expected a whole number, got a string"),
         ("keep_runs = 0", "at least 1"),
         ("keep_runs = [", "cannot be read"),
     ],

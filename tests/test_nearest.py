@@ -19,6 +19,7 @@ KNOWN = ["run", "runs", "show", "discover", "Total"]
         ("totl", ["Total"]),
         ("s", []),
         ("", []),
+        ("hsow", ["show"]),
         ("xyzzy", []),
     ],
 )
@@ -28,7 +29,7 @@ def test_the_nearest_word(word: str, expected: list[str]) -> None:
 
 def test_several_words_best_first() -> None:
     assert nearest("run", KNOWN, 3) == ["run", "runs"]
-    assert did_you_mean("ruins", KNOWN, 2) == "; did you mean runs or run?"
+    assert did_you_mean("cart", ["card", "care", "corn"], 3) == "; did you mean care or card?"
 
 
 def test_a_word_like_no_other_gets_no_suggestion_or_all_of_them() -> None:

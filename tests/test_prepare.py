@@ -29,7 +29,7 @@ def test_a_project_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_runner_that_is_not_known_is_refused_with_those_that_are(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no runner for 'ruby'; known: pytest, unittest"):
+    with pytest.raises(UsageError, match="no runner 'ruby'; known: pytest, unittest"):
         plan(tmp_path, "pytest,ruby")
 
 

@@ -69,6 +69,14 @@ _NEVER_SET = (
     "GIT_*",
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "an array",
+    "object": "a table",
+}
 _LEAST = {"keep_runs": 1, "failure_rows": 1, "failure_length": 20}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*\Z", re.I)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -113,13 +121,36 @@ def _check(section: object, path: Path) -> Settings:
     try:
         settings = msgspec.convert(section, Settings)
     except msgspec.ValidationError as error:
-        known = ", ".join(Settings.__struct_fields__)
-        raise ConfigError(f"{path}: {error}; known keys: {known}") from None
+        raise ConfigError(f"{path}: {_explained(str(error))}") from None
     for name, least in _LEAST.items():
         value = getattr(settings, name)
         if value is not None and value < least:
             raise ConfigError(f"{path}: {name} is {value}; it must be at least {least}")
     return settings
+
+
+def _explained(error: str) -> str:
+    """msgspec's message about a section, in the words of the file."""
+    what, _, where = error.partition(" - at `$")
+    place = re.sub(r"\[\.\.\.\]|`$", "", where).removeprefix(".")  # `limits`, `tests[0]`, `keep_runs`
+    unknown = re.search(r"unknown field `(.*)`", what)
+    if missing := re.search(r"missing required field `(.*)`", what):
+        return f"{place}: {missing[1]} is missing"
+    if unknown is None:
+        found = re.sub(r"`([^`]*)`", lambda kinds: _kinds(kinds[1]), what[:1].lower() + what[1:])
+        return f"{place or 'the settings'}: {found}"
+    kinds = {"limits": Limits, "tests": TestSettings}
+    kind = kinds.get(place.partition("[")[0], Settings)
+    if unknown[1] == "tool" and kind is Settings:
+        return "unknown setting 'tool': in proctor.toml, settings stand at the top, without [tool.proctor]"
+    from proctor.nearest import or_known  # only on the way out
+
+    named = f"{place}.{unknown[1]}" if place else unknown[1]
+    return f"unknown setting {named!r}{or_known(unknown[1], kind.__struct_fields__)}"
+
+
+def _kinds(names: str) -> str:
+    return " or ".join(_KINDS.get(name, name) for name in names.split(" | "))
 
 
 def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, str]:

@@ -196,6 +196,17 @@ class _Crew(Generic[P]):
         if waiting:
             names = ", ".join(suite.name for suite in waiting)
             self._run.publish(e.Noticed(f"suites that were not run: {names}"))
+        elif why := self._unmatched():
+            self._run.publish(e.Noticed(why))
+
+    def _unmatched(self) -> str:
+        """A message about a `-k` expression that matched none of the tests."""
+        keywords, result = self._spec.selection.keywords, self._run.result
+        if not keywords or result.selected or not result.deselected:
+            return ""
+        from proctor.runners.nearest_tests import unmatched  # only on the way out
+
+        return unmatched(keywords, result.deselected)
 
     def _next(self, suite: Suite, then: Then) -> list[Suite]:
         """What follows a build. That nothing can is the fault of a suite that has no tests yet."""

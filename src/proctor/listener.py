@@ -363,7 +363,7 @@ class SessionListener(Listener):
         missing = exit_status.missing_target(explained)
         if explained is None or not missing:
             return explained
-        from proctor.runners.python_names import suggestion  # only on the way out
+        from proctor.runners.nearest_tests import suggestion  # only on the way out
 
         near = suggestion(missing, Path(self._cwd))
         return msgspec.structs.replace(explained, reason=explained.reason + near)

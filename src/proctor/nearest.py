@@ -7,6 +7,10 @@ if TYPE_CHECKING:  # `proctor --version` does without the cost of `typing`
     from collections.abc import Iterable
 
 _LIKE = 0.6  # of 1; as `difflib` has it
+_LIKE_ONE_OF = 0.7  # where all known words can be listed instead
+_SWAPPED = 0.85  # of 1, once letters were swapped
+_LONGEST = 20  # letters of a word that are swapped
+_NEARLY = 0.1  # of 1
 _COMPARED = 5000  # words: comparing more takes seconds
 
 
@@ -19,11 +23,26 @@ def nearest(word: str, known: Iterable[str], most: int = 1, like: float = _LIKE)
             break
     wanted = word.lower()
     begun = sorted((name for name in by_lower if len(wanted) > 1 and name.startswith(wanted)), key=len)
-    if len(begun) < most:
-        from difflib import get_close_matches
+    found = begun or _similar(wanted, list(by_lower), most, like) or _swapped(wanted, list(by_lower), like)
+    return [by_lower[name] for name in found[:most]]
 
-        begun += get_close_matches(wanted, list(by_lower), most, like)
-    return [by_lower[name] for name in dict.fromkeys(begun)][:most]
+
+def _similar(word: str, known: list[str], most: int, like: float) -> list[str]:
+    """Those that are nearly as like the word as the best one."""
+    from difflib import SequenceMatcher, get_close_matches
+
+    found = get_close_matches(word, known, most, like)
+    likeness = [SequenceMatcher(None, name, word).ratio() for name in found]
+    return [name for name, ratio in zip(found, likeness, strict=True) if ratio >= likeness[0] - _NEARLY]
+
+
+def _swapped(word: str, known: list[str], like: float) -> list[str]:
+    """With two neighbouring letters the other way round: `tset`, which for difflib is like nothing."""
+    for at in range(len(word[:_LONGEST]) - 1):
+        other = f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}"
+        if found := _similar(other, known, 1, max(like, _SWAPPED)):
+            return found
+    return []
 
 
 def did_you_mean(word: str, known: Iterable[str], most: int = 1, like: float = _LIKE) -> str:
@@ -34,7 +53,7 @@ def did_you_mean(word: str, known: Iterable[str], most: int = 1, like: float = _
 def or_known(word: str, known: Iterable[str]) -> str:
     """Likewise; if no known word is like it, the message names all of them."""
     names = list(known)
-    return did_you_mean(word, names) or f"; known: {', '.join(names)}"
+    return did_you_mean(word, names, like=_LIKE_ONE_OF) or f"; known: {', '.join(names)}"
 
 
 def meant(names: list[str]) -> str:

@@ -98,8 +98,13 @@ def _spec(asked: Asked, settings: Settings) -> RunSpec:
     )
 
 
-def targets(named: tuple[str, ...], root: Path, settings: Settings, runner: str = "") -> tuple[str, ...]:
-    """The targets that a caller's words stand for: paths and ids, or the tests that short names mean."""
+def targets(
+    named: tuple[str, ...], root: Path, settings: Settings, runner: str = "", check: bool = False
+) -> tuple[str, ...]:
+    """The targets that a caller's words stand for: paths and ids, or the tests that short names mean.
+
+    `check`: raise a UsageError for a Python file that is not there.
+    """
     if not named:
         return ()
     from proctor.targets import meant  # most runs are of everything
@@ -108,15 +113,22 @@ def targets(named: tuple[str, ...], root: Path, settings: Settings, runner: str 
     asked = runner or settings.runner or ""
     in_python = not asked or any(name in _PYTHON for name in asked.split(","))
     return tuple(
-        meant(target, root, programs) or (_resolved(target, root) if in_python else target)
+        meant(target, root, programs) or (_resolved(target, root, check) if in_python else target)
         for target in named
     )
 
 
-def _resolved(target: str, root: Path) -> str:
+def _resolved(target: str, root: Path, check: bool) -> str:
     from proctor.runners.python_names import resolved  # nearly all targets are there as they are
 
-    return resolved(target, root) if target and "\0" not in target else target
+    if not target or "\0" in target:
+        return target
+    found = resolved(target, root)
+    if check and found == target:
+        from proctor.runners.nearest_tests import check_path
+
+        check_path(target, root)
+    return found
 
 
 def budget(given: int | None, settings: Settings) -> int:

@@ -136,7 +136,12 @@ class _Planner:
             return suites(name, self._plan(name, part))
         except InterpreterError:
             instead = table.RUNNERS[name].instead
-            if self._asked or not instead or not table.load(instead).detect(Path(self._spec.root)):
+            root = Path(self._spec.root)
+            if not (self._asked or share.targets or part.arguments or _detected(root, tuple(self.shares))):
+                if self._python:
+                    self._plan(instead, msgspec.structs.replace(part, runner=instead))  # or it is wrong
+                return suites(name, Plan(()))  # no tests: nothing that pytest would be needed for
+            if self._asked or not instead or not table.load(instead).detect(root):
                 raise
             if name == self.arguments_for:
                 self.arguments_for = instead
@@ -208,6 +213,11 @@ def _foreign_options(name: str, spec: RunSpec) -> dict[str, tuple[tuple[str, ...
     return {option: (lacked[option], getattr(usual, option)) for option in given}
 
 
+def _detected(root: Path, chosen: tuple[str, ...]) -> bool:
+    """Whether there may be tests of any kind; pytest is chosen where nothing else is, too."""
+    return len(chosen) > 1 or table.load(table.USUAL).detect(root) or table.load("unittest").detect(root)
+
+
 def _unknown(root: Path, chosen: tuple[str, ...]) -> list[str]:
     """Tests that nobody will run. If there are no others, the usual runner has nothing to say about them."""
     found = table.left_out(root, chosen)
@@ -237,9 +247,11 @@ def _shares(spec: RunSpec, chosen: tuple[str, ...], asked: bool) -> dict[str, _S
     for target in targets:
         owners = [name for name in chosen if table.load(name).owns(target, Path(spec.root))]
         if not owners:
-            known = ", ".join(chosen)
+            from proctor.runners.nearest_tests import suggestion  # only on the way out
+
+            known, near = ", ".join(chosen), suggestion(target, Path(spec.root))
             raise UsageError(
-                f"{target!r} is no test of {known}: expected a path or the id of a test, or --runner NAME"
+                f"{target!r} is no test of {known}{near or ': expected a path or the ID of a test'}"
             )
         if len(owners) == 1:
             named.update(owners)

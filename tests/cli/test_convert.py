@@ -126,7 +126,7 @@ def test_what_the_format_cannot_hold_is_said_once(tmp_path: Path) -> None:
         (["empty.json", "--to", "tap"], "empty.json is empty: what should have written it ended"),
         (
             ["unclear.log", "--from", "subunit", "--to", "tap"],
-            "cannot read format 'subunit': expected one of libtest, json, stream, events",
+            "cannot read format 'subunit'; known: libtest, json, stream, events",
         ),
         (["unclear.log", "--to", "jest"], "invalid --to 'jest'"),
         (["unclear.log"], "--to"),

@@ -32,7 +32,9 @@ def test_the_help_has_the_everyday_verbs_first(
     places = [out.index(f"\n  {verb} ") for verb in VERBS]
     assert places == sorted(places)
     assert list(VERBS)[:3] == ["run", "show", "runs"]
-    assert out.index("every day:") < out.index("for agents, CI and shells:") < out.index("for test authors:")
+    assert (
+        out.index("for every day:") < out.index("for agents, CI and shells:") < out.index("for test authors:")
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -175,3 +177,12 @@ def test_a_group_of_a_verbs_own_comes_first() -> None:
 
     assert [title for title, _ in parser.sections] == ["which one", SHOW, "help"]
     assert len(GROUPS) == 3
+
+
+@pytest.mark.parametrize("verb", ["run", "convert"])
+def test_the_reference_page_names_every_option(verb: str) -> None:
+    page = (ROOT / "docs/reference/command-line.md").read_text()
+
+    absent = [option for option in parser_of(verb).options if f"`{option}" not in page]
+    assert [option for option in absent if option not in ("-h", "--help")] == []
+    assert all(f"`proctor {name}" in page or f"`{name}`" in page for name in VERBS)

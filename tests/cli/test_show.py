@@ -157,7 +157,7 @@ def test_a_run_is_found_by_id_beginning_last_and_path(reported: Path) -> None:
     "arguments, words",
     [
         (["--test", "/t/part/tow"], ["no test '/t/part/tow'", "/t/part/two"]),
-        (["--test", "two"], ["the nearest are /t/part/two"]),
+        (["--test", "two"], ["did you mean /t/part/two?"]),
         (["--test", "/t", "--file", "nope"], ["no file 'nope'", "log.txt, core, all.txt"]),
         (["--test", "/t/part/one", "--file", "nope"], ["it has none"]),
         (["--file", "log.txt"], ["--test ID"]),

@@ -169,11 +169,11 @@ def test_the_stream_of_a_run_without_tests(tmp_path: Path) -> None:
 
 
 def test_the_stream_of_a_run_that_never_began_has_a_failure_that_says_why(tmp_path: Path) -> None:
-    code, lines = stream_of(write_project(tmp_path, OUTCOMES), "no_such_file.py")
+    code, lines = stream_of(write_project(tmp_path, OUTCOMES), "no_such_name")
 
     assert code == 4
     (test,) = [line for line in lines if line["type"] == "test"]
-    assert test["reason"] == "usage error: file or directory not found: no_such_file.py"
+    assert test["reason"] == "usage error: file or directory not found: no_such_name"
 
 
 def test_the_stream_of_programs_counts_the_parts_that_they_report(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from support.mcp_client import talk
 from support.projects import run_suite, write_project
 
 from proctor.errors import UsageError
-from proctor.runners.python_names import nearest, resolved
+from proctor.runners.python_names import resolved
 
 FILES = {
     "tests/api/test_get.py": """
@@ -85,12 +85,6 @@ def test_several_matches_and_a_line_without_a_test_are_refused_by_name(
         resolved(target, root)
 
 
-def test_the_nearest_three_are_named(root: Path) -> None:
-    assert nearest("tests/test_put.py::test_pit", root)[0] == "tests/test_put.py::test_put"
-    assert len(nearest("test_othr", root)) <= 3
-    assert nearest("zzz", root) == []
-
-
 def test_the_command_line_takes_short_names_and_names_the_nearest(root: Path) -> None:
     assert run_suite(root, "test_get", "--format", "agent").out == "1 passed\n"
     assert run_suite(root, "test_get.py:12", "--format", "agent").out == "2 passed\n"
@@ -101,7 +95,7 @@ def test_the_command_line_takes_short_names_and_names_the_nearest(root: Path) ->
 
     wrong = run_suite(root, "tests/test_put.py::test_pit", "--format", "agent")
     assert wrong.code == 4
-    assert "the nearest: tests/test_put.py::test_put" in wrong.out
+    assert "did you mean tests/test_put.py::test_put" in wrong.out
 
 
 def test_a_server_takes_short_names_and_a_text_for_a_list(root: Path) -> None:
@@ -109,6 +103,6 @@ def test_a_server_takes_short_names_and_a_text_for_a_list(root: Path) -> None:
         assert client.document("execute_tests", targets="test_get")["summary"]["passed"] == 1
         assert client.document("discover_tests", targets=["test_many"])["total"] == 2
         assert "tests/test_put.py::test_other" in client.refusal("execute_tests", targets=["test_other"])
-        assert "the nearest: tests/test_put.py::test_put" in client.refusal(
+        assert "did you mean tests/test_put.py::test_put" in client.refusal(
             "execute_tests", targets=["test_pit"]
         )

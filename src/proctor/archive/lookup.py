@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -25,13 +25,13 @@ from proctor.archive.store import (
 from proctor.errors import StreamError, UsageError
 from proctor.events import DIFFERENCE, LOCALS
 from proctor.failure_row import unescaped
+from proctor.nearest import meant, nearest
 from proctor.outcome import Outcome, RunOutcome
 from proctor.text import text_of
 from proctor.wire.document.schema import Document, Test, read, without_result
 
 LAST = "last"
 _NAMED = 5  # runs or tests that an error names
-_COMPARED = 5000  # ids that an unknown one is compared with: it takes a while
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -54,9 +54,10 @@ class KeptRun(msgspec.Struct):
     def test(self, test: str) -> Test:
         found = self.tests.get(test) or self.tests.get(unescaped(test))
         if found is None:
-            near = _nearest(test, self.tests)
-            hint = f"the nearest are {', '.join(near)}" if near else f"it has {len(self.tests)} tests"
-            raise UsageError(f"run {self.document.run_id} has no test {test!r}; {hint}")
+            containing = [name for name in self.tests if test in name][:_NAMED]
+            near = meant(containing or nearest(test, self.tests, _NAMED))
+            hint = near or f"; it has {len(self.tests)} tests"
+            raise UsageError(f"run {self.document.run_id} has no test {test!r}{hint}")
         return found
 
     def below(self, test: str) -> list[Test]:
@@ -81,6 +82,8 @@ def find_run(name: str, root: Path, environ: Mapping[str, str], within: Path | N
     named = ", ".join(run.name for run in (found or runs)[:_NAMED])
     if found:
         raise UsageError(f"{len(found)} runs begin with {name!r}: {named}")
+    if near := meant(nearest(name, [LAST, *(run.name for run in runs)])):
+        raise UsageError(f"no run begins with {name!r}{near}")
     raise UsageError(f"no run begins with {name!r}; `{LAST}` is the newest, the newest are {named}")
 
 
@@ -172,12 +175,3 @@ def kept_locals(run: KeptRun, test: Test) -> list[Frame]:
             f"no local variables of {test.node_id} are kept: only failures of Python tests have them"
         )
     return frames
-
-
-def _nearest(test: str, known: Collection[str]) -> list[str]:
-    containing = [name for name in known if test in name]
-    if containing:
-        return containing[:_NAMED]
-    from difflib import get_close_matches  # only on the way out
-
-    return get_close_matches(test, list(known)[:_COMPARED], _NAMED)

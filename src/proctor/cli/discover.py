@@ -8,6 +8,7 @@ import sys
 
 from proctor import config
 from proctor.cli import options
+from proctor.cli.nothing_ran import explain
 from proctor.cli.standard_streams import announce_interrupt
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
@@ -35,6 +36,8 @@ def main(arguments: list[str]) -> int:
     with stoppable(announce_interrupt) as stop:
         result = execute(Request(plan, stop)).result
     _show(parsed, result, settings.mask_secrets)
+    sys.stdout.flush()
+    explain(result, asked, settings.mask_secrets)
     return result.exit_code
 
 

@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 
 from proctor.cli.main import GROUPS, IN_TEST, VERBS
-from proctor.cli.parser import EXIT_CODES, PAGE, Parser, suggest
+from proctor.cli.parser import EXIT_CODES, PAGE, SHOW, Parser, suggest
 from proctor.errors import UsageError
 
 DESCRIPTION = "Run a project's tests and report exactly what happened."
@@ -21,16 +21,28 @@ def parser() -> Parser:
     parser = Parser(
         "proctor help",
         "Show the help of proctor, or of a verb.",
-        [("proctor help", "all verbs"), ("proctor help run", "the same as `proctor run --help`")],
+        [
+            ("proctor help", "all verbs"),
+            ("proctor help run", "the same as `proctor run --help`"),
+            ("proctor help --man | man -l -", "the man page"),
+        ],
     )
     verb = "the verb (default: a list of all verbs)"
     what = parser.group("what to explain").add_argument("verb", nargs="?", metavar="VERB", help=verb)
     suggest(what, list(VERBS))
+    man = "write the man page proctor(1) instead, as roff"
+    parser.group(SHOW).add_argument("--man", action="store_true", help=man)
     return parser
 
 
 def main(arguments: list[str]) -> int:
-    verb = parser().parse_args(arguments).verb
+    parsed = parser().parse_args(arguments)
+    if parsed.man:
+        from proctor.cli.man_page import man_page
+
+        sys.stdout.write(man_page())
+        return 0
+    verb = parsed.verb
     if verb is not None and verb not in VERBS:
         from proctor.nearest import or_known
 

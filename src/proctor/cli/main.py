@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: Each verb with what it does, in groups: those for every day come first.
 GROUPS = {
-    "every day": {
+    "for every day": {
         "run": "run tests and report what happened",
         "show": "show a kept run again, one test of it, or a report, stream or log",
         "runs": "list the kept runs, newest first",
@@ -26,6 +26,7 @@ GROUPS = {
     "for agents, CI and shells": {
         "mcp": "serve proctor's tools to agents",
         "convert": "write a report in another format",
+        "completion": "write a completion script for bash, zsh or fish",
     },
     "for test authors": {
         "report": "in a test: report a result, with files",

@@ -135,7 +135,7 @@ def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **m
         runner=parsed.runner or "",
         python=python(parsed),
         selection=Selection(
-            targets(tuple(parsed.targets), root, settings, parsed.runner or ""),
+            targets(tuple(parsed.targets), root, settings, parsed.runner or "", check=True),
             parsed.keywords,
             parsed.markers,
         ),

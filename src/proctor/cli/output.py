@@ -144,7 +144,11 @@ def build(
     for option in files:
         name, equals, path = option.partition("=")
         if not equals or not path or name not in known:
-            raise UsageError(f"invalid -o {option!r}: expected FORMAT=PATH, FORMAT one of {', '.join(known)}")
+            from proctor.nearest import did_you_mean  # only on the way out
+
+            near = did_you_mean(name, known) if equals else ""
+            expected = f": expected FORMAT=PATH, FORMAT one of {', '.join(known)}"
+            raise UsageError(f"invalid -o {option!r}{near or expected}")
         try:
             outputs.add_file(name, path)
         except OSError as error:

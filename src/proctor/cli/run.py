@@ -11,6 +11,7 @@ from proctor.cli.parser import EXIT_CODES, suggest
 from proctor.cli.standard_streams import announce_interrupt
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
+from proctor.outcome import RunOutcome
 from proctor.plan_run import plan_run
 from proctor.process.stop import stoppable
 from proctor.wire import formats
@@ -55,6 +56,10 @@ def main(arguments: list[str]) -> int:
             executed = execute(Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish))
     finally:
         outputs.close()
+    if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR):
+        from proctor.cli.nothing_ran import explain
+
+        explain(executed.result, asked, settings.mask_secrets)
     return outputs.conclude(executed.result.exit_code)
 
 

@@ -11,7 +11,7 @@ from proctor import config, plan_run
 from proctor.config import Settings
 from proctor.errors import UsageError
 from proctor.process import interpreter as interpreters
-from proctor.runners.python_names import suggestion
+from proctor.runners.nearest_tests import suggestion
 from proctor.spec import TARGET_BYTES
 
 _COMMAND = "command"  # the names of its tests look like paths

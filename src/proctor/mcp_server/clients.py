@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UsageError
+from proctor.nearest import or_known
 
 _PATIENCE = 660  # seconds: more than the longest `wait`
 
@@ -33,7 +34,7 @@ CLIENTS = (
 def find(name: str) -> Client:
     known = {client.name: client for client in CLIENTS}
     if name not in known:
-        raise UsageError(f"no configuration for {name!r}; known: {', '.join(known)}")
+        raise UsageError(f"no configuration for {name!r}{or_known(name, known)}")
     return known[name]
 
 

@@ -55,8 +55,8 @@ def _suite(runner: str, launches: tuple[Launch, ...], plan: Plan) -> Suite:
     return Suite(name, runner, voice, launches, deselected, plan.interpreter)
 
 
-def not_a_target(target: str, expected: str) -> UsageError:
-    return UsageError(f"not a target: {target!r}; expected {expected}")
+def not_a_target(target: str, expected: str, hint: str = "") -> UsageError:
+    return UsageError(f"not a target: {target!r}{hint or f'; expected {expected}'}")
 
 
 class _Detects(Protocol):

@@ -50,31 +50,13 @@ def resolved(target: str, root: Path) -> str:
     return _named(target, root)
 
 
-def suggestion(target: str, root: Path) -> str:
-    """The end of a sentence about a target that is not there."""
-    near = nearest(target, root)
-    return f"; the nearest: {', '.join(near)}" if near else ""
-
-
-def nearest(target: str, root: Path) -> list[str]:
-    """Ids of tests whose names are like that of the target."""
-    from difflib import get_close_matches  # only on the way out
-
-    wanted = _without_parameter(target.rpartition("::")[2])
-    by_name: dict[str, list[str]] = {}
-    for test in _tests(_files(root)):
-        by_name.setdefault(test.name.rpartition("::")[2], []).append(test.id)
-    close = [wanted] * (wanted in by_name) + get_close_matches(wanted, list(by_name), _NEAREST)
-    return [test for name in dict.fromkeys(close) for test in by_name[name]][:_NEAREST]
-
-
 def _at_line(target: str, file: str, line: int, root: Path) -> str:
     files = _matching_files(file, root)
     if not files:
         return target
     if len(files) > 1:
         raise _ambiguous(target, [f"{name}:{line}" for name in files], "files")
-    tests = list(_tests([(files[0], root / files[0])]))
+    tests = list(tests_in([(files[0], root / files[0])]))
     here = [test for test in tests if test.first <= line <= test.last]
     if here:
         return max(here, key=lambda test: test.first).id  # the innermost
@@ -91,19 +73,19 @@ def _in_file(target: str, path: str, name: str, root: Path) -> str:
     elif len(files) == 1:
         ids = [f"{files[0]}::{name}"]
     else:
-        tests = _tests([(file, root / file) for file in files])
-        plain, parameter = _without_parameter(name), name[len(_without_parameter(name)) :]
+        tests = tests_in([(file, root / file) for file in files])
+        plain, parameter = without_parameter(name), name[len(without_parameter(name)) :]
         ids = [f"{test.id}{parameter}" for test in tests if test.name == plain]
     return _only(target, ids)
 
 
 def _named(target: str, root: Path) -> str:
     """A test function, a class, or a class and its method."""
-    plain = _without_parameter(target)
+    plain = without_parameter(target)
     if not re.fullmatch(r"[^\W\d]\w*(?:::[^\W\d]\w*)*", plain):
         return target
     matches: dict[str, None] = {}
-    for test in _tests(_files(root)):
+    for test in tests_in(source_files(root)):
         if test.name == plain or test.name.endswith(f"::{plain}"):
             matches[test.id + target[len(plain) :]] = None
         elif f"::{test.name}".find(f"::{plain}::") >= 0:
@@ -125,7 +107,7 @@ def _ambiguous(target: str, ids: list[str], what: str) -> UsageError:
     )
 
 
-def _without_parameter(name: str) -> str:
+def without_parameter(name: str) -> str:
     return name.partition("[")[0] if name.endswith("]") else name
 
 
@@ -134,16 +116,16 @@ def _matching_files(path: str, root: Path) -> list[str]:
     if (root / path).is_file():
         return [path]
     end = "/" + path.removeprefix("./")
-    return [name for name, _ in _files(root) if f"/{name}".endswith(end)]
+    return [name for name, _ in source_files(root) if f"/{name}".endswith(end)]
 
 
-def _files(root: Path) -> Iterator[tuple[str, Path]]:
+def source_files(root: Path) -> Iterator[tuple[str, Path]]:
     found = (file for file in nearest_files(root) if _TEST_FILE.fullmatch(file.name))
     for _, file in zip(range(_MOST_FILES), found, strict=False):
         yield file.relative_to(root).as_posix(), file
 
 
-def _tests(files: Iterator[tuple[str, Path]] | list[tuple[str, Path]]) -> Iterator[Found]:
+def tests_in(files: Iterator[tuple[str, Path]] | list[tuple[str, Path]]) -> Iterator[Found]:
     for name, path in files:
         try:
             with path.open("rb") as file:

@@ -42,7 +42,9 @@ def names(asked: str) -> tuple[str, ...]:
     wanted = [name.strip() for name in asked.split(",")]
     for name in wanted:
         if name not in RUNNERS:
-            raise UsageError(f"runner: no runner for {name!r}; known: {', '.join(RUNNERS)}")
+            from proctor.nearest import or_known  # only on the way out
+
+            raise UsageError(f"runner: no runner {name!r}{or_known(name, RUNNERS)}")
     return tuple(name for name in RUNNERS if name in wanted)
 
 

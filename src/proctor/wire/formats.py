@@ -143,7 +143,9 @@ def load(name: str) -> Any:
 
 def _row(name: str, known: tuple[str, ...], verb: Literal["read", "write"]) -> Format:
     if name not in known:
-        raise UsageError(f"cannot {verb} format {name!r}: expected one of {', '.join(known)}")
+        from proctor.nearest import or_known  # only on the way out
+
+        raise UsageError(f"cannot {verb} format {name!r}{or_known(name, known)}")
     return FORMATS[name]
 
 
