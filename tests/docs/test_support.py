@@ -64,6 +64,16 @@ def test_a_command_sees_the_status_of_the_one_before_and_both_streams_are_printe
     ]
 
 
+def test_the_slowest_tests_are_shown_only_where_a_command_asks_for_them(tmp_path: Path) -> None:
+    text = "a\nslowest 0.20s t::a\n        0.11s t::b\n1 passed in 1.00s\n"
+    commands = [f"cat <<'END'\n{text}END", f"cat <<'END' # --durations 2\n{text}END"]
+    page = "".join("$ " + command.replace("\n", "\n> ") + "\n" for command in commands)
+    (block,) = blocks(f"```console\n{page}```\n")
+
+    plain, asked = [command.output for _, command in Shell(tmp_path).run(block)]
+    assert (plain, asked) == ("a\n1 passed in 1.00s\n", text)
+
+
 def test_a_program_can_be_missing(tmp_path: Path) -> None:
     page = "<!-- without: sed -->\n```console\n$ command -v sed || echo none\n$ echo a | cat\n```\n"
     ran = Shell(tmp_path).run(blocks(page)[0])
@@ -88,6 +98,7 @@ def test_a_page_is_written_anew_where_it_differs() -> None:
         ("==== 1 failed in 0.12s ====", "====== 1 failed in 1.2s ======"),
         ("a  12 ms  b", "a     1.5 s   b"),
         ("2 minutes ago", "just now"),
+        ("RUN  now  failed", "RUN  12s   failed"),
     ],
 )
 def test_times_ids_and_versions_may_differ(one: str, other: str) -> None:

@@ -36,6 +36,7 @@ _BLOCK = re.compile(
 _KEYS = {"in", "fresh", "exit", "without", "needs"}
 _MARK = "\x1e"  # between the outputs of two commands
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".proctor", ".pytest_cache", "node_modules", "target")
+_SLOWEST = re.compile(r"^slowest \d+\.\d+s .*\n(?: {8}\d+\.\d+s .*\n)*", re.MULTILINE)
 
 # What differs between two runs of the same command, in this order.
 _VARIES = (
@@ -44,7 +45,7 @@ _VARIES = (
     (r"\bv?\d+\.\d+\.\d+[\w.+-]*", "VERSION"),
     (r"(?<![\w.-])(\d+[hm] )?\d+(\.\d+)?( ?(µs|ms|s|seconds?|minutes?)|[dhm])(?![\w.-])", "TIME"),
     (r"\b\d+ frames\b", "N frames"),
-    (r"TIME ago|just now", "AGE"),
+    (r"TIME ago|just now|(?<=  )now(?=  )", "TIME"),
     (r"\"(duration|seconds|at|start|stop|started)\": ?[\d.e+-]+", r'"\1": TIME'),
     (r"\b(time|duration)=\"[\d.e+-]+\"", r'\1="TIME"'),
     (r"\b0x[0-9a-f]{6,}", "ADDRESS"),
@@ -174,7 +175,7 @@ class Shell:
         parts = self._for_every_machine(done.stdout.decode()).split(_MARK)
         outputs, statuses = parts[0::2], parts[1::2]
         return [
-            (int(status), Command(command.text, _ended(output)))
+            (int(status), Command(command.text, _ended(_without_slowest(command.text, output))))
             for command, output, status in zip(block.commands, outputs, statuses, strict=False)
         ]
 
@@ -220,6 +221,11 @@ class Shell:
         ):
             text = text.replace(path, shown)
         return text
+
+
+def _without_slowest(command: str, output: str) -> str:
+    """Without the slowest tests, unless the command asks for them: here only a busy machine has any."""
+    return output if "--durations" in command else _SLOWEST.sub("", output)
 
 
 def _ended(output: str) -> str:
