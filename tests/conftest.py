@@ -23,6 +23,7 @@ SLOW = (
     "cli/test_lost_outputs.py",
     "clients/",
     "inject/test_benchmarks.py",
+    "inject/test_breakpoint.py",
     "inject/test_failure_index.py",
     "inject/test_report_fixture.py",
     "inject/test_summary.py",

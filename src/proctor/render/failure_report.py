@@ -30,6 +30,7 @@ _HARNESS = re.compile(
     r"(?:^  File \"(?:\S*/(?:_pytest|pluggy|pytest)/|<frozen runpy>).*\n?){3,}", re.MULTILINE
 )
 
+_DEBUG = "debug: "  # begins the note of a test that stopped at a breakpoint
 _LOUD = ("crash", "timeout", "collect")
 _ERRORS = ("setup", "teardown")  # phases in which a failure is an error
 
@@ -59,6 +60,7 @@ def blocks(result: RunResult) -> Iterator[Block]:
             body += [line for phase in test.phases for line in _captured(phase, whose)]
         if command := _rerun(cause, result):
             body.append(f"  rerun: {command}")
+        body += [f"  {neutral(note)}" for note in cause.first.failure.notes if note.startswith(_DEBUG)]
         yield Block(cause_headline(cause), "\n".join(body), "loud" if cause.first.when in _LOUD else "bad")
 
 
