@@ -33,6 +33,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     verbosity: int | None = None
     locals: bool = False
+    no_capture: bool = False
     environment: Mapping[str, str] = {}  # more variables for the tests
     last_failed: bool = False
     collect_only: bool = False
@@ -82,6 +83,7 @@ def _spec(asked: Asked, settings: Settings) -> RunSpec:
         asked.verbosity,
         asked.locals,
         asked.arguments,
+        no_capture=asked.no_capture,
     )
 
 

@@ -25,6 +25,7 @@ _UNDERSTOOD_BY = {
     "verbosity": ("pytest",),
     "seed": ("pytest", "unittest"),
 }
+_HOLD_OUTPUT = ("go", "cargo")  # tools that give the output of a test only when it has ended
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -55,6 +56,9 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
         chosen = tuple(
             dict.fromkeys((*chosen, *(name for t in spec.selection.targets for name in table.named(t))))
         )
+    if spec.no_capture and all(name in _HOLD_OUTPUT for name in chosen):
+        others = ", ".join(name for name in table.RUNNERS if name not in _HOLD_OUTPUT)
+        raise UsageError(f"-s: {chosen[0]} has no such option; it is for {others}")
     notices = [] if asked else _unknown(Path(spec.root), chosen)
     notices = [] if spec.selection.targets else notices
     found: list[Suite] = []

@@ -55,3 +55,4 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     locals: bool = False  # show local variables with each failure, as their own `__repr__` has them
     arguments: tuple[str, ...] = ()  # handed to the runner as they are
     programs: tuple[TestProgram, ...] = ()  # that the project's settings list
+    no_capture: bool = False  # output of tests is not kept apart but written as it comes

@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> int:
         seed=None if parsed.seed is None else _at_least(parsed.seed, "--seed", 0),
         verbosity=parsed.verbosity,
         locals=parsed.locals,
+        no_capture=parsed.no_capture,
         last_failed=parsed.last_failed,
         archive=not parsed.no_archive,
         arguments=passed_on,
@@ -43,7 +44,10 @@ def main(arguments: list[str]) -> int:
     for notice in plan.notices:
         print(f"proctor: {notice}", file=sys.stderr)
     texts = text_settings.of_run(settings, parsed.budget, plan.keeping.archive, os.environ)
-    outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts)
+    shows_output = parsed.no_capture or parsed.show_output
+    outputs = output.build(
+        parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts, shows_output
+    )
     try:
         with stoppable() as stop:
             executed = execute(Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish))
@@ -64,6 +68,10 @@ def _parser() -> options.Parser:
     parser.add_argument("--seed", type=int, metavar="N", help=seed)
     parser.add_argument("--locals", action="store_true", help="show local variables with each failure")
     parser.add_argument("--verbosity", type=int, metavar="N", help="of pytest: 2 shows values whole")
+    what = "do not capture output of tests (pytest: its own -s), and show it on stderr as it comes"
+    parser.add_argument("-s", dest="no_capture", action="store_true", help=what)
+    what = "show what the test processes print, such as pytest's own text, on stderr as it comes"
+    parser.add_argument("--show-output", action="store_true", help=what)
     failed = "only what failed when it last ran"
     parser.add_argument("--last-failed", "--lf", action="store_true", help=failed)
     known = ("auto", *formats.offered("run"))
