@@ -29,6 +29,7 @@ SLOW = (
     "docs/test_console.py",
     "docs/test_support.py",  # installs what the examples need
     "inject/test_benchmarks.py",
+    "inject/test_breakpoint.py",
     "inject/test_failure_index.py",
     "inject/test_report_fixture.py",
     "inject/test_summary.py",

@@ -35,6 +35,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     verbosity: int | None = None
     full_differences: bool = False
     locals: bool = False
+    no_capture: bool = False
     environment: Mapping[str, str] = {}  # more variables for the tests
     last_failed: bool = False
     collect_only: bool = False
@@ -95,6 +96,7 @@ def _spec(asked: Asked, settings: Settings) -> RunSpec:
         asked.locals,
         asked.arguments,
         strict_suites=asked.strict_suites,
+        no_capture=asked.no_capture,
     )
 
 

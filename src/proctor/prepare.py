@@ -28,10 +28,12 @@ _UNDERSTOOD_BY = {
     "locals": ("pytest",),
     "verbosity": ("pytest",),
     "seed": ("pytest", "unittest"),
+    # The others give the output of a test only when it has ended.
+    "no_capture": tuple(name for name in table.RUNNERS if name not in ("go", "cargo")),
 }
 #: Options that all but these runners have.
 _REFUSED_BY = {"workers": ("tap",), "maxfail": ("jest",)}
-_SHOWN_AS = {"workers": "-n", "maxfail": "--maxfail"}
+_SHOWN_AS = {"workers": "-n", "maxfail": "--maxfail", "no_capture": "-s"}
 _MARKED = ("pytest", "command")  # runners whose tests have markers, or tags
 
 
@@ -184,7 +186,8 @@ class _Planner:
     def _plan(self, name: str, spec: RunSpec) -> Plan:
         for option, (runners, _) in _foreign_options(name, spec).items():
             if runners:
-                raise UsageError(f"{option}: {name} has no such option; it is for {', '.join(runners)}")
+                shown = _SHOWN_AS.get(option, option)
+                raise UsageError(f"{shown}: {name} has no such option; it is for {', '.join(runners)}")
         runner, package = table.load(name), table.RUNNERS[name].package
         if package is None:
             return cast(Runner, runner).plan(spec, self._environ)

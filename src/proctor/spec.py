@@ -62,6 +62,5 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     locals: bool = False  # show local variables with each failure, as their own `__repr__` has them
     arguments: tuple[str, ...] = ()  # handed to the runner as they are
     programs: tuple[TestProgram, ...] = ()  # that the project's settings list
-    strict_suites: bool | None = (
-        None  # without one that cannot be started, the run is incomplete; None: in CI
-    )
+    strict_suites: bool | None = None  # incomplete without a suite that cannot start; None: in CI
+    no_capture: bool = False  # output of tests is not kept apart but written as it comes

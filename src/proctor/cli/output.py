@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO, TypeVar
+from typing import IO, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -66,14 +66,29 @@ class Outputs:
         settings = replace(self._settings, colours=colours)
         return Output(file, settings, self._environ, lambda: self._directory)
 
-    def add_stdout(self, form: str) -> None:
-        if form == "human" and on_terminal(self._environ):
+    def add_stdout(self, form: str, shows_output: bool = False) -> None:
+        """`shows_output`: what the test processes write goes to stderr; no live display on that terminal."""
+        shared = shows_output and sys.stdout.isatty() and sys.stderr.isatty()
+        if form == "human" and on_terminal(self._environ) and not shared:
             live, close = live_terminal(self._settings)
             self._follow(_STDOUT, live)
             self.live = True
             self._close.append((_STDOUT, close))
+            file = None
         else:
-            self.add(_STDOUT, form, self._output(sys.stdout.buffer, self._settings.colours))
+            file = sys.stdout.buffer
+        if shows_output:
+            file = self._add_raw_output(file, shared)
+        if file is not None:
+            self.add(_STDOUT, form, self._output(file, self._settings.colours))
+
+    def _add_raw_output(self, stdout: IO[bytes] | None, shared: bool) -> IO[bytes] | None:
+        """Returns stdout as it is to be used beside the output of the tests' processes."""
+        from proctor.cli.raw_output import AfterOutput, RawOutput
+
+        raw = RawOutput(sys.stderr.buffer, self._settings.mask)
+        self.sinks.append(raw)
+        return cast(IO[bytes], AfterOutput(stdout, raw)) if stdout is not None and shared else stdout
 
     def add_failure_index(self) -> None:
         """The last thing on stdout."""
@@ -134,7 +149,12 @@ class Outputs:
 
 
 def build(
-    form: str, files: list[str], summary: str, environ: Mapping[str, str], settings: TextSettings
+    form: str,
+    files: list[str],
+    summary: str,
+    environ: Mapping[str, str],
+    settings: TextSettings,
+    shows_output: bool = False,
 ) -> Outputs:
     """`summary` is the value of `--failure-summary`: `auto`, `on` or `off`."""
     form = chosen(form, environ)
@@ -153,7 +173,7 @@ def build(
             outputs.add_file(name, path)
         except OSError as error:
             raise UsageError(f"-o {option!r} cannot be written: {error.strerror}") from None
-    outputs.add_stdout(form)
+    outputs.add_stdout(form, shows_output)
     if indexed:
         outputs.add_failure_index()
     return outputs

@@ -39,6 +39,7 @@ def main(arguments: list[str]) -> int:
         verbosity=parsed.verbosity,
         full_differences=parsed.verbose > parsed.quiet,
         locals=parsed.locals,
+        no_capture=parsed.no_capture,
         last_failed=parsed.last_failed,
         archive=not parsed.no_archive,
         arguments=passed_on,
@@ -50,7 +51,10 @@ def main(arguments: list[str]) -> int:
     texts = text_settings.of_run(
         settings, parsed.budget, plan.keeping.archive, os.environ, options.shown(parsed)
     )
-    outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts)
+    shows_output = parsed.no_capture or parsed.show_output
+    outputs = output.build(
+        parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts, shows_output
+    )
     try:
         with stoppable(None if outputs.live else announce_interrupt) as stop:
             executed = execute(Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish))
@@ -109,12 +113,16 @@ def _add_limits(parser: options.Parser) -> None:
 def _add_outputs(parser: options.Parser) -> None:
     show = parser.group(options.SHOW)
     options.add_format(parser, ("auto", *formats.offered("run")), "auto")
-    output = "also write this format to a file; may be repeated"
+    written = "also write this format to a file; may be repeated"
     suggest(
-        parser.add_repeatable(options.SHOW, "-o", "outputs", "FORMAT=PATH", output),
+        parser.add_repeatable(options.SHOW, "-o", "outputs", "FORMAT=PATH", written),
         [f"{name}=" for name in formats.offered("run")],
     )
     options.add_report(parser)
+    no_capture = "do not capture the output of tests (pytest's -s), and show it on stderr as it comes"
+    show.add_argument("-s", dest="no_capture", action="store_true", help=no_capture)
+    printed = "show what the test processes print, such as pytest's own text, on stderr as it comes"
+    show.add_argument("--show-output", action="store_true", help=printed)
     show.add_argument(
         "--locals", action="store_true", help="show the local variables of each failure (pytest)"
     )

@@ -7,7 +7,7 @@ import atexit
 import json
 import os
 import signal
-import sys  # noqa: F401  for what is loaded later, when a test may have put another in its place
+import sys  # also for what is loaded later, when a test may have put another in its place
 from functools import partial
 
 load = globals()["load"]  # the loader gives it to each file
@@ -87,6 +87,14 @@ def relative(path, start):
     except ValueError:  # it is on another drive
         pass
     return path.replace(os.sep, "/")
+
+
+def write_lines_at_once():
+    """What is printed appears line by line, as on a terminal, though stdout is a pipe."""
+    try:
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    except Exception:
+        pass  # something else is there, or nothing
 
 
 class _undisturbed:

@@ -183,6 +183,11 @@ def shown_by(value):
     return "%s: %s" % (name, text) if text else name
 
 
+def may_be_of_debugger(value):
+    """What a debugger raises that finds no terminal: a closer look is worth its time."""
+    return type(value).__name__ == "BdbQuit" or isinstance(value, (OSError, EOFError, SystemExit))
+
+
 def causes_of(value, frames, seen):
     """What is behind an exception: what it was raised from or while handling, or the members of its group."""
     facts = []

@@ -110,6 +110,8 @@ def pytest_configure(config):
     elif CHANNEL is not None:
         asked, observer = ASKED, Reporter(config, CHANNEL)
         config.pluginmanager.register(observer, "_proctor_reporter")
+        if getattr(config.option, "capture", "") == "no":
+            _channel.write_lines_at_once()
     else:
         return
     if asked:
@@ -268,7 +270,7 @@ class Observer:
             report = outcome.get_result()
             call = getattr(report, "call", None)
             if report.failed and call is not None and call.excinfo is not None:
-                report.proctor_facts = self.explain("not_collected", call.excinfo)
+                report.proctor_facts = self.explain("not_collected", call.excinfo, collector.nodeid)
         except Exception as error:
             self._give_up(error)
 

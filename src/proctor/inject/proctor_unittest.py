@@ -71,7 +71,7 @@ class Session:
         if self.options.list:
             return 1 if loaded.errors else 0 if loaded.tests else NOTHING
         results = load("unittest_result")
-        output = results.Output()
+        output = results.NotCaptured() if self.options.no_capture else results.Output()
         result = results.Result(self, loaded, output)
         try:
             with warnings.catch_warnings():
@@ -124,6 +124,7 @@ def parsed(arguments):
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--keywords", default="")
     parser.add_argument("--maxfail", type=int, default=0)
+    parser.add_argument("--no-capture", action="store_true", help="let tests write to stdout and stderr")
     parser.add_argument("--locals", action="store_true", help="show local variables in tracebacks")
     parser.add_argument("-s", "--start-directory", default=".", help="where to look for tests")
     parser.add_argument("-p", "--pattern", default="test*.py", help="of the names of files with tests")

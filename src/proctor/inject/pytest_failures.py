@@ -18,6 +18,7 @@ class Failures:
         self.real_locals = real_locals
         root = str(getattr(config, "rootpath", None) or config.rootdir)
         self.frames = Frames(root, str(config.invocation_params.dir), config.getini("python_files"))
+        self.in_worker = hasattr(config, "workerinput")  # of xdist
         # The comparisons of the last assertion that failed: where it is, and what differs.
         self.asserted, self.differences = None, []
         self.plainly = self.frames.failure
@@ -53,11 +54,20 @@ class Failures:
             if fixture:
                 facts["fixture"] = fixture
         self.frames.add_locals(facts, traceback, excinfo, self.real_locals)
+        self._add_debugger(facts, excinfo.value, item.nodeid)
         return clean(exact(facts))
 
-    def not_collected(self, excinfo):
+    def not_collected(self, excinfo, nodeid=""):
         value = _cause(excinfo.value)
-        return exact(self.frames.failure(value, _worded(value, self.frames)))
+        facts = self.frames.failure(value, _worded(value, self.frames))
+        self._add_debugger(facts, value, nodeid)
+        return exact(facts)
+
+    def _add_debugger(self, facts, value, nodeid):
+        if nodeid and _exceptions.may_be_of_debugger(value):
+            debugger, frames = load("proctor_debugger"), self.frames
+            arguments = debugger.pytest_arguments(nodeid, frames.root, frames.here, self.in_worker)
+            debugger.add_note(facts, value, arguments, frames.here)
 
     def compared(self, left, right, frame):
         """`frame` is the one that called the hook; the assertion is in the first that is not pytest's."""

@@ -28,7 +28,8 @@ class Failures:
         self.frames = _exceptions.Frames(here, here, (pattern,))
         self.plainly = self.frames.failure
 
-    def of_test(self, value):
+    def of_test(self, value, test):
+        """`test` is what `python -m unittest` calls it."""
         facts = self.frames.failure(value)
         causes = _exceptions.causes_of(value, self.frames, [value])
         if causes:
@@ -46,6 +47,8 @@ class Failures:
         if whole:
             facts["whole_difference"] = whole
         self.frames.add_locals(facts, value.__traceback__)
+        if _exceptions.may_be_of_debugger(value):
+            load("proctor_debugger").add_note(facts, value, ["unittest", test], self.frames.here)
         return facts
 
 

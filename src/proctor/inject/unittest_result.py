@@ -71,7 +71,7 @@ class Output:
 
     def __init__(self):
         self._flush()
-        self.streams = Stream(1), Stream(2)
+        self.streams: "tuple[Stream, ...]" = (Stream(1), Stream(2))
 
     @staticmethod
     def _flush():
@@ -94,6 +94,18 @@ class Output:
         self.pass_on()
         for stream in self.streams:
             stream.close()
+
+
+class NotCaptured(Output):
+    """What tests write goes where they write it."""
+
+    def __init__(self):
+        self.streams = ()
+        _channel.write_lines_at_once()
+
+    def take(self):
+        self._flush()
+        return [b"", b""]
 
 
 class Result(unittest.TestResult):
@@ -239,7 +251,8 @@ class Result(unittest.TestResult):
     def _raised(self, err, test):
         _, value, traceback = err
         phase = {"when": _when(traceback), "outcome": "failed"}
-        phase["failure"] = self.explain("of_test", value)  # first: what follows cuts the traceback
+        name = getattr(test, "test_case", test).id()  # without the parameters of a subtest
+        phase["failure"] = self.explain("of_test", value, name)  # first: what follows cuts the traceback
         phase["longrepr"] = self._exc_info_to_string(err, test)  # type: ignore[attr-defined]
         return phase
 

@@ -34,6 +34,7 @@ _HARNESS = re.compile(
     r"(?:^  File \"(?:\S*/(?:_pytest|pluggy|pytest)/|<frozen runpy>).*\n?){3,}", re.MULTILINE
 )
 _LIBRARY_LINE = re.compile(r".*(?:/site-packages/|/lib/python\d|<frozen |node_modules/|\bnode:internal)")
+_DEBUG = "debug: "  # begins the note of a test that stopped at a breakpoint
 _HOLLOW = re.compile(r"self = <[\w.]+ object at 0x[0-9a-f]+>")  # says nothing
 _LOUD = ("crash", "timeout", "collect")
 
@@ -98,6 +99,10 @@ class _Body:
         if command := _rerun(self._cause, self._result):
             self._write("  rerun: ", "quiet")
             self._write(f"{command}\n", "command")
+        for note in self._failure.notes:
+            if note.startswith(_DEBUG):
+                self._write(f"  {_DEBUG}", "quiet")
+                self._write(f"{neutral(note.removeprefix(_DEBUG))}\n", "command")
 
     def _write_tests(self) -> None:
         if len(self._cause.occurrences) == 1:
@@ -219,7 +224,7 @@ class _Body:
         trace = self._first.traceback
         for note in self._failure.notes:
             shown = neutral_block(note).strip("\n")
-            if not all(line.strip() in trace for line in shown.split("\n")):
+            if not shown.startswith(_DEBUG) and not all(line.strip() in trace for line in shown.split("\n")):
                 self._write("".join(f"  {line}\n" for line in shown.split("\n")))
         for variable in self._failure.locals:
             self._write(f"  {neutral(variable)}\n", "quiet")

@@ -25,6 +25,7 @@ def kept_test_text(
     parts = [
         [*(f"note: {neutral(note)}" for note in notes), _headline(test), *own],
         [traceback] if traceback else [],
+        [note for note in _notes(test) if note not in traceback],
         _section("properties", _properties(test)),
         _section("subtests", _subtests(test)),
         *([f"{part.kind} of {part.when}", neutral_block(part.text).rstrip()] for part in captured),
@@ -32,6 +33,10 @@ def kept_test_text(
         _section("results below", map(_with_reason, below)),
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+
+
+def _notes(test: Test) -> list[str]:
+    return [neutral_block(note) for note in test.failure.notes] if test.failure else []
 
 
 class _Frame(Protocol):

@@ -41,10 +41,9 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
         needed = f"`-n {spec.workers}` needs pytest-xdist, which {python.path} does not have"
         raise UsageError(f"{needed}; `{python.path} -m pip install pytest-xdist`, or leave out -n")
     able = can_load_plugin(python.version, python.packages["pytest"])
-    if not able and (spec.repeat > 1 or spec.locals):
-        raise UsageError(
-            f"pytest {python.packages['pytest']} is too old for the plugin, which --repeat and --locals need"
-        )
+    if not able and (spec.repeat > 1 or spec.locals or spec.no_capture):
+        old = f"pytest {python.packages['pytest']} is too old for the plugin"
+        raise UsageError(f"{old}, which --repeat, --locals and -s need")
     argv = [python.path, "-m", "pytest"]
     argv += ["-p", PLUGIN] if able else ["-p", TEXT_PLUGIN, *_TEXT_OPTIONS]
     pythonpath = environ.get("PYTHONPATH", "")
@@ -57,6 +56,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
         argv += [f"--randomly-seed={spec.seed}"] if "pytest-randomly" in python.packages else []
     verbosity = 2 if spec.verbosity is None and spec.full_differences else spec.verbosity
     argv += [f"--verbosity={verbosity}"] if verbosity is not None else []
+    argv += ["--capture=no"] if spec.no_capture else []
     argv += _selection(spec)
     speech = Session() if able else Text()
     launch = Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)

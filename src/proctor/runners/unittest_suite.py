@@ -57,6 +57,8 @@ def plan(spec: RunSpec, _environ: Mapping[str, str], python: Python) -> Plan:
         options.append(f"--keywords={chosen.keywords}")
     if spec.maxfail:
         options.append(f"--maxfail={spec.maxfail}")
+    if spec.no_capture:
+        options.append("--no-capture")
     argv = (python.path, REPORTER, *options, *spec.arguments, "--", *chosen.targets)
     environment = {HASH_SEED: str(spec.seed)} if spec.seed is not None else {}
     launch = Launch(argv, spec.root, spec.runner, environment=environment, memory=spec.memory)
