@@ -57,6 +57,8 @@ complete -c proctor -n '__proctor_verb run' -s o -r -F -a 'human= agent= github=
 complete -c proctor -n '__proctor_verb run' -s v -d 'show a line for each test, whole differences and traces'
 complete -c proctor -n '__proctor_verb run' -s q -d 'show only failures and the verdict'
 complete -c proctor -n '__proctor_verb run' -l durations -r -f -d 'show the N slowest tests; 0: all (default: 3, if they take 0.1 s or more)'
+complete -c proctor -n '__proctor_verb run' -s s -d 'do not capture the output of tests (pytest\'s -s), and show it on stderr as it comes'
+complete -c proctor -n '__proctor_verb run' -l show-output -d 'show what the test processes print, such as pytest\'s own text, on stderr as it comes'
 complete -c proctor -n '__proctor_verb run' -l locals -d 'show the local variables of each failure (pytest)'
 complete -c proctor -n '__proctor_verb run' -l verbosity -r -f -d 'pytest\'s own verbosity: 2 shows compared values in full (default: the project\'s)'
 complete -c proctor -n '__proctor_verb run' -l budget -r -f -d 'maximum size of the agent text, in tokens (default: no limit)'
