@@ -61,6 +61,7 @@ SLOW = (
     "runners/test_vitest.py",
     "soak/",
     "test_asking_for_more.py",
+    "test_ci_recipes.py::test_the_command_of_a_recipe",
     "test_documents.py",
     "test_enough.py",
     "test_isolation.py",

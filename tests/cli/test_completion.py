@@ -99,7 +99,7 @@ def fish(project: Path, *words: str) -> list[str]:
         (["run", "-C", "te"], ["tests"]),
         (["run", "-C", "tests", "--format", "hu"], ["human"]),
         (["run", "--runner", "py"], ["pytest"]),
-        (["run", "-o", "jun"], ["junit="]),
+        (["run", "-o", "ct"], ["ctrf="]),
         (["run", "-o", "junit", "=", "te"], ["tests"]),
         (["run", "--timeout", ""], [""]),
         (["run", "--", "te"], ["tests"]),
@@ -135,7 +135,7 @@ def test_bash_completes_every_verb_and_every_option(project: Path) -> None:
         (["run", "--format=js"], ["--format=json"]),
         (["run", "tests/t"], ["tests/test_shop.py"]),
         (["run", "-C", "te"], ["tests/"]),
-        (["run", "-o", "jun"], ["junit="]),
+        (["run", "-o", "ct"], ["ctrf="]),
         (["run", "-o", "junit=te"], ["junit=tests/"]),
         (["show", "2026010"], ["20260101-120000-aaaaaa"]),
         (["show", "-C", "other", "2027"], ["20270303-120000-cccccc"]),
@@ -221,7 +221,7 @@ def test_a_person_presses_tab(project: Path, name: str) -> None:
         assert completed(descriptor, "proctor run --format=js") == "proctor run --format=json "
         assert completed(descriptor, "proctor run tests/te") == "proctor run tests/test_shop.py "
         assert completed(descriptor, "proctor run -C te") == "proctor run -C tests/"
-        assert completed(descriptor, "proctor run -o jun") == "proctor run -o junit="
+        assert completed(descriptor, "proctor run -o ct") == "proctor run -o ctrf="
         assert completed(descriptor, "proctor run -o junit=te") == "proctor run -o junit=tests/"
         assert completed(descriptor, "proctor show 2026010") == "proctor show 20260101-120000-aaaaaa "
         assert (

@@ -118,10 +118,8 @@ def _warnings(result: RunResult) -> Iterator[Annotation]:
 
 def _warned_at(warning: WarningRecorded, result: RunResult) -> Place | None:
     """The line that the warning names or, if that is none of the project's, the test that ran into it."""
-    described = result.described
-    roots = [f"{root.rstrip('/')}/" for root in (result.run.cwd, described.root if described else "") if root]
-    root = next((root for root in roots if warning.file.startswith(root)), "")
-    file = warning.file.removeprefix(root)
+    root = result.run.cwd.rstrip("/")
+    file = warning.file.removeprefix(f"{root}/") if root else warning.file
     if file and not file.startswith(_ELSEWHERE) and _INSTALLED.isdisjoint(file.split("/")):
         return Place(file, warning.line)
     test = result.tests.get(warning.test)
