@@ -65,6 +65,7 @@ values = st.builds(
         "not_run": not_run,
         "text_output": output,
         "stderr": output,
+        **({"printed": output, "quoted": {"lines": [output] * 20}} if output else {}),
     },
     st.lists(tests, max_size=15),
     st.lists(texts, max_size=3),
@@ -120,7 +121,8 @@ def test_a_whole_document_that_is_cut_keeps_to_its_budget(document: Document, bu
 
     if short is not None:
         assert weight(short) <= budget
-        rare = {"suites", *shorten._RARE}
+        assert ("printed" in short, "quoted" in short) == (bool(document.printed), bool(document.quoted))
+        rare = {"suites", "printed", "quoted", *shorten._RARE}
         assert set(short) - rare == {"text", *Document.__struct_fields__, "omitted"} - rare
         assert len(short["tests"]) + short["omitted"].get("tests", 0) == len(document.tests)
         assert 'select="json_report"' in short["omitted"]["call"]

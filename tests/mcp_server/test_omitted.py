@@ -64,6 +64,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunData:
         *(e.WarningRecorded("UserWarning", f"warning {n}: {LONG}", "a.py", n) for n in range(30)),
         *(e.Noticed(f"notice {n}: {LONG}") for n in range(30)),
         e.OutputReceived("stdout", output),
+        e.SummaryPrinted(LONG * 20),
+        e.OutputQuoted((LONG.replace("\n", " "),) * 20),
         e.SuiteFinished(RunOutcome.FAILED, not_run=left),
     ]
     result = run_of(*facts)
@@ -186,7 +188,7 @@ def test_the_calls_of_an_answer_return_what_it_counts(run: RunData, detail: str,
         elif name in LISTS:
             found_items = sum(len(items(answer, name)) for answer in answers)
             assert found_items >= counted[name]
-        elif name in ("text_output", "stderr"):
+        elif name in ("text_output", "stderr", "printed"):
             output = "".join(answer.get("text_output", "") for answer in answers)
             assert (run.directory.path / "output.txt").read_text() in output
         else:

@@ -56,6 +56,7 @@ def explained(printed: str = "", stderr: str = "", stdout: str = "") -> list[str
         "licence check: refusing to pass, 2 files have no header",
         "2 snapshots unused.",
         "the build was aborted",
+        "/usr/bin/node: bad option: --test-coverage-lines=90",
     ],
 )
 def test_a_line_that_explains_a_status_wherever_it_is_printed(line: str) -> None:

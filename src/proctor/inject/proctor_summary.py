@@ -76,9 +76,11 @@ class Summary:
             pass
 
     def _watch(self, reporter):
-        for name in dir(reporter):
+        for name in dir(type(reporter)):
             if name.startswith("summary_") or name == "short_test_summary":
-                self._put(reporter, name, self._muted(getattr(reporter, name)))
+                method = getattr(reporter, name)
+                if callable(method):
+                    self._put(reporter, name, self._muted(method))
         for known in self.config.hook.pytest_terminal_summary.get_hookimpls():
             if known.plugin_name == _DURATIONS:
                 self._mute(known)

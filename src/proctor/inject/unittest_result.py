@@ -252,6 +252,7 @@ class Result(unittest.TestResult):
         _, value, traceback = err
         phase = {"when": _when(traceback), "outcome": "failed"}
         name = getattr(test, "test_case", test).id()  # without the parameters of a subtest
+        name = name.partition(" (")[2].rstrip(")") or name  # `setUpClass (module.Class)`
         phase["failure"] = self.explain("of_test", value, name)  # first: what follows cuts the traceback
         phase["longrepr"] = self._exc_info_to_string(err, test)  # type: ignore[attr-defined]
         return phase

@@ -15,7 +15,7 @@ from proctor.outcome import BAD, Outcome
 from proctor.render.masking import plain
 from proctor.wire.document.schema import Document, Test
 
-_OUTPUTS = ("text_output", "stderr")
+_OUTPUTS = ("text_output", "stderr", "printed")
 _IDS = ("node_id", "nodeid")
 _LEAST_NAME = 60  # characters of what is left of an item
 _ESSENTIAL = ("node_id", "outcome", "duration", "message", "traceback")
@@ -136,6 +136,8 @@ class _Parts(msgspec.Struct, frozen=True):
     notices: list[str]
     text_output: str
     stderr: str
+    printed: str
+    quoted: Values | None
 
 
 def _parts(document: Document, mask: bool) -> _Parts:
@@ -147,6 +149,8 @@ def _parts(document: Document, mask: bool) -> _Parts:
         plain(document.notices[: _ROOMS[0].items], mask),
         plain(document.text_output, mask),
         plain(document.stderr, mask),
+        plain(document.printed, mask),
+        plain(document.quoted, mask),
     )
 
 
@@ -164,6 +168,10 @@ def _shortened(document: Document, parts: _Parts, room: Room) -> Values:
         "text_output": cut(parts.text_output, room.output),
         "stderr": cut(parts.stderr, room.output // 2),
     }
+    if parts.printed:
+        short["printed"] = cut(parts.printed, room.output)
+    if parts.quoted:
+        short["quoted"] = smaller(parts.quoted, room.output)
     lists = {"tests": listed, "collection_errors": parts.collection_errors}
     lists |= {name: getattr(parts, name)[: room.items] for name in ("warnings", "notices")}
     short["omitted"] = _omitted(document, short, characters(lists, short))
@@ -179,7 +187,7 @@ def _is_listed(outcome: str, room: Room) -> bool:
 def _omitted(document: Document, short: Values, lost: int) -> Values:
     """What is missing of each part, and the calls that return it: one for the lists, one for the output."""
     lists = ("tests", "warnings", "not_run", "notices")
-    counted = {name: len(getattr(document, name)) - len(short[name]) for name in (*lists, *_OUTPUTS)}
+    counted = {name: len(getattr(document, name)) - len(short.get(name, "")) for name in (*lists, *_OUTPUTS)}
     omitted: Values = {name: count for name, count in counted.items() if count > 0}
     calls = []
     if any(name in omitted for name in lists):  # they are behind the tests

@@ -30,7 +30,8 @@ _MISSED = re.compile(
 )
 _TROUBLE = re.compile(
     r"\b(?:fail(?:s|ed|ing|ure|ures)?|errors?|refus(?:es|ed|ing)|denied|forbidden|violat(?:es|ed|ions?)|invalid"
-    r"|unexpected|abort(?:s|ed|ing)?|cannot|unable|limit|unused|obsolete|outdated)\b",
+    r"|unexpected|abort(?:s|ed|ing)?|cannot|unable|limit|unused|obsolete|outdated"
+    r"|unknown|unrecogni[sz]ed|bad option)\b",
     re.I,
 )
 _NONE = re.compile(
