@@ -21,6 +21,7 @@ SLOW = (
     "archive/test_links.py::test_a_run_behind_a_link_is_kept_in_the_cache_and_says_so",
     "archive/test_links.py::test_the_server_reads_no_runs_behind_a_link",
     "cli/test_lost_outputs.py",
+    "cli/test_screens.py",
     "clients/",
     "inject/test_benchmarks.py",
     "inject/test_failure_index.py",
