@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from posixpath import join, normpath
 
+from proctor.result import SuiteResult
+
 _WITHOUT = ("", "dumb", "linux", "cons25", "emacs", "eterm", "eterm-color")  # they would show the codes
 
 
 def has_links(environ: Mapping[str, str]) -> bool:
     """Whether the terminal takes links. Nearly all do, or skip them without a trace."""
     return environ.get("TERM", "") not in _WITHOUT
+
+
+def base_directory(suite: SuiteResult) -> str:
+    """What the files of its places are relative to: pytest's rootdir may be above the project."""
+    return (suite.described.root if suite.described else "") or suite.run.cwd
 
 
 def file_url(file: str, cwd: str) -> str:

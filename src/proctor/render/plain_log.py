@@ -6,7 +6,7 @@ from proctor.durations import clock
 from proctor.events import CollectionFailed, Entry, RunFinished, SuiteStarted, TestFinished, TestStarted
 from proctor.launch import Voice
 from proctor.outcome import RunOutcome
-from proctor.render.failure_report import headline
+from proctor.render.failure_report import failure_line
 from proctor.render.human import write_report
 from proctor.render.neutral import neutral
 from proctor.render.progress import progress
@@ -34,8 +34,8 @@ class PlainLog:
         event = entry.event
         if entry.suite not in self._introduced and isinstance(event, _OPENING):
             self._introduce(entry.suite, so_far.suites[entry.suite])
-        if line := headline(event):
-            self._write_line(line, "bad")
+        if line := failure_line(event):
+            self._write_line(str(line), "bad")
         elif isinstance(event, RunFinished):
             write_report(so_far, self._write)
 
