@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from support.streams import STARTED
 
-from proctor.render.links import file_url, has_links
+from proctor import events as e
+from proctor.relay import Relay
+from proctor.render.links import base_directory, file_url, has_links
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,16 @@ def test_a_file_has_an_address_if_it_is_a_path(file: str, cwd: str, url: str) ->
 )
 def test_a_terminal_that_would_show_the_codes_gets_no_links(term: str, links: bool) -> None:
     assert has_links({"TERM": term}) is links
+
+
+def test_places_are_relative_to_the_root_that_the_runner_named_or_else_to_the_project() -> None:
+    relay = Relay(STARTED, [])
+    (suite,) = relay.result.suites
+    assert base_directory(suite) == "/p"
+    relay.publish(e.SuiteDescribed("", {}), 0.0)
+    assert base_directory(suite) == "/p"
+    relay.publish(e.SuiteDescribed("/above", {}), 0.0)
+    assert base_directory(suite) == "/above"
 
 
 def test_without_a_terminal_there_are_no_links() -> None:

@@ -163,6 +163,18 @@ def test_a_failure_takes_one_line_or_two(width: int, lines: list[str]) -> None:
     assert text.split("\n") == lines
 
 
+@pytest.mark.parametrize(
+    "name, shown",
+    [
+        ("tests/unit/test_shop.py::TestTotal::test_sum", "FAILED …_shop.py::TestTotal::test_sum"),
+        ("test_a.py::test_x[" + "1-2-" * 30 + "end]", "FAILED test_a.py::test_x[…-2-1-2-end]"),
+        ("test_a.py::test_" + "x" * 20 + "[1-2]", "FAILED …est_xxxxxxxxxxxxxxxxxxxx[1-2]"),
+    ],
+)
+def test_a_long_name_keeps_its_end_and_loses_its_parameters_first(name: str, shown: str) -> None:
+    assert failure_text(failure(name), 37).plain.split("\n")[0] == shown
+
+
 @pytest.mark.parametrize("message", ["ナ" * 60, "e\u0301" * 80, "👨\u200d👩\u200d👧" * 30, "a" * 500])
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_long_message_is_cut_to_the_terminal_in_whatever_script_it_is(message: str, width: int) -> None:

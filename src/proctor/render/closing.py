@@ -71,14 +71,13 @@ def _write_cause(cause: Cause, result: RunResult, write: Writer) -> None:
     first, others = cause.first, len(cause.tests) - 1
     place = first.failure.place if cause.one_place else None
     defined = first.finished.place if first.finished else None
-    cwd = result.run.cwd
     write(f"{word(first)} ", "loud")
     write("cannot collect " * (first.finished is None))
-    write(label(first), "id", place_url(place or defined, cwd))
+    write(label(first), "id", place_url(place or defined, result, first.test))
     write(f" and {others} more" * bool(others) + phase_text(first))
     if place:
         write(" ")
-        write(_seen_from(first.test, place), "place", place_url(place, cwd))
+        write(_seen_from(first.test, place), "place", place_url(place, result, first.test))
     write(f" {brief(first)}\n", "rest")
 
 

@@ -217,7 +217,7 @@ class _Body:
             self._write(f"  {file}:{frame.line}{function}: {frame.statement}\n", "quiet")
 
     def _write_place(self, place: Place) -> None:
-        self._write(neutral(str(place)), "place", place_url(place, self._result.run.cwd))
+        self._write(neutral(str(place)), "place", place_url(place, self._result, self._first.test))
 
     def _write_details(self) -> None:
         """What the trace does not say: notes, local variables, causes of a trace without a chain."""

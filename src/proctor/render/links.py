@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from posixpath import join, normpath
 
 from proctor.events import Place
+from proctor.result import RunResult, SuiteResult
 
 _WITHOUT = ("", "dumb", "linux", "cons25", "emacs", "eterm", "eterm-color")  # they would show the codes
 
@@ -13,6 +14,11 @@ _WITHOUT = ("", "dumb", "linux", "cons25", "emacs", "eterm", "eterm-color")  # t
 def has_links(environ: Mapping[str, str]) -> bool:
     """Whether the terminal takes links. Nearly all do, or skip them without a trace."""
     return environ.get("TERM", "") not in _WITHOUT
+
+
+def base_directory(suite: SuiteResult) -> str:
+    """What the files of its places are relative to: pytest's rootdir may be above the project."""
+    return (suite.described.root if suite.described else "") or suite.run.cwd
 
 
 def file_url(file: str, cwd: str) -> str:
@@ -28,5 +34,9 @@ def file_url(file: str, cwd: str) -> str:
         return ""
 
 
-def place_url(place: Place | None, cwd: str) -> str:
-    return file_url(place.file, cwd) if place else ""
+def place_url(place: Place | None, result: RunResult, test: str) -> str:
+    """The address of a place that a failure of this test, or of this file, has."""
+    if place is None:
+        return ""
+    suite = next((suite for suite in result.suites if test in suite.tests), result.suites[0])
+    return file_url(place.file, base_directory(suite))

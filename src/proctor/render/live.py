@@ -19,7 +19,7 @@ from proctor.outcome import INTERRUPTING, RunOutcome
 from proctor.render.failure_report import FailureLine, failure_line
 from proctor.render.human import write_report
 from proctor.render.line_per_test import write_test_line
-from proctor.render.links import file_url
+from proctor.render.links import base_directory, file_url
 from proctor.render.neutral import neutral
 from proctor.render.progress import Progress, progress
 from proctor.render.shown import USUAL, Shown
@@ -34,6 +34,7 @@ _BAR = (8, 30)  # columns of the bar, at least and at most
 _SPARE = 2  # columns at the end of a line, where the terminal itself writes ^C
 _NARROW = 20  # columns of a terminal that has none to spare
 _LABEL = (14, 24)  # columns of the name of a suite: at most this on a narrow terminal, and on a wide one
+_PARAMETERS = 10  # columns that are enough to tell parameters apart
 _BETWEEN = "  "  # two facts
 _INDENT = "    "  # before the second line of a failure
 _TROUBLE = ("failed", "error", "errors", "crashed", "timed out")
@@ -66,7 +67,8 @@ class LiveTerminal:
         elif not self._shown.quiet and (line := failure_line(entry.event)):
             self._drawn = -1.0  # the picture is not true any more
             self._mend()
-            self._print(failure_text(line, self._console.width, so_far.run.cwd if self._links else ""))
+            base = base_directory(so_far.suites[entry.suite]) if self._links else ""
+            self._print(failure_text(line, self._console.width, base))
         elif isinstance(entry.event, RunStopped):
             self._draw(entry.at, so_far)
         elif isinstance(entry.event, RunFinished):
@@ -108,7 +110,7 @@ class LiveTerminal:
 def failure_text(line: FailureLine, width: int, cwd: str = "") -> Text:
     """A failure on one line, or on two if it needs them; with links to its place if `cwd` is given.
 
-    A name that is too long keeps its end: the report has all of it.
+    A name that is too long is shortened: the report has all of it.
     """
     place = neutral(str(line.place)) if line.place else ""
     where = f" at {place}" if place else ""
@@ -119,7 +121,7 @@ def failure_text(line: FailureLine, width: int, cwd: str = "") -> Text:
     text = Text.assemble(
         (line.word, "bold red"),
         " ",
-        (_ending(line.what, max(1, width - _columns(line.word) - 1)), Style(bold=True) + link),
+        (_shortened(line.what, max(1, width - _columns(line.word) - 1)), Style(bold=True) + link),
     )
     second = Text() if one_line else Text(_INDENT)
     if place:
@@ -216,7 +218,7 @@ def _size(facts: list[_Fact]) -> int:
 
 def _running(test: str, seconds: float, width: int) -> Text:
     before = f"  {clock(seconds)} "
-    return _line(before + _ending(neutral(test), max(1, width - _columns(before))), width)
+    return _line(before + _shortened(neutral(test), max(1, width - _columns(before))), width)
 
 
 def _columns(text: str) -> int:
@@ -224,8 +226,15 @@ def _columns(text: str) -> int:
     return max(cell_len(text), sum(map(cell_len, text)))
 
 
+def _shortened(name: str, width: int) -> str:
+    """A long name keeps its end, which identifies the test; parameters give way first."""
+    test, bracket, parameters = name.partition("[")
+    if bracket and _columns(test) + _PARAMETERS <= width:
+        return f"{test}[{_ending(parameters, width - _columns(test) - 1)}"
+    return _ending(name, width)
+
+
 def _ending(text: str, width: int) -> str:
-    """A long name keeps its end, which identifies the test."""
     if _columns(text) <= width:
         return text
     text = text[-width:]

@@ -6,7 +6,7 @@ from proctor.durations import clock
 from proctor.events import CollectionFailed, Entry, RunFinished, SuiteStarted, TestFinished, TestStarted
 from proctor.launch import Voice
 from proctor.outcome import RunOutcome
-from proctor.render.failure_report import headline
+from proctor.render.failure_report import failure_line
 from proctor.render.human import write_report
 from proctor.render.line_per_test import write_test_line
 from proctor.render.neutral import neutral
@@ -45,8 +45,8 @@ class PlainLog:
             self._introduce(entry.suite, so_far.suites[entry.suite])
         if self._shown.whole and isinstance(event, TestFinished):
             write_test_line(event, self._write)
-        elif line := headline(event):
-            self._write_line(line, "bad")
+        elif line := failure_line(event):
+            self._write_line(str(line), "bad")
 
     def tick(self, now: float, so_far: RunResult) -> None:
         due = now - self._beat >= HEARTBEAT and not self._shown.quiet
