@@ -40,6 +40,7 @@ from proctor.spec import RunSpec, Selection
 from proctor.verdict import disputed_run
 from proctor.wire.document import writer
 from proctor.wire.document.schema import read
+from proctor.wire.reports import tap_writer
 from proctor.wire.reports.any_report import AnyReport
 
 NODE = {
@@ -134,6 +135,19 @@ def test_a_directory_with_tests_of_several_runners_names_none_of_them(tmp_path: 
     prepared = plan(write_project(tmp_path, files), selection=Selection(("test",)))
 
     assert (prepared.runner, [missing.runner for missing in prepared.missing]) == ("pytest", ["node"])
+
+
+def test_tests_that_failed_last_name_no_runner(tmp_path: Path) -> None:
+    spec = RunSpec(str(write_project(tmp_path, {**PYTHON, **TAP, **NODE})), workers="2")
+    failed = Selection(("t/a.t", "test/a.test.js", "/x"))
+    settings = Settings(tests=(TestSettings("x", "true"),))
+    environ = {"PATH": "/nowhere", "CI": "1"}
+    spec = msgspec.structs.replace(spec, selection=failed)
+    prepared = prepare(spec, settings, None, environ, names_targets=False)
+
+    assert (prepared.runner, [one.runner for one in prepared.missing]) == ("command,tap", ["node"])
+    with pytest.raises(UsageError, match="tap runs files one by one"):
+        prepare(spec, settings, None, environ)
 
 
 def test_where_no_suite_can_run_that_is_an_error(tmp_path: Path) -> None:
@@ -357,6 +371,25 @@ def test_log_document_and_stream_tell_it_again(
         code, text = shown(path, "agent")
         assert (code, text.splitlines()[0]) == (result.exit_code, verdict_line(result)), name
         assert objects(converted(data, "stream")[1].splitlines(keepends=True))[-3:]  # can be written again
+
+
+def test_tap_says_it_in_a_comment_or_bails_out() -> None:
+    lacking, required = (b"".join(tap_writer.write(run_without(one)[0])) for one in (LACKING, REQUIRED))
+    also_failed = b"".join(tap_writer.write(run_without(REQUIRED, outcome=Outcome.FAILED)[0]))
+
+    assert lacking.endswith(b"# node: not run: no node\n")
+    assert required.endswith(b"Bail out! incomplete: node: not run: no node\n")
+    assert b"node: not run: no node" in also_failed
+
+
+def test_other_texts_say_it_too(tmp_path: Path) -> None:
+    (tmp_path / "json").write_bytes(document(run_without(LACKING)[0]))
+    summary, libtest, names = (shown(tmp_path / "json", form)[1] for form in ("summary", "libtest", "names"))
+
+    assert "node: not run" in summary.splitlines()[0]
+    assert "suites not run:\n  node: no node\n" in summary
+    assert libtest.endswith("warning: node: not run: no node\n")
+    assert "node: not run: no node\n" in names
 
 
 def test_the_stream_has_a_suite_that_fails_only_if_it_is_required() -> None:

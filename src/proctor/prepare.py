@@ -54,8 +54,17 @@ class Prepared(msgspec.Struct, frozen=True):
         return next((suite.interpreter for suite in self.suites if suite.interpreter), "")
 
 
-def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapping[str, str]) -> Prepared:
-    """Raises what keeps the tests from running, before anything runs."""
+def prepare(
+    spec: RunSpec,
+    settings: Settings,
+    python: str | None,
+    environ: Mapping[str, str],
+    names_targets: bool = True,
+) -> Prepared:
+    """Raises what keeps the tests from running, before anything runs.
+
+    `names_targets`: the targets are the caller's own, and no record of what failed last.
+    """
     if not Path(spec.root).is_dir():
         raise UsageError(f"no such directory: {spec.root}")
     _check_optional(settings)
@@ -70,7 +79,8 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
     left_out: dict[str, str] = {}
     if notices and table.runs_other_tests(Path(spec.root), spec.programs):
         left_out[table.NPM] = notices.pop(0)
-    planner = _Planner(spec, asked, _shares(spec, chosen, asked), python, environ)
+    shares = _shares(spec, chosen, asked, names_targets)
+    planner = _Planner(spec, asked, shares, python, environ)
     found = [suite for name in planner.shares for suite in planner.suites(name)]
     if planner.left_out and not found:
         raise next(iter(planner.left_out.values()))
@@ -227,7 +237,7 @@ def runners(asked: str, root: Path, settings: Settings) -> tuple[str, ...]:
     return (table.USUAL, *others)
 
 
-def _shares(spec: RunSpec, chosen: tuple[str, ...], asked: bool) -> dict[str, _Share]:
+def _shares(spec: RunSpec, chosen: tuple[str, ...], asked: bool, names_targets: bool) -> dict[str, _Share]:
     """Which runner gets which targets; one that gets none of them has nothing to do."""
     targets = spec.selection.targets
     if len(chosen) == 1 or not targets:
@@ -241,7 +251,7 @@ def _shares(spec: RunSpec, chosen: tuple[str, ...], asked: bool) -> dict[str, _S
             raise UsageError(
                 f"{target!r} is no test of {known}: expected a path or the id of a test, or --runner NAME"
             )
-        if len(owners) == 1:
+        if len(owners) == 1 and names_targets:
             named.update(owners)
         for name in owners:
             owned.setdefault(name, []).append(target)

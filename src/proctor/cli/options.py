@@ -39,7 +39,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(option, dest=dest, default="", metavar="EXPR", help=f"only tests {which}")
     suites = parser.add_mutually_exclusive_group()
-    strict = "a suite that cannot run here makes the run incomplete (usual where CI is set)"
+    strict = "a suite that cannot run here makes the run incomplete (default in CI)"
     suites.add_argument("--strict-suites", action="store_const", const=True, help=strict)
     allow = "a suite that cannot run here is left out and named"
     suites.add_argument(
