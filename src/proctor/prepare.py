@@ -130,15 +130,22 @@ class _Planner:
         self._spec, self._asked, self.shares = spec, asked, shares
         self._python, self._environ = python, environ
         self.arguments_for = _arguments_for(spec, shares)
-        self.notices: list[str] = []
+        self._notices: list[str] = []
+        self._unmarked: list[str] = []
         self.left_out: dict[str, UsageError] = {}
         if spec.selection.keywords and any(name != table.USUAL for name in shares):
             matching.read(spec.selection.keywords)  # one that cannot be read is nobody's missing suite
 
+    @property
+    def notices(self) -> list[str]:
+        """What the reader should know about the suites that are planned."""
+        unmarked = f"-m deselects all tests of {', '.join(self._unmarked)}: they have no markers"
+        return [unmarked, *self._notices] if self._unmarked else self._notices
+
     def suites(self, name: str) -> list[Suite]:
         share, part = self.shares[name], self._part(name)
         if not share.named and part.selection.markers and name not in _MARKED and self._others_marked():
-            self.notices.append(f"{name} has no markers: -m deselects all its tests")
+            self._unmarked.append(name)
             return self._deselected(name, part)
         if not share.named and len(self.shares) > 1:
             part = self._fitting(name, part)
@@ -170,7 +177,7 @@ class _Planner:
         """A suite without tests, which names those that are known without running them."""
         unmarked = msgspec.structs.replace(part.selection, markers="")
         try:
-            plan = self._plan(name, msgspec.structs.replace(part, selection=unmarked))
+            plan = self._plan(name, RunSpec(part.root, name, unmarked))
         except UsageError:
             return []
         known = [launch.speech.known for launch in plan.launches if isinstance(launch.speech, Lines)]
@@ -182,7 +189,7 @@ class _Planner:
         for option, (runners, usual) in _foreign_options(name, part).items():
             shown = _SHOWN_AS.get(option, f"--{option}")
             for_whom = f"it is for {', '.join(runners)}; " if runners else ""
-            self.notices.append(f"{shown}: {name} has no such option; {for_whom}its tests run without it")
+            self._notices.append(f"{shown}: {name} has no such option; {for_whom}its tests run without it")
             part = msgspec.structs.replace(part, **{option: usual})
         return part
 
