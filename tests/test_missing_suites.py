@@ -30,8 +30,10 @@ from proctor.errors import ConfigError, UsageError
 from proctor.outcome import Outcome, RunOutcome
 from proctor.prepare import Prepared, prepare
 from proctor.relay import Relay
-from proctor.render.agent import agent_text
+from proctor.render.agent import Detail, agent_text
+from proctor.render.agent_budget import agent_text_within
 from proctor.render.human import report_text
+from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.replay import Replay
 from proctor.result import RunResult
@@ -371,6 +373,19 @@ def test_log_document_and_stream_tell_it_again(
         code, text = shown(path, "agent")
         assert (code, text.splitlines()[0]) == (result.exit_code, verdict_line(result)), name
         assert objects(converted(data, "stream")[1].splitlines(keepends=True))[-3:]  # can be written again
+
+
+@pytest.mark.parametrize("count", [1, 2, 6, 9])
+@pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])
+def test_a_budget_is_kept_whatever_is_missing(count: int, outcome: Outcome) -> None:
+    missing = [e.SuiteMissing(f"runner{number}", "no such tool " * 40, True) for number in range(count)]
+    result, _, _ = run_without(*missing, outcome=outcome)
+
+    for budget in (100, 150, 400):
+        text = agent_text_within(result, budget, Detail())
+        assert estimate(text) <= budget
+        assert text.splitlines()[0] == verdict_line(result)
+    assert verdict_line(result).count("not run") == (count if count <= 6 else 6)
 
 
 def test_tap_says_it_in_a_comment_or_bails_out() -> None:

@@ -183,7 +183,7 @@ class Composer:
             reason, result.outcome, result.current_test is not None
         ):
             yield self._short(reason)
-        for missing in result.missing:  # the verdict says that it was not run
+        for missing in result.missing if self._detail.more else ():  # the verdict says that it was not run
             yield self._short(f"{missing.runner}: {missing.reason}")
 
     @property
