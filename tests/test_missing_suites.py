@@ -418,14 +418,17 @@ def test_the_stream_has_a_suite_that_fails_only_if_it_is_required() -> None:
     assert (suite["count"], test["status"], final["extra"]["outcome"]) == (1, "fail", "incomplete")
 
 
+HIDDEN = '{"type":"test","status":"fail","label":"hidden","reason":"bad"}'
+RUN = '{"type":"test","status":"fail","label":"x","reason":"bad","extra":{"phase":"run"}}'
+GOOD = '{"type":"test","status":"ok","label":"x"}'
+COUNTED = '{"type":"final","results":{"ok":0,"fail":1,"ignore":0}}'
+EXITED = '{"type":"final","results":{"ok":1,"fail":0,"ignore":0},"extra":{"exit":{"code":1,"signal":null}}}'
+
+
 @pytest.mark.parametrize(
-    "line",
-    [
-        '{"type":"test","status":"fail","label":"hidden","reason":"bad"}',
-        '{"type":"test","status":"fail","label":"x","reason":"bad","extra":{"phase":"run"}}',
-    ],
+    "line, final", [(HIDDEN, COUNTED), (RUN, COUNTED), (GOOD, EXITED), (HIDDEN, ""), ("noise", COUNTED)]
 )
-def test_a_suite_of_a_stream_that_says_it_did_not_run_hides_no_failure(line: str) -> None:
+def test_a_suite_of_a_stream_that_says_it_did_not_run_hides_no_failure(line: str, final: str) -> None:
     lines = [
         '{"type":"suite","name":"a","build":"2026-01-01T00:00:00Z","count":1,"rustc":"none"}',
         '{"type":"test","status":"ok","label":"t"}',
@@ -433,7 +436,7 @@ def test_a_suite_of_a_stream_that_says_it_did_not_run_hides_no_failure(line: str
         '{"type":"suite","name":"b","build":"2026-01-01T00:00:00Z","count":1,"rustc":"none",'
         '"extra":{"missing":{"reason":"no b","required":false}}}',
         line,
-        '{"type":"final","results":{"ok":0,"fail":1,"ignore":0}}',
+        final,
     ]
     (result,) = replayed("\n".join(lines).encode(), "stream")
 

@@ -189,7 +189,7 @@ class Composer:
     @property
     def _reason_of_tests(self) -> str:
         """The reason of the verdict, without the suites that could not be started."""
-        reason = self._result.reason.removesuffix(missing_reason(self._result))
+        reason = self._result.reason.removesuffix(missing_reason(self._result.missing))
         return reason if reason == self._result.reason else reason.removesuffix("; ")
 
     def _suites(self) -> Iterator[str]:
