@@ -30,8 +30,10 @@ from proctor.errors import ConfigError, UsageError
 from proctor.outcome import Outcome, RunOutcome
 from proctor.prepare import Prepared, prepare
 from proctor.relay import Relay
-from proctor.render.agent import agent_text
+from proctor.render.agent import Detail, agent_text
+from proctor.render.agent_budget import agent_text_within
 from proctor.render.human import report_text
+from proctor.render.tokens import estimate
 from proctor.render.verdict_line import verdict_line
 from proctor.replay import Replay
 from proctor.result import RunResult
@@ -40,6 +42,7 @@ from proctor.spec import RunSpec, Selection
 from proctor.verdict import disputed_run
 from proctor.wire.document import writer
 from proctor.wire.document.schema import read
+from proctor.wire.reports import tap_writer
 from proctor.wire.reports.any_report import AnyReport
 
 NODE = {
@@ -136,6 +139,19 @@ def test_a_directory_with_tests_of_several_runners_names_none_of_them(tmp_path: 
     assert (prepared.runner, [missing.runner for missing in prepared.missing]) == ("pytest", ["node"])
 
 
+def test_tests_that_failed_last_name_no_runner(tmp_path: Path) -> None:
+    spec = RunSpec(str(write_project(tmp_path, {**PYTHON, **TAP, **NODE})), workers="2")
+    failed = Selection(("t/a.t", "test/a.test.js", "/x"))
+    settings = Settings(tests=(TestSettings("x", "true"),))
+    environ = {"PATH": "/nowhere", "CI": "1"}
+    spec = msgspec.structs.replace(spec, selection=failed)
+    prepared = prepare(spec, settings, None, environ, names_targets=False)
+
+    assert (prepared.runner, [one.runner for one in prepared.missing]) == ("command,tap", ["node"])
+    with pytest.raises(UsageError, match="tap runs files one by one"):
+        prepare(spec, settings, None, environ)
+
+
 def test_where_no_suite_can_run_that_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no go on PATH"):
         plan(write_project(tmp_path, {**GO, **NODE}))
@@ -179,14 +195,14 @@ def test_tests_of_perl_are_missing_where_perl_is(tmp_path: Path, head: str) -> N
 
 def test_a_marker_deselects_the_tests_of_a_runner_that_has_none(tmp_path: Path) -> None:
     prepared = plan(
-        write_project(tmp_path, {**PYTHON, **NODE, **TAP}), {"CI": "1"}, selection=Selection(markers="slow")
+        write_project(tmp_path, {**PYTHON, **NODE, **TAP}),
+        {"CI": "1"},
+        selection=Selection(markers="slow"),
+        seed=3,
     )
 
     assert prepared.missing == ()
-    assert prepared.notices == (
-        "tap has no markers: -m deselects all its tests",
-        "node has no markers: -m deselects all its tests",
-    )
+    assert prepared.notices == ("-m deselects all tests of tap, node: they have no markers",)
     assert [(suite.name, suite.deselected) for suite in prepared.suites] == [
         ("pytest", ()),
         ("tap", ("t/a.t",)),
@@ -359,6 +375,38 @@ def test_log_document_and_stream_tell_it_again(
         assert objects(converted(data, "stream")[1].splitlines(keepends=True))[-3:]  # can be written again
 
 
+@pytest.mark.parametrize("count", [1, 2, 6, 9])
+@pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])
+def test_a_budget_is_kept_whatever_is_missing(count: int, outcome: Outcome) -> None:
+    missing = [e.SuiteMissing(f"runner{number}", "no such tool " * 40, True) for number in range(count)]
+    result, _, _ = run_without(*missing, outcome=outcome)
+
+    for budget in (100, 150, 400):
+        text = agent_text_within(result, budget, Detail())
+        assert estimate(text) <= budget
+        assert text.splitlines()[0] == verdict_line(result)
+    assert verdict_line(result).count("not run") == (count if count <= 6 else 6)
+
+
+def test_tap_says_it_in_a_comment_or_bails_out() -> None:
+    lacking, required = (b"".join(tap_writer.write(run_without(one)[0])) for one in (LACKING, REQUIRED))
+    also_failed = b"".join(tap_writer.write(run_without(REQUIRED, outcome=Outcome.FAILED)[0]))
+
+    assert lacking.endswith(b"# node: not run: no node\n")
+    assert required.endswith(b"Bail out! incomplete: node: not run: no node\n")
+    assert b"node: not run: no node" in also_failed
+
+
+def test_other_texts_say_it_too(tmp_path: Path) -> None:
+    (tmp_path / "json").write_bytes(document(run_without(LACKING)[0]))
+    summary, libtest, names = (shown(tmp_path / "json", form)[1] for form in ("summary", "libtest", "names"))
+
+    assert "node: not run" in summary.splitlines()[0]
+    assert "suites not run:\n  node: no node\n" in summary
+    assert libtest.endswith("warning: node: not run: no node\n")
+    assert "node: not run: no node\n" in names
+
+
 def test_the_stream_has_a_suite_that_fails_only_if_it_is_required() -> None:
     _, lacking, _ = run_without(LACKING)
     _, required, _ = run_without(REQUIRED)
@@ -370,14 +418,17 @@ def test_the_stream_has_a_suite_that_fails_only_if_it_is_required() -> None:
     assert (suite["count"], test["status"], final["extra"]["outcome"]) == (1, "fail", "incomplete")
 
 
+HIDDEN = '{"type":"test","status":"fail","label":"hidden","reason":"bad"}'
+RUN = '{"type":"test","status":"fail","label":"x","reason":"bad","extra":{"phase":"run"}}'
+GOOD = '{"type":"test","status":"ok","label":"x"}'
+COUNTED = '{"type":"final","results":{"ok":0,"fail":1,"ignore":0}}'
+EXITED = '{"type":"final","results":{"ok":1,"fail":0,"ignore":0},"extra":{"exit":{"code":1,"signal":null}}}'
+
+
 @pytest.mark.parametrize(
-    "line",
-    [
-        '{"type":"test","status":"fail","label":"hidden","reason":"bad"}',
-        '{"type":"test","status":"fail","label":"x","reason":"bad","extra":{"phase":"run"}}',
-    ],
+    "line, final", [(HIDDEN, COUNTED), (RUN, COUNTED), (GOOD, EXITED), (HIDDEN, ""), ("noise", COUNTED)]
 )
-def test_a_suite_of_a_stream_that_says_it_did_not_run_hides_no_failure(line: str) -> None:
+def test_a_suite_of_a_stream_that_says_it_did_not_run_hides_no_failure(line: str, final: str) -> None:
     lines = [
         '{"type":"suite","name":"a","build":"2026-01-01T00:00:00Z","count":1,"rustc":"none"}',
         '{"type":"test","status":"ok","label":"t"}',
@@ -385,7 +436,7 @@ def test_a_suite_of_a_stream_that_says_it_did_not_run_hides_no_failure(line: str
         '{"type":"suite","name":"b","build":"2026-01-01T00:00:00Z","count":1,"rustc":"none",'
         '"extra":{"missing":{"reason":"no b","required":false}}}',
         line,
-        '{"type":"final","results":{"ok":0,"fail":1,"ignore":0}}',
+        final,
     ]
     (result,) = replayed("\n".join(lines).encode(), "stream")
 

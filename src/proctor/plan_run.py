@@ -65,7 +65,8 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
         from proctor.archive.history import only_last_failed  # most runs look at no other
 
         spec, notices = only_last_failed(spec, environ)
-    prepared = prepare(spec, settings, asked.python or settings.python, environ)
+    python = asked.python or settings.python
+    prepared = prepare(spec, settings, python, environ, names_targets=not asked.last_failed)
     visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
     keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs)
     invocation = asked.invocation and msgspec.structs.replace(

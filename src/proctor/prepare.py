@@ -56,8 +56,17 @@ class Prepared(msgspec.Struct, frozen=True):
         return next((suite.interpreter for suite in self.suites if suite.interpreter), "")
 
 
-def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapping[str, str]) -> Prepared:
-    """Raises what keeps the tests from running, before anything runs."""
+def prepare(
+    spec: RunSpec,
+    settings: Settings,
+    python: str | None,
+    environ: Mapping[str, str],
+    names_targets: bool = True,
+) -> Prepared:
+    """Raises what keeps the tests from running, before anything runs.
+
+    `names_targets`: the targets are the caller's own, and no record of what failed last.
+    """
     if not Path(spec.root).is_dir():
         raise UsageError(f"no such directory: {spec.root}")
     _check_optional(settings)
@@ -72,7 +81,8 @@ def prepare(spec: RunSpec, settings: Settings, python: str | None, environ: Mapp
     left_out: dict[str, str] = {}
     if notices and table.runs_other_tests(Path(spec.root), spec.programs):
         left_out[table.NPM] = notices.pop(0)
-    planner = _Planner(spec, asked, _shares(spec, chosen, asked), python, environ)
+    shares = _shares(spec, chosen, asked, names_targets)
+    planner = _Planner(spec, asked, shares, python, environ)
     found = [suite for name in planner.shares for suite in planner.suites(name)]
     if planner.left_out and not found:
         raise next(iter(planner.left_out.values()))
@@ -122,15 +132,22 @@ class _Planner:
         self._spec, self._asked, self.shares = spec, asked, shares
         self._python, self._environ = python, environ
         self.arguments_for = _arguments_for(spec, shares)
-        self.notices: list[str] = []
+        self._notices: list[str] = []
+        self._unmarked: list[str] = []
         self.left_out: dict[str, UsageError] = {}
         if spec.selection.keywords and any(name != table.USUAL for name in shares):
             matching.read(spec.selection.keywords)  # one that cannot be read is nobody's missing suite
 
+    @property
+    def notices(self) -> list[str]:
+        """What the reader should know about the suites that are planned."""
+        unmarked = f"-m deselects all tests of {', '.join(self._unmarked)}: they have no markers"
+        return [unmarked, *self._notices] if self._unmarked else self._notices
+
     def suites(self, name: str) -> list[Suite]:
         share, part = self.shares[name], self._part(name)
         if not share.named and part.selection.markers and name not in _MARKED and self._others_marked():
-            self.notices.append(f"{name} has no markers: -m deselects all its tests")
+            self._unmarked.append(name)
             return self._deselected(name, part)
         if not share.named and len(self.shares) > 1:
             part = self._fitting(name, part)
@@ -167,7 +184,7 @@ class _Planner:
         """A suite without tests, which names those that are known without running them."""
         unmarked = msgspec.structs.replace(part.selection, markers="")
         try:
-            plan = self._plan(name, msgspec.structs.replace(part, selection=unmarked))
+            plan = self._plan(name, RunSpec(part.root, name, unmarked))
         except UsageError:
             return []
         known = [launch.speech.known for launch in plan.launches if isinstance(launch.speech, Lines)]
@@ -179,7 +196,7 @@ class _Planner:
         for option, (runners, usual) in _foreign_options(name, part).items():
             shown = _SHOWN_AS.get(option, f"--{option}")
             for_whom = f"it is for {', '.join(runners)}; " if runners else ""
-            self.notices.append(f"{shown}: {name} has no such option; {for_whom}its tests run without it")
+            self._notices.append(f"{shown}: {name} has no such option; {for_whom}its tests run without it")
             part = msgspec.structs.replace(part, **{option: usual})
         return part
 
@@ -240,7 +257,7 @@ def runners(asked: str, root: Path, settings: Settings) -> tuple[str, ...]:
     return (table.USUAL, *others)
 
 
-def _shares(spec: RunSpec, chosen: tuple[str, ...], asked: bool) -> dict[str, _Share]:
+def _shares(spec: RunSpec, chosen: tuple[str, ...], asked: bool, names_targets: bool) -> dict[str, _Share]:
     """Which runner gets which targets; one that gets none of them has nothing to do."""
     targets = spec.selection.targets
     if len(chosen) == 1 or not targets:
@@ -256,7 +273,7 @@ def _shares(spec: RunSpec, chosen: tuple[str, ...], asked: bool) -> dict[str, _S
             raise UsageError(
                 f"{target!r} is no test of {known}{near or ': expected a path or the ID of a test'}"
             )
-        if len(owners) == 1:
+        if len(owners) == 1 and names_targets:
             named.update(owners)
         for name in owners:
             owned.setdefault(name, []).append(target)

@@ -3,7 +3,7 @@ the session's own end, the exit status of the process and the counts must all ag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from proctor.events import SuiteMissing
@@ -49,7 +49,7 @@ def worst(result: RunResult) -> Verdict:
     if result.stopped is not None:
         last = result.suites[-1]
         return result.stopped, f"during {last.name}" if last.source == Voice.BUILD else ""
-    return _without_missing(result, *_of_suites(result))
+    return without(result.missing, *_of_suites(result))
 
 
 def _of_suites(result: RunResult) -> Verdict:
@@ -61,18 +61,18 @@ def _of_suites(result: RunResult) -> Verdict:
     return outcome, why if outcome is not RunOutcome.NO_TESTS else ""
 
 
-def _without_missing(result: RunResult, outcome: RunOutcome, why: str) -> Verdict:
-    """The verdict on the suites that ran, unless one that is required did not."""
-    missing = missing_reason(result)
-    if not missing:
+def without(missing: Iterable[SuiteMissing], outcome: RunOutcome, why: str) -> Verdict:
+    """The verdict on the suites that ran, unless a required one did not: the run is then incomplete."""
+    lacking = missing_reason(missing)
+    if not lacking:
         return outcome, why
     worst = next(word for word in WORST_FIRST if word in (outcome, RunOutcome.INCOMPLETE))
-    return worst, f"{why}; {missing}" if why else missing
+    return worst, f"{why}; {lacking}" if why else lacking
 
 
-def missing_reason(result: RunResult) -> str:
-    """Why a run is incomplete whose required suites could not be started; empty if all of them could."""
-    return "; ".join(map(not_run_reason, (missing for missing in result.missing if missing.required)))
+def missing_reason(missing: Iterable[SuiteMissing]) -> str:
+    """Which required suites could not be started, and why; empty if none of them is required."""
+    return "; ".join(not_run_reason(suite) for suite in missing if suite.required)
 
 
 def not_run_reason(missing: SuiteMissing) -> str:
@@ -108,7 +108,7 @@ def disputed_run(result: RunResult, said: RunOutcome) -> Verdict | None:
     under_way = [suite for suite in result.suites if suite.outcome is RunOutcome.RUNNING]
     if under_way:
         found = next((found for suite in under_way if (found := disputed(suite, said))), None)
-        return found or _worse(said, _without_missing(result, said, ""))
+        return found or _worse(said, without(result.missing, said, ""))
     return _worse(said, worst(result))
 
 

@@ -189,7 +189,7 @@ class Composer:
             reason, result.outcome, result.current_test is not None
         ):
             yield self._short(reason)
-        for missing in result.missing:  # the verdict says that it was not run
+        for missing in result.missing if self._detail.more else ():  # the verdict says that it was not run
             yield self._short(f"{missing.runner}: {missing.reason}")
         if self._detail.output:
             yield from self._quoted_output()
@@ -197,7 +197,7 @@ class Composer:
     @property
     def _reason_of_tests(self) -> str:
         """The reason of the verdict, without the suites that could not be started."""
-        reason = self._result.reason.removesuffix(missing_reason(self._result))
+        reason = self._result.reason.removesuffix(missing_reason(self._result.missing))
         return reason if reason == self._result.reason else reason.removesuffix("; ")
 
     def _quoted_output(self) -> Iterator[str]:

@@ -16,6 +16,8 @@ _WORDS = {
 }
 _COUNTED = (Outcome.PASSED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED, Outcome.WARN, Outcome.INFO)
 
+_MOST_SUITES = 5  # that could not be started and are named
+
 
 def verdict_line(result: RunResult) -> str:
     """`2 failed 140 passed, node: not run`."""
@@ -24,7 +26,9 @@ def verdict_line(result: RunResult) -> str:
 
 def suites_not_run(result: RunResult) -> list[str]:
     """`node: not run` for each suite that could not be started."""
-    return [f"{neutral(missing.runner)}: not run" for missing in result.missing]
+    named = [f"{neutral(missing.runner)}: not run" for missing in result.missing]
+    more = len(named) - _MOST_SUITES
+    return named if more <= 1 else [*named[:_MOST_SUITES], f"{more} more suites: not run"]
 
 
 def verdict_of_tests(result: RunResult) -> str:

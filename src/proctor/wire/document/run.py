@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD, Outcome, RunOutcome
-from proctor.verdict import not_run_reason
+from proctor.verdict import missing_reason
 from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
 from proctor.wire.reports.report import MAX_DOCUMENT
 from proctor.wire.stream.words import KIND
@@ -104,7 +104,7 @@ def _only_suite(found: Document) -> Suite:
 
 def _own_end(found: Document) -> tuple[str, str]:
     """How the only suite ended, also where the run is incomplete for want of others."""
-    others = "; ".join(not_run_reason(suite) for suite in found.missing if suite.required)
+    others = missing_reason(found.missing)
     if not others or found.outcome != RunOutcome.INCOMPLETE or not found.reason.endswith(others):
         return found.outcome, found.reason
     if own := found.reason.removesuffix(others).removesuffix("; "):

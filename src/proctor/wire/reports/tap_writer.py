@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult
+from proctor.verdict import not_run_reason
 from proctor.wire.reports import contents, diagnostics
 from proctor.wire.reports.report import COLLECTION_ERROR
 from proctor.wire.stream.objects import captured
@@ -31,6 +32,9 @@ def write(result: RunResult) -> Iterator[bytes]:
         yield _point(number, test)
     for number, error in enumerate(errors, count - len(errors) + 1):
         yield _collection_error(number, error)
+    for suite in result.missing:
+        if (why := not_run_reason(suite)) not in missing:
+            yield f"# {_line(why)}\n".encode()
     if missing:
         yield f"Bail out! {_line(missing)}\n".encode()
 

@@ -14,7 +14,7 @@ from proctor.errors import StreamError
 from proctor.outcome import QUIET, RunOutcome
 from proctor.text import text_of
 from proctor.unique_names import UniqueNames
-from proctor.verdict import combined
+from proctor.verdict import combined, without
 from proctor.wire.reports.report import MAX_LINE, RepeatedKey, check_keys, took
 from proctor.wire.stream import log
 from proctor.wire.stream.fields import Fields, exited, finished, not_collected
@@ -192,6 +192,7 @@ class _StreamRun:
         self._suite: _SuiteReader | None = None
         self._labels = UniqueNames()
         self._ends: list[tuple[str, RunOutcome, str]] = []
+        self._missing: list[e.SuiteMissing] = []
         self._not_run: list[str] = []
         self._number = -1
         self._seq = 0
@@ -228,7 +229,7 @@ class _StreamRun:
         suite, was_missing = self._suite, self._suite.is_missing
         if found is not None and found.get("type") == "final":
             events, end = suite.final(Fields(found))
-            if was_missing and not any(isinstance(event, e.ChannelBroken) for event in events):
+            if was_missing and not events:  # it had no process, and its lines agree
                 return self._miss(suite, end)
             return (self._begin(suite) if was_missing else []) + self._end(events, end)
         events = suite.line(found, line, number)
@@ -239,8 +240,7 @@ class _StreamRun:
     def _miss(self, suite: _SuiteReader, end: e.SuiteFinished) -> list[e.Entry]:
         """A suite that could not be started is none of the run's suites."""
         missing = suite.missing_suite(required=end.outcome not in QUIET)
-        if missing.required:
-            self._ends.append((missing.runner, RunOutcome.INCOMPLETE, f"not run: {missing.reason}"))
+        self._missing.append(missing)
         self._suite = None
         return self._entries([missing])
 
@@ -249,7 +249,8 @@ class _StreamRun:
         if self._suite is not None:
             begun = self._begin(self._suite) if self._suite.is_missing else []
             return begun + self._entries(self._suite.totals())
-        outcome, reason = combined(self._ends) if self._ends else (RunOutcome.NO_TESTS, "")
+        told = combined(self._ends) if self._ends else (RunOutcome.NO_TESTS, "")
+        outcome, reason = without(self._missing, *told)
         return self._entries([e.RunFinished(outcome, self._seconds, tuple(self._not_run), reason)])
 
     def _cut(self) -> list[e.Entry]:
