@@ -339,3 +339,19 @@ def test_tags_of_ctrf_are_the_markers_and_its_validator_takes_the_report(tmp_pat
         "test_c": {"db"},
     }
     assert faults_by_ctrf([report]) == [""]
+
+
+def test_what_a_test_prints_and_logs_is_in_its_case(tmp_path: Path, junit_schema: etree.XMLSchema) -> None:
+    text = """
+        import logging, sys
+        def test_a():
+            print("out")
+            print("err", file=sys.stderr)
+            logging.getLogger("shop").warning("stock is %s", "low")
+    """
+    write_project(tmp_path, {"test_a.py": text})
+
+    (case,) = assert_valid(junit_schema, written(tmp_path)).iter("testcase")
+
+    assert case.findtext("system-out") == "out\n--- log ---\nWARNING  shop:test_a.py:5 stock is low\n"
+    assert "err" in (case.findtext("system-err") or "")

@@ -9,7 +9,7 @@ from support.cli import shown
 from support.mcp_client import text_of
 from torture.ways import Server
 
-FORMS = ("agent", "human", "junit", "ctrf", "tap", "github", "failures")
+FORMS = ("agent", "human", "junit", "junit-full", "ctrf", "tap", "github", "failures")
 
 
 def written(run: Path) -> dict[str, str]:

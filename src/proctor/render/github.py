@@ -21,6 +21,7 @@ from proctor.render.neutral import neutral, neutral_block
 from proctor.render.writer import Writer
 from proctor.result import RunResult
 from proctor.text import utf8
+from proctor.wire.reports import contents
 
 if TYPE_CHECKING:  # loaded only if something failed
     from proctor.causes import Occurrence
@@ -177,7 +178,7 @@ def _suites_table(result: RunResult) -> str:
             str(len(suite.tests)),
             f"{suite.seconds:.2f}s",
         )
-        for suite in result.suites
+        for suite in contents.suites(result)
     ]
     absent = [
         (_code_cell(missing.runner), f"not run: {_cell(missing.reason)}", "", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from support.full_runs import CASES, result_of
 from support.streams import entered
 
@@ -102,3 +103,26 @@ def test_all_tests_are_those_of_all_suites() -> None:
     assert [test.test for test in contents.tests(result)] == [
         test.test for suite in contents.suites(result) for test in contents.tests_of(suite)
     ]
+
+
+@pytest.mark.parametrize(
+    "started, created, moment",
+    [
+        ("2026-01-01T00:00:00Z", 0.0, "2026-01-01T00:00:02.500+00:00"),
+        ("2026-01-01T00:00:00+02:00", 5.0, "2026-01-01T00:00:02.500+02:00"),
+        ("", 1767225604.0, "2026-01-01T00:00:02.500+00:00"),
+        ("soon", 1.0, "1970-01-01T00:00:00.000+00:00"),
+        ("9999-12-31T23:59:59Z", 0.0, ""),
+        ("", 0.0, ""),
+    ],
+)
+def test_the_time_of_a_suite_is_known_by_the_start_or_the_end_of_the_run(
+    started: str, created: float, moment: str
+) -> None:
+    result = result_of((e.SessionFinished(0, created=created), e.ProcessExited(0)))
+    result.run = replace(result.run, started=started)
+    result.seconds = 4.0
+
+    found = contents.moment_of(result, 2.5)
+
+    assert (found.isoformat(timespec="milliseconds") if found else "") == moment

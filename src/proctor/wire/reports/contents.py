@@ -65,13 +65,12 @@ def missing_test(missing: e.SuiteMissing) -> e.TestFinished:
 def moment_of(result: RunResult, at: float) -> datetime | None:
     """The time so many seconds after the start of the run, where that is known."""
     try:
-        began = datetime.fromisoformat(result.run.started)
-    except ValueError:
-        finished = result.finished
-        if finished is None or not finished.created:
-            return None
-        began = datetime.fromtimestamp(max(0.0, finished.created - result.seconds), UTC)
-    return began + timedelta(seconds=at)
+        return datetime.fromisoformat(result.run.started) + timedelta(seconds=at)
+    except (ValueError, OverflowError):
+        ended = result.finished.created if result.finished else 0.0
+    if ended <= 0:
+        return None
+    return datetime.fromtimestamp(max(0.0, ended - result.seconds + at), UTC)
 
 
 def printed(test: e.TestFinished, stream: str) -> str:

@@ -311,5 +311,8 @@ def _again(test: e.TestFinished) -> dict[str, Any]:
 def _times(result: RunResult) -> tuple[int, int]:
     """When it began and ended, in milliseconds; zero where that is unknown."""
     began = contents.moment_of(result, 0.0)
-    start = began.timestamp() if began else 0.0
+    try:
+        start = began.timestamp() if began else 0.0
+    except (ValueError, OverflowError):  # of a year that no clock knows
+        start = 0.0
     return round(start * 1000), round((start + took(result.seconds)) * 1000)
