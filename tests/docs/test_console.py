@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.console import ROOT, Block, Command, Shell, blocks, rewritten, without_what_varies, written
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 WITH_BLOCKS = {
     str(page.relative_to(ROOT)): page for page in PAGES if blocks(page.read_text(encoding="utf-8"))
 }

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.console import ROOT
+from support.console import ROOT, blocks
 from support.projects import proctor
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / ".github").rglob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -27,6 +27,18 @@ def test_every_link_leads_to_a_file_and_a_heading_of_it(page: Path) -> None:
         assert target.is_relative_to(ROOT), f"{page.name} links to {link}, outside of the repository"
         if anchor:
             assert anchor in headings(target), f"{link} in {page.name}; {name} has {sorted(headings(target))}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_session_with_a_shell_is_a_console_block_and_nothing_else(page: Path) -> None:
+    """So that none escapes the test that runs them."""
+    text = page.read_text(encoding="utf-8")
+    found = blocks(text)
+    for block in reversed(found):
+        text = text[: block.start] + text[block.end :]
+
+    assert len(re.findall(r"(?i)(?:```|~~~) *(?:console|shell-?session|terminal)", text)) == len(found)
+    assert re.findall(r"^[ >]*\$ .*", text, re.MULTILINE) == []
 
 
 def test_every_page_of_the_docs_is_reached_from_the_index() -> None:

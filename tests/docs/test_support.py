@@ -52,7 +52,9 @@ def test_what_a_shell_prints_is_kept_by_command_with_its_status(tmp_path: Path) 
 
 
 def test_a_command_sees_the_status_of_the_one_before_and_both_streams_are_printed(tmp_path: Path) -> None:
-    (block,) = blocks("```console\n$ (exit 4)\n$ echo $?\n$ echo no >&2\n$ pwd\n$ command -v proctor\n```\n")
+    (block,) = blocks(
+        "<!-- in: . -->\n```console\n$ (exit 4)\n$ echo $?\n$ echo no >&2\n$ pwd\n$ command -v proctor\n```\n"
+    )
     ran = Shell(tmp_path).run(block)
 
     assert [command.output for _, command in ran] == [
@@ -72,6 +74,18 @@ def test_the_slowest_tests_are_shown_only_where_a_command_asks_for_them(tmp_path
 
     plain, asked = [command.output for _, command in Shell(tmp_path).run(block)]
     assert (plain, asked) == ("a\n1 passed in 1.00s\n", text)
+
+
+def test_blocks_share_a_copy_of_an_example_until_one_asks_for_another(tmp_path: Path) -> None:
+    hows = ("exit: 0", "in: crash", "exit: 0", "in: shop", "in: shop; fresh")
+    page = "".join(f"<!-- {how} -->\n```console\n$ basename $PWD; ls new; touch new\n```\n" for how in hows)
+    shell = Shell(tmp_path)
+    printed = [
+        shell.run(block)[0][1].output.replace("ls: cannot access 'new': ", "") for block in blocks(page)
+    ]
+
+    lost = "No such file or directory\n"
+    assert printed == [f"shop\n{lost}", f"crash\n{lost}", "crash\nnew\n", "shop\nnew\n", f"shop\n{lost}"]
 
 
 def test_a_program_can_be_missing(tmp_path: Path) -> None:

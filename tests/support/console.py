@@ -1,6 +1,7 @@
 """The ```console blocks of a page: what they say, and what a real shell prints for the same commands.
 
-A comment before a block says how it is run; without one it continues where the block before it was:
+A comment before a block says how it is run. Without `in` it continues where the block before it was;
+the first one of a page runs in a copy of examples/shop.
 
     <!-- in: shop; exit: 1 0 -->
 
@@ -148,10 +149,10 @@ class Shell:
 
     home: Path
     _place: Path = field(init=False)
+    _example: str = "shop"
     _farms: int = 0
 
     def __post_init__(self) -> None:
-        self._place = self.home
         (tools := self.home / ".local" / "bin").mkdir(parents=True)
         script = tools / "proctor"
         script.write_text(f"#!{sys.executable}\nfrom proctor.cli.main import entry\nentry()\n")
@@ -180,13 +181,12 @@ class Shell:
         ]
 
     def _enter(self, block: Block) -> None:
-        if not block.example:
-            return
-        self._place = self.home if block.example == "." else self.home / block.example
+        self._example = block.example or self._example
+        self._place = self.home / self._example
         if block.fresh:
             shutil.rmtree(self._place, ignore_errors=True)
         if not self._place.exists():
-            shutil.copytree(EXAMPLES / block.example, self._place, ignore=_LEFT_OUT)
+            shutil.copytree(EXAMPLES / self._example, self._place, ignore=_LEFT_OUT)
 
     def _environment(self, block: Block) -> dict[str, str]:
         home = Path.home()
