@@ -194,7 +194,7 @@ def test_the_parts_of_a_failure_have_styles_of_their_own_and_lead_to_its_place()
     assert text.startswith("\x1b[1;31mFAILED\x1b[0m \x1b]8;id=")
     assert text.count(f";{url}\x1b\\") == 2
     assert f"{url}\x1b\\\x1b[1mtest_a.py::test_x\x1b[0m\x1b]8;;\x1b\\ at " in text
-    assert f"{url}\x1b\\\x1b[2mtests/test_shop.py:41\x1b[0m\x1b]8;;\x1b\\: assert 1 == 2" in text
+    assert f"{url}\x1b\\\x1b[36mtests/test_shop.py:41\x1b[0m\x1b]8;;\x1b\\: assert 1 == 2" in text
 
 
 def test_there_are_no_links_where_the_terminal_has_none() -> None:

@@ -131,7 +131,7 @@ class _Body:
             for part in found:
                 self._write_raise(part)
         elif text.strip():
-            _write_text(text.rstrip() if self._whole else _cut(text), self._write)
+            _write_text(text.rstrip() if self._whole else _cut(text), self._write, message)
 
     def _is_compared(self, trace: str) -> bool:
         """Two values differ, and the trace does not say it in the same words."""
@@ -253,10 +253,12 @@ def _without_comparison(trace: str, message: str) -> str:
     return "\n".join(lines[: end + 1])
 
 
-def _write_text(text: str, write: Writer) -> None:
+def _write_text(text: str, write: Writer, message: str = "") -> None:
     """A text that is not taken apart: what was raised in red, frames of libraries dimmed."""
+    raised = set(message.split("\n")) - {""}
     for line in text.split("\n"):
-        tone: Tone = "bad" if line.startswith("E  ") else "quiet" if _LIBRARY_LINE.match(line) else ""
+        is_raised = line.startswith("E  ") or line in raised
+        tone: Tone = "bad" if is_raised else "quiet" if _LIBRARY_LINE.match(line) else ""
         write(f"{line}\n", tone)
 
 

@@ -23,7 +23,7 @@ from proctor.render.links import base_directory, file_url
 from proctor.render.neutral import neutral
 from proctor.render.progress import Progress, progress
 from proctor.render.shown import USUAL, Shown
-from proctor.render.terminal_writer import TerminalWriter
+from proctor.render.terminal_writer import STYLES, TerminalWriter
 from proctor.render.verdict_line import counts
 from proctor.result import RunResult
 
@@ -126,7 +126,7 @@ def failure_text(line: FailureLine, width: int, cwd: str = "") -> Text:
     second = Text() if one_line else Text(_INDENT)
     if place:
         (text if beside else second).append_text(
-            Text.assemble(" at " if beside else "at ", (place, Style(dim=True) + link))
+            Text.assemble(" at " if beside else "at ", (place, Style.parse(STYLES["place"]) + link))
         )
     if one_line or not beside:
         second.append(": ")
