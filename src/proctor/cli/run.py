@@ -7,7 +7,7 @@ import sys
 
 from proctor import config
 from proctor.cli import options, output, text_settings
-from proctor.cli.standard_streams import announce_interrupt
+from proctor.cli.interrupt import announce_interrupt
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
 from proctor.plan_run import plan_run
