@@ -8,8 +8,8 @@ import sys
 
 from proctor import config
 from proctor.cli import options
+from proctor.cli.interrupt import announce_interrupt
 from proctor.cli.nothing_ran import explain
-from proctor.cli.standard_streams import announce_interrupt
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
 from proctor.plan_run import plan_run

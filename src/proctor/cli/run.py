@@ -7,8 +7,8 @@ import sys
 
 from proctor import config
 from proctor.cli import options, output, text_settings
+from proctor.cli.interrupt import announce_interrupt
 from proctor.cli.parser import EXIT_CODES, suggest
-from proctor.cli.standard_streams import announce_interrupt
 from proctor.errors import UsageError
 from proctor.execute import Request, execute
 from proctor.outcome import RunOutcome

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import sys
 
-from proctor.outcome import INTERRUPTING
-
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-_STDERR = 2
 
 
 def open_missing() -> None:
@@ -30,14 +26,3 @@ def is_full(error: OSError) -> bool:
 def forget_stdout() -> None:
     """What is still held back goes nowhere: Python must not complain about it once more at its exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def announce_interrupt() -> None:
-    """Tell on stderr that Ctrl-C was heard. For a signal handler: it does not wait for a reader."""
-    try:
-        poll = select.poll()
-        poll.register(_STDERR, select.POLLOUT)
-        if any(event & select.POLLOUT for _, event in poll.poll(0)):
-            os.write(_STDERR, f"proctor: {INTERRUPTING}\n".encode())
-    except OSError:
-        pass  # nobody is there

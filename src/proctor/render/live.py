@@ -32,7 +32,7 @@ _RUNNING = 4  # tests shown as running
 _LONG = 1.0  # seconds after which a test is shown as running
 _BAR = (8, 30)  # columns of the bar, at least and at most
 _SPARE = 2  # columns at the end of a line, where the terminal itself writes ^C
-_NARROW = 20  # columns of a terminal that has none to spare
+_NARROW = 10  # columns of a terminal that has none to spare
 _LABEL = (14, 24)  # columns of the name of a suite: at most this on a narrow terminal, and on a wide one
 _PARAMETERS = 10  # columns that are enough to tell parameters apart
 _BETWEEN = "  "  # two facts
@@ -141,12 +141,13 @@ def picture(result: RunResult, at: Progress, now: float, width: int) -> Renderab
     room = width - _SPARE if width > _NARROW else width
     running = sorted(result.running.items(), key=lambda test: test[1])
     long = [(test, now - since) for test, since in running if now - since >= _LONG]
-    lines = [_running(test, seconds, room) for test, seconds in long[:_RUNNING]]
-    if len(long) > _RUNNING:
-        lines.append(_line(f"  and {len(long) - _RUNNING} more", room))
+    lines = [_head(result, at, now, room)]
     if result.stopped is not None:
         lines.append(_line(_ENDING.get(result.stopped, "stopping…"), room, "bold yellow"))
-    return Group(_head(result, at, now, room), *lines)
+    lines += [_running(test, seconds, room) for test, seconds in long[:_RUNNING]]
+    if len(long) > _RUNNING:
+        lines.append(_line(f"  and {len(long) - _RUNNING} more", room))
+    return Group(*lines)
 
 
 class _Fact(msgspec.Struct, frozen=True):
