@@ -21,7 +21,7 @@ def run(root: Path, *arguments: str) -> tuple[int, dict[str, str]]:
     """What a run says, the same in its record."""
     ran = proctor("run", "--format", "json", *FILES, *arguments, cwd=root)
     assert ran.err == ""
-    shown = proctor("show", "--format", "json", cwd=root)
+    shown = proctor("show", ran.document["run_id"], "--format", "json", cwd=root)
     assert json.loads(shown.out) == ran.document
     assert {form for form in formats.offered("run") if (root / form).stat().st_size == 0} <= {"results"}
     return ran.code, outcomes(ran.document)
