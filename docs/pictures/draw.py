@@ -65,7 +65,7 @@ class Screen(pyte.Screen):
 
 def main() -> None:
     for name, example, command, then in (
-        ("failed", "shop", ["proctor", "run"], None),
+        ("failed", "accounts", ["proctor", "run"], None),
         ("passed", "shop", ["proctor", "run"], _mend),
     ):
         with tempfile.TemporaryDirectory() as directory:
@@ -176,6 +176,7 @@ def picture(lines: list[Text], title: str, theme: str) -> str:
     svg = console.export_svg(title=title, theme=THEMES[theme], unique_id=f"proctor-{theme}")
     svg = re.sub(r"\s*(@font-face \{.*?\}|<!--.*?-->)", "", svg, flags=re.DOTALL)
     svg = re.sub(r"font-family: ?[^;]+;", f"font-family: {FONT};", svg)
+    svg = svg.replace('stroke="rgba(255,255,255,0.35)"', 'stroke="#8b949e"')  # a frame on white paper, too
     return "".join(f"{line.rstrip()}\n" for line in svg.splitlines())
 
 

@@ -72,9 +72,11 @@ def test_the_command_line_page_has_every_option_of_run(tmp_path: Path) -> None:
     assert missing <= {"-h", "--help"}
 
 
-def test_pictures_need_nothing_from_elsewhere_and_name_no_machine() -> None:
+def test_pictures_are_shown_and_need_nothing_from_elsewhere_and_name_no_machine() -> None:
     pictures = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
     assert pictures
+    shown = {(page.parent / link).resolve() for page in PAGES for link in links(page)}
+    assert set(pictures) <= shown
     for picture in pictures:
         text = picture.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?:|@font-face|url\((?!#)|<script|<image", text), picture.name
