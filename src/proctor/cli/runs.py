@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
         else:
             print(_line(head))
     if not shown and parsed.format == "human":
-        print(f"no runs of {root} are kept")
+        print(f"no kept runs of {root}")
     return 0
 
 
