@@ -1,8 +1,8 @@
 """The structured half of an answer: the text for agents first, then rows as far as the budget goes.
 
-A row repeats what the text says, for clients that work with fields, so rows and fields together may cost
-three times the text and a fixed amount, and never more than the budget. What is left out is named in
-`omitted`, with the calls that return it.
+A row repeats a part of the text, for clients that work with fields. Rows and fields together may have three
+times the tokens of the text plus a fixed number, and never more than the budget. `omitted` lists what is left
+out, with the calls that return it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A JSON-RPC message from its bytes: taken, refused with an answer, or dropped. Knows no transport.
+"""Checks the bytes of a JSON-RPC message: accepted, refused with an answer, or dropped. Knows no transport.
 
-What the SDK could not make sense of must not reach it: it would say nothing, and the caller would wait.
+A message that the SDK cannot decode must not reach it: the SDK would not answer, and the caller would wait.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
     code: int
     why: str
-    ids: tuple[str, ...] = ()  # of the requests in it, as JSON; without one nobody can be answered
+    ids: tuple[str, ...] = ()  # of the requests in it, as JSON; without one there is no answer
 
     def answers(self) -> Iterator[bytes]:
         error = json.dumps({"code": self.code, "message": self.why})
