@@ -1,4 +1,4 @@
-"""What a run of all of a project's tests would use: runners, interpreter, pytest and its settings. Starts no
+"""What a run of all tests of a project would use: runners, interpreter, pytest and its settings. Runs no
 tests."""
 
 from __future__ import annotations

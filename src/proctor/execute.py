@@ -1,4 +1,4 @@
-"""Carry out a plan to its verdict: the only place where producers and consumers meet."""
+"""Executes a plan: starts the processes, publishes their events, and ends with the verdict."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class _Job(Generic[P]):
         self.process.diversion = self.listener.diversion
 
     def heard(self, now: float) -> None:
-        """It has said that it was interrupted."""
+        """The session has reported that it was interrupted."""
         if self.ending is not None:
             self.ending.heard(now)
 
@@ -284,7 +284,7 @@ class _Crew(Generic[P]):
         return self._run.result.suites[self._suite].session.interrupted is not None
 
     def _cut(self, job: _Job[P], now: float) -> None:
-        """What only prints its results has not been told how many may fail."""
+        """A process that only prints its results does not know the limit of failures."""
         limit = f"stopped after {self._spec.maxfail} {'failure' if self._spec.maxfail == 1 else 'failures'}"
         self._publish(e.SessionInterrupted(e.Failure(MAXFAIL, limit)))
         job.stop(RunOutcome.FAILED, now)

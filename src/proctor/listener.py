@@ -1,6 +1,6 @@
-"""One process of a run under way: its bytes become events, and its results find their files.
+"""Turns the bytes of one process of a run into events, and stores the files of its results.
 
-There is a class for each way in which a process speaks (`launch.Speech`).
+There is a class for each way in which a process reports (`launch.Speech`).
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Listener(ABC):
         self._run.publish_all(events, self._suite)
 
     def _flush(self, exit_code: int | None, signal: str | None) -> None:
-        """What is still open, and what the test did not say about itself."""
+        """The results that are still open, and the test's own if it did not report one."""
         note = "time limit reached" if self.stopped is RunOutcome.TIMEOUT else signal or ""
         observed = 1 if exit_code is None or self.stopped is not None else exit_code
         closed = self._ledger.close(observed, note, self._channel_error)

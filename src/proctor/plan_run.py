@@ -18,7 +18,7 @@ _PYTHON = ("pytest", "unittest")  # runners whose tests have short names
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller asks for. None, or nothing: as the settings say."""
+    """What a caller asks for. None or empty: the project's settings decide."""
 
     root: Path
     runner: str = ""

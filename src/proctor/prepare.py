@@ -92,7 +92,7 @@ def _detected(root: Path, chosen: tuple[str, ...]) -> bool:
 
 
 def _unknown(root: Path, chosen: tuple[str, ...]) -> list[str]:
-    """Tests that nobody will run. If there are no others, the usual runner has nothing to say about them."""
+    """Messages about tests that no chosen runner runs. If there are no other tests, the first is an error."""
     found = table.left_out(root, chosen)
     if found and chosen == (table.USUAL,) and not table.load(table.USUAL).detect(root):
         raise UsageError(found[0])

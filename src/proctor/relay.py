@@ -44,8 +44,8 @@ def why_stopped(sink: Sink, error: Exception) -> str:
 class Relay:
     """Every reader sees the same entries, numbered from 0 on; the last is `RunFinished`, and none follows it.
 
-    A reader that fails is removed. The others hear of it in an entry of its own, after the one that it failed
-    at; if that was the last, in the faults alone.
+    A reader that fails is removed. The others get an entry about it, after the one at which it failed; if
+    that was the last entry, it is only in the faults.
     """
 
     def __init__(self, started: RunStarted, sinks: Iterable[Sink], faults: list[Fault] | None = None) -> None:
@@ -123,7 +123,7 @@ class Relay:
         self._dropped.append(why_stopped(sink, error))
 
     def _announce(self, at: float) -> None:
-        """Say which readers were dropped, now that every other one has the entry at which they were."""
+        """Publish which readers were dropped, after every other reader has the entry at which they failed."""
         while self._dropped:
             text = self._dropped.popleft()
             if self.result.outcome is RunOutcome.RUNNING:  # nothing follows the verdict

@@ -111,7 +111,7 @@ def _worst_end(ends: Iterable[ProcessExited | None]) -> ProcessExited | None:
 
 
 class Session(msgspec.Struct):
-    """What one session of a suite said of itself, and how its process ended. A restart begins another."""
+    """What one session of a suite reported, and how its process ended. A restart begins a new session."""
 
     described: SuiteDescribed | None = None
     interrupted: SessionInterrupted | None = None

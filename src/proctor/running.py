@@ -1,4 +1,4 @@
-"""A run under way: what all its processes share. Events find their readers here, and bytes their files."""
+"""A run under way: what all its processes share. Sends events to the readers and bytes to files."""
 
 from __future__ import annotations
 
