@@ -281,7 +281,7 @@ class ChannelBroken(Fact, frozen=True):
 
 
 class FaultTraced(Fact, frozen=True):
-    """The interpreter's last words (faulthandler): why it died and where its main thread was."""
+    """The dump of faulthandler: why the interpreter died and where its main thread was."""
 
     reason: str
     places: tuple[Place, ...] = ()  # innermost first

@@ -1,4 +1,4 @@
-"""From what a caller asks for and the project's settings to a run that can be executed, for every caller."""
+"""Turns a request and the project's settings into a run that can be executed; for every caller."""
 
 from __future__ import annotations
 

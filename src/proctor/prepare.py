@@ -1,4 +1,4 @@
-"""From a request to a plan: what will be started, in which interpreter. Nothing of the project runs yet."""
+"""Turns a request into a plan: what will be started, in which interpreter. Runs no code of the project."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Relay:
                 self._announce(at)
 
     def _publish_batch(self, events: Sequence[Event], at: float, suite: int) -> None:
-        """No reader wants to know what the result was between two of them."""
+        """No reader needs the result between two of them."""
         first = Entry(self._seq, at, suite, events[0])
         self._seq += len(events)
         fold_all(self.result, first, events)

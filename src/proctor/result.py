@@ -303,7 +303,7 @@ class RunResult(msgspec.Struct):
 
     @property
     def collecting(self) -> str:
-        """What a run does whose tests are not counted yet, in words."""
+        """What to show while the tests are not counted yet."""
         found = sum(suite.collected for suite in self.suites)
         return f"collecting ({found:,} so far)" if found else "collecting"
 

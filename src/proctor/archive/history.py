@@ -50,7 +50,7 @@ def _is_within(test: str, target: str) -> bool:
 
 
 def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]:
-    """Targets whose latest result is bad, newest run first; and how many others a run never reached.
+    """Targets whose latest result failed, newest run first; and how many others a run never reached.
 
     Looks back to the last run of everything, and beyond it for tests that it never reached.
     """

@@ -1,4 +1,4 @@
-"""The outputs of `proctor run`: a sink or a last writer for `--format` and for each `-o FORMAT=PATH`."""
+"""The outputs of `proctor run`: a sink, or a writer for the end, for `--format` and each `-o FORMAT=PATH`."""
 
 from __future__ import annotations
 

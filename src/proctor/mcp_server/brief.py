@@ -37,7 +37,7 @@ _UNEXPLAINED = (RunOutcome.CRASHED, RunOutcome.INTERNAL_ERROR, RunOutcome.INCOMP
 
 
 def rows(document: Document) -> list[tuple[str, Any]]:
-    """All that a run has to tell beside tests that passed, with the names of the lists, the worst first."""
+    """Everything in a run but passed tests, with the names of the lists, the worst first."""
     tests = [test for test in document.tests if test.outcome != Outcome.PASSED]
     tests.sort(key=_rank)
     return [
@@ -196,7 +196,7 @@ def _least(document: Document, compose: Compose, budget: int, items: list[tuple[
 
 
 def summary(document: Document, ids: list[str], compose: Compose, budget: int) -> Values:
-    """The text, the outcome, the counts, and failing ids as far as they are worth their tokens."""
+    """The text, the outcome, the counts, and as many failing IDs as fit."""
     short: Values = {}
     for all_counts in (True, False):
         short = {**_verdict(document, all_counts), "failing": []}

@@ -31,7 +31,7 @@ Values: TypeAlias = dict[str, Any]
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A message that was not understood, and whom to tell."""
+    """A refused message, and the request to answer."""
 
     code: int
     why: str
