@@ -165,4 +165,4 @@ def test_a_server_passes_all_of_it_on(tmp_path: Path) -> None:
     assert "['DJANGO_DEBUG']: only on the left: '1'" in text
     assert "['PYTHONHASHSEED']: only on the left: '3'" in text
     assert "failed in 2 of 2 tries" in text
-    assert "env: 'LD_PRELOAD' may never be set by a caller" in refused
+    assert "env: 'LD_PRELOAD' cannot be set by a caller" in refused

@@ -45,7 +45,7 @@ def test_a_project_that_only_mentions_us_has_the_defaults(tmp_path: Path) -> Non
         ("timeout = [1]", "timeout: expected a number or a string, got an array$"),
         ("runner = 3", "runner: expected a string or null, got a whole number$"),
         ('keep_runs = "many"', "keep_runs: expected a whole number, got a string"),
-        ("keep_runs = 0", "at least 1"),
+        ("keep_runs = 0", "invalid keep_runs 0: expected 1 or more"),
         ("keep_runs = [", "cannot be read"),
     ],
 )

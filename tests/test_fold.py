@@ -312,7 +312,7 @@ ENOUGH_FAILED = e.SessionInterrupted(e.Failure(MAXFAIL, "stopping after 1 failur
             e.Place("lib.py", 9),
         ),
         ([e.SessionInterrupted(e.Failure("Exit", "enough"))], Outcome.ERROR, "enough", AT),
-        ([e.ChannelBroken("garbage")], Outcome.ERROR, "not heard of again: garbage", AT),
+        ([e.ChannelBroken("garbage")], Outcome.ERROR, "no result arrived: garbage", AT),
         ([], Outcome.ERROR, "never finished", AT),
         ([ENDED, e.ProcessExited(1)], Outcome.ERROR, "never finished", AT),
         ([e.ProcessExited(3)], Outcome.CRASH, "the process exited with 3 during the test", AT),

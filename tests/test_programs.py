@@ -257,7 +257,7 @@ def test_a_broken_channel_is_an_error_with_its_place_and_rule_and_cause(tmp_path
     (test,) = found["tests"]
 
     assert test["outcome"] == "error"
-    assert "JSON is 18 bytes, the line said 19" in test["message"]
+    assert "JSON is 18 bytes, the line announced 19" in test["message"]
     assert "rule R3, byte 28" in test["message"]
     assert "went on" in found["text_output"]
 

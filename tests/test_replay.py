@@ -85,7 +85,7 @@ def test_a_cut_log_is_incomplete_and_its_reason_counts_what_is_missing() -> None
     assert runs.replay.gaps == [NO_END]
     assert result.outcome is result.suites[0].outcome is RunOutcome.INCOMPLETE
     assert result.reason == result.suites[0].reason == f"{NO_END}; 1 of 3 tests have no result"
-    assert result.tests["b"].message == f"not heard of again: {NO_END}"
+    assert result.tests["b"].message == f"no result arrived: {NO_END}"
     assert result.not_run == ("c",)
     assert (result.seconds, result.suites[0].seconds) == (5.0, 5.0)
     assert [type(entry.event) for entry in reader.seen[6:]] == [

@@ -1,3 +1,3 @@
-"""Run a project's tests and say exactly what happened."""
+"""Run a project's tests and report exactly what happened."""
 
 __version__ = "0.1.0"

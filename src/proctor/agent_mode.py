@@ -1,4 +1,4 @@
-"""Is a coding agent reading? One table, first match wins; `proctor doctor` says which rule it was.
+"""Decides whether a coding agent reads the output: the first match in one table. `proctor doctor` shows it.
 
 Also loaded, by its path, into the interpreters of tests: Python 3.7 or newer, and its standard library.
 """
@@ -56,7 +56,7 @@ class AgentMode(NamedTuple):
 
 
 def agent_mode(environ: Mapping[str, str], is_terminal: bool, asked: str = "auto") -> AgentMode:
-    """`asked` is what the option `--failure-summary` says."""
+    """`asked` is the value of the option `--failure-summary`."""
     if asked != "auto":
         return AgentMode(asked == "on", f"--failure-summary {asked}")
     explicit = environ.get("PROCTOR_AGENT", "").strip().lower()

@@ -148,7 +148,7 @@ def _key(occurrence: Occurrence) -> tuple[str, str, str, Place | None, str]:
             "",
             None,
             occurrence.test,
-        )  # one process died for each, and nobody knows why
+        )  # one process died for each, for an unknown reason
     return occurrence.when, failure.fixture, failure.type, failure.place, shape(failure.message)
 
 

@@ -134,54 +134,56 @@ def duration(change: str) -> None:
     """The time limit: `90`, `15m`, `1h 30m` set it anew, `+60` and `-60` move it, `save` and `restore`."""
     if not isinstance(change, str) or not _DURATION.match(change):
         known = "a time ('90', '15m', '1h 30m'), + or - a time, 'save' or 'restore'"
-        raise BadMessage("the duration is %r; it must be %s" % (change, known))
+        raise BadMessage("invalid duration %r: expected %s" % (change, known))
     _send_line("duration " + change)
 
 
 def exitcode(code: int) -> None:
-    """Count this instead of the exit code that proctor will observe."""
+    """Report this exit code; it counts instead of the real one."""
     if not isinstance(code, int):
-        raise BadMessage("the exit code is %r; it must be a whole number" % (code,))
+        raise BadMessage("invalid exit code %r: expected a whole number" % (code,))
     _send_line("exitcode %d" % code)
 
 
 def noop() -> None:
-    """Nothing: find out whether there is a channel."""
+    """Send a message without effect, to check that there is a channel."""
     _send_line("noop")
 
 
 def disconnect() -> None:
-    """Say that no more will come; the channel is closed for every process that has it."""
+    """Close the channel for every process that has it: no more messages follow."""
     _send_line("disconnect")
 
 
-# What is said -------------------------------------------------------------------------------------------
+# Messages -----------------------------------------------------------------------------------------------
 
 
 def _check(status: str | None, name: str | None, testout: str | None) -> None:
     if status is not None and status not in STATUSES:
-        raise BadMessage("the status is %r; known: %s" % (status, ", ".join(STATUSES)))
+        raise BadMessage("invalid status %r; known: %s" % (status, ", ".join(STATUSES)))
     if name is not None and (not isinstance(name, str) or not name):
-        raise BadMessage("the name is %r; it must be a text of at least one character, or None" % (name,))
+        raise BadMessage("invalid name %r: expected a string that is not empty, or None" % (name,))
     if testout is not None:
         _check_file_name(testout, "testout")
 
 
 def _check_file_name(name: str, what: str) -> None:
     if not isinstance(name, str) or not name:
-        raise BadMessage("%s is %r; it must be a text of at least one character" % (what, name))
+        raise BadMessage("invalid %s %r: expected a string that is not empty" % (what, name))
     if "\0" in name:
-        raise BadMessage("%s is %r; it must not contain NUL" % (what, name))
+        raise BadMessage("invalid %s %r: it contains NUL" % (what, name))
     for part in name.split("/"):
         if part in ("", ".", ".."):
-            raise BadMessage("%s is %r; it must be a relative path without the part %r" % (what, name, part))
+            raise BadMessage(
+                "invalid %s %r: expected a relative path without the part %r" % (what, name, part)
+            )
         if len(_literal(part).encode("utf-8")) > 255:
-            raise BadMessage("%s has a part of more than 255 bytes: %r..." % (what, part[:40]))
+            raise BadMessage("invalid %s: a part has more than 255 bytes: %r..." % (what, part[:40]))
 
 
 def _open_files(files: Files, contents: dict[str, _Content]) -> None:
     for name, source in _named(files):
-        _check_file_name(name, "a file name")
+        _check_file_name(name, "file name")
         if name in contents:
             raise BadMessage("two files are named %r; a mapping {name: path} tells them apart" % name)
         contents[name] = _Content(source)
@@ -196,7 +198,7 @@ def _check_sent(contents: dict[str, _Content]) -> None:
 
 def _named(files: Files) -> Iterator[tuple[str, Content]]:
     if isinstance(files, (str, bytes)):
-        raise BadMessage("files is %r; it must be a list of paths or a mapping of names" % (files,))
+        raise BadMessage("invalid files %r: expected a list of paths or a mapping {name: path}" % (files,))
     if hasattr(files, "items"):
         for name, content in files.items():
             yield _literal(name), content
@@ -293,7 +295,7 @@ def _send(head: bytes, contents: Collection[_Content]) -> None:
             fcntl.flock(fd, fcntl.LOCK_EX)
         elif size > ATOMIC:
             reason = "the channel cannot be opened anew through /proc/self/fd, which a lock of our own needs"
-            raise CannotLock("a message of %d bytes; at most %d will do: %s" % (size, ATOMIC, reason))
+            raise CannotLock("a message of %d bytes: expected at most %d: %s" % (size, ATOMIC, reason))
         _write(fd, _pieces(head, contents))
     finally:
         if lockable:
@@ -389,5 +391,7 @@ def _open_path(path: str) -> int:
 
 def _check_kind(fd: int) -> None:
     mode = os.fstat(fd).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):  # closed, and somebody opened a file since
+    if not (
+        stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    ):  # closed, and the number was used for another file since
         raise OSError(errno.EBADF, "neither a pipe nor a socket, so not the channel")

@@ -89,7 +89,7 @@ def load(root: Path) -> Settings:
         return _check(_parse(own), own)
     project = root / "pyproject.toml"
     try:
-        # Most projects have no section of ours, and the parser costs more than the look.
+        # Most projects have no such section, and the search is faster than the parser.
         mentioned = b"proctor" in read_bytes(project)
     except OSError:
         mentioned = False
@@ -101,7 +101,7 @@ def load(root: Path) -> Settings:
 
 
 def masks_secrets(root: Path) -> bool:
-    """Whether secrets of this project are masked: yes, unless its settings can be read and say no."""
+    """Whether secrets of this project are masked: yes, unless its settings can be read and turn that off."""
     try:
         return load(root).mask_secrets
     except ConfigError:
@@ -125,7 +125,7 @@ def _check(section: object, path: Path) -> Settings:
     for name, least in _LEAST.items():
         value = getattr(settings, name)
         if value is not None and value < least:
-            raise ConfigError(f"{path}: {name} is {value}; it must be at least {least}")
+            raise ConfigError(f"{path}: invalid {name} {value}: expected {least} or more")
     return settings
 
 
@@ -161,15 +161,13 @@ def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, st
 
 
 def allowed_environment(given: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Variables that a caller wants to set for the tests. Raises a UsageError that names one it may not."""
+    """The variables that a caller sets for the tests. Raises a UsageError for one that is not allowed."""
     for name in given:
         if any(fnmatchcase(name.upper(), glob) for glob in _NEVER_SET) or not _VARIABLE.fullmatch(name):
-            raise UsageError(f"env: {name[:80]!r} may never be set by a caller")
+            raise UsageError(f"env: {name[:80]!r} cannot be set by a caller")
         if not any(fnmatchcase(name, glob) for glob in settings.allow_env):
             allowed = ", ".join(settings.allow_env) or "none"
-            raise UsageError(
-                f"env: {name[:80]!r} is not allowed by the project's allow_env, which has: {allowed}"
-            )
+            raise UsageError(f"env: {name[:80]!r} is not in the project's allow_env: {allowed}")
     return dict(given)
 
 
@@ -180,7 +178,7 @@ def programs(settings: Settings) -> tuple[TestProgram, ...]:
         name = "/" + test.name.strip("/")
         if name in found or name == "/":
             raise ConfigError(
-                f"tests: the name {test.name!r} is used twice or empty; each needs one of its own"
+                f"tests: the name {test.name!r} is empty or used twice: expected a different name for each"
             )
         what = f"tests: {name}"
         duration = None if test.duration is None else seconds(test.duration, f"{what}: duration")
@@ -209,7 +207,7 @@ def seconds(value: float | str, name: str) -> float:
     if found is None:
         raise ConfigError(f"invalid {name} {value!r}: expected e.g. 90, 15m or 1h 30m")
     if found < 0:
-        raise ConfigError(f"{name} is {value}; it must not be negative")
+        raise ConfigError(f"invalid {name} {value}: expected 0 or more")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a run of all of a project's tests would use: runners, interpreter, pytest and its settings. Starts no
+"""What a run of all tests of a project would use: runners, interpreter, pytest and its settings. Runs no
 tests."""
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _find_interpreter(about: Description, python: str | None, environ: Mapping[s
 
 
 def _pytest_settings(root: Path) -> Mapping[str, Any]:
-    """From the first file that pytest reads them from; pytest itself complains of one that is broken."""
+    """From the first file that pytest would read; pytest itself reports a broken one."""
     for name in ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"):
         path = root / name
         if path.is_file():

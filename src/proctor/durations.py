@@ -1,4 +1,4 @@
-"""Times as people write and read them: `1h 30m`."""
+"""Parses and formats durations such as `1h 30m`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error that proctor raises on purpose: what went wrong, a slug for the manual, an exit code."""
+"""Every error that proctor raises on purpose: its message, a slug to look it up by, an exit code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ChannelError(ProctorError):
 
 
 class OutputError(ProctorError):
-    """What proctor has to say could not be written, or not whole."""
+    """An output could not be written, or not completely."""
 
     slug = "output"
 
@@ -56,7 +56,7 @@ class OutputError(ProctorError):
 
 
 class StreamError(ProctorError):
-    """Bytes that should be a stream of ours are not."""
+    """The input is not a valid stream of proctor's."""
 
     slug = "stream"
 

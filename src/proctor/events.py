@@ -1,4 +1,4 @@
-"""The facts of a run, in the order they became known. Frozen, flat, and true whoever reads them.
+"""The facts of a run, in the order in which they became known: frozen and flat.
 
 Time and order are not part of a fact: they live in the envelope, `Entry`.
 
@@ -51,7 +51,7 @@ class Failure(Fact, frozen=True):
     difference: tuple[str, ...] = ()  # where two values that were compared differ
     exact: str = ""  # the message as a row escapes it, where it has characters that no UTF-8 can carry
     causes: "tuple[Failure, ...]" = ()  # what it was raised from, or the members of its group
-    locals: tuple[str, ...] = ()  # `name = value` of the innermost frame of user code, if somebody asked
+    locals: tuple[str, ...] = ()  # `name = value` of the innermost frame of user code, with `--locals`
     notes: tuple[str, ...] = ()  # added to the exception, and the last words of a process that it is about
 
 
@@ -115,10 +115,10 @@ class Child(Fact, frozen=True):
 
 
 class Foreign(Fact, frozen=True):
-    """What another writer of the public stream said of a test beside what we know, and what it left out."""
+    """Fields of a test that another writer of the public stream added, and those that it left out."""
 
     more: dict[str, Any] = {}
-    absent: tuple[str, ...] = ()  # fields of ours, those of `extra` as `extra.name`
+    absent: tuple[str, ...] = ()  # fields that proctor writes; those of `extra` as `extra.name`
 
 
 class Invocation(Fact, frozen=True):
@@ -162,7 +162,7 @@ class SuiteEntered(Fact, frozen=True):
 
 
 class SuiteDescribed(Fact, frozen=True):
-    """The framework said who it is."""
+    """The framework and its versions are known."""
 
     root: str
     toolchain: dict[str, str] = {}
@@ -189,12 +189,12 @@ class TestsDeselected(Fact, frozen=True):
 
 
 class SuiteStarted(Fact, frozen=True):
-    """Everything that will run is known; `count` says how much, collection errors included."""
+    """Everything that will run is known; `count` is the number of tests, collection errors included."""
 
     name: str
     build: str  # RFC 3339: when collection ended
     count: int
-    filtered_out: int = 0  # tests left out that nobody names; those with names are deselected
+    filtered_out: int = 0  # tests left out whose names are unknown; the others are in `deselected`
     prefix: str = ""  # that the names of its tests begin with and their own tool does without
     foreign: dict[str, Any] = {}  # what another writer of the public stream said of it
 
@@ -232,7 +232,7 @@ class TestFinished(Fact, frozen=True):
 
 
 class ResultAmended(Fact, frozen=True):
-    """Something was said about a result that is still open."""
+    """A partial result arrived: it is still open."""
 
     test: str
     said: dict[str, Any]
@@ -268,7 +268,7 @@ class SessionBroke(Fact, frozen=True):
 
 
 class SessionFinished(Fact, frozen=True):
-    """The framework came to its own end and says with which status it will exit."""
+    """The framework has finished and announces its exit status."""
 
     exit_status: int | None  # None: it does not say
     collected: int = 0
@@ -297,13 +297,13 @@ class OutputReceived(Fact, frozen=True):
 
 
 class ChannelBroken(Fact, frozen=True):
-    """What the process said can no longer be trusted from here on, or can no longer be heard."""
+    """From here on the channel of the process is broken or cannot be trusted."""
 
     reason: str
 
 
 class FaultTraced(Fact, frozen=True):
-    """The interpreter's last words (faulthandler): why it died and where its main thread was."""
+    """The dump of faulthandler: why the interpreter died and where its main thread was."""
 
     reason: str
     places: tuple[Place, ...] = ()  # innermost first
@@ -340,7 +340,7 @@ class SummaryPrinted(Fact, frozen=True):
 
 
 class Noticed(Fact, frozen=True):
-    """Something the reader should know about the run itself."""
+    """A notice about the run itself."""
 
     text: str
 

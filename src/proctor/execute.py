@@ -1,4 +1,4 @@
-"""Carry out a plan to its verdict: the only place where producers and consumers meet."""
+"""Executes a plan: starts the processes, publishes their events, and ends with the verdict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WORDS = 20  # of what was asked for that a list of runs shows
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A run to be carried out, and who wants to know of it."""
+    """A run to execute, and the sinks that follow it."""
 
     plan: RunPlan
     stop: Stop
@@ -55,13 +55,13 @@ class Executed(msgspec.Struct, frozen=True):
 
 
 def execute(request: Request) -> Executed:
-    """Start, listen, end, conclude. Returns only when nothing of the run is alive."""
+    """Executes the run. Returns only when no process of it is alive."""
     run_id = new_run_id(datetime.now(UTC))
     return execute_with(ColdStart(run_id, request.plan.environ, request.stop), request, run_id)
 
 
 def execute_with(processes: Starter[P], request: Request, run_id: str) -> Executed:
-    """The same with processes that are started in some way."""
+    """The same, with another way to start processes."""
     plan, prepared = request.plan, request.plan.prepared
     since = time.monotonic()
     with Shelf(Path(plan.spec.root), run_id, plan.environ, plan.keeping) as shelf:
@@ -87,7 +87,7 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
 
 
 def _is_process(suite: Suite) -> bool:
-    """It is one process, and that has to be started."""
+    """Whether the suite is one process that has to be started."""
     return suite.voice is not Voice.PROGRAM and bool(suite.launches[0].argv)
 
 
@@ -123,7 +123,7 @@ def _timestamp() -> str:
 
 
 class _Job(Generic[P]):
-    """A process that is running, and what is understood of it."""
+    """A running process and its listener."""
 
     def __init__(self, process: P, listener: Listener) -> None:
         self.process, self.listener = process, listener
@@ -137,12 +137,12 @@ class _Job(Generic[P]):
         self.process.diversion = self.listener.diversion
 
     def heard(self, now: float) -> None:
-        """It has said that it was interrupted."""
+        """The session has reported that it was interrupted."""
         if self.ending is not None:
             self.ending.heard(now)
 
     def stop(self, reason: RunOutcome, now: float) -> None:
-        """What ended by itself cannot be stopped."""
+        """Begins to end the process, unless it has ended by itself."""
         if self.ending is None and self.process.exit_status is None:
             self.listener.stopped = reason
             self.ending = Ending(now)
@@ -209,7 +209,7 @@ class _Crew(Generic[P]):
         return unmatched(keywords, result.deselected)
 
     def _next(self, suite: Suite, then: Then) -> list[Suite]:
-        """What follows a build. That nothing can is the fault of a suite that has no tests yet."""
+        """The suites that follow a build. If they cannot be planned, a suite without tests has the error."""
         try:
             plan = then(self._artifacts)
             return suites(suite.runner, plan) if plan.launches or plan.deselected else []
@@ -295,7 +295,7 @@ class _Crew(Generic[P]):
         return self._run.result.suites[self._suite].session.interrupted is not None
 
     def _cut(self, job: _Job[P], now: float) -> None:
-        """What only prints its results has not been told how many may fail."""
+        """A process that only prints its results does not know the limit of failures."""
         limit = f"stopped after {self._spec.maxfail} {'failure' if self._spec.maxfail == 1 else 'failures'}"
         self._publish(e.SessionInterrupted(e.Failure(MAXFAIL, limit)))
         job.stop(RunOutcome.FAILED, now)

@@ -36,7 +36,7 @@ _ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|U[0-9a-f]{8}|.|\Z)", re.S)
 class Row(NamedTuple):
     test: str
     error: str
-    place: str = ""  # file:line; empty: nobody knows
+    place: str = ""  # file:line; empty: unknown
 
 
 def escaped(text: str) -> str:
@@ -50,9 +50,9 @@ def encode(row: Row) -> str:
 
 
 def decode(line: str) -> Row:
-    """Raises ValueError, which says what is wrong with the line."""
+    """Raises ValueError with what is wrong with the line."""
     if line.endswith(" |"):
-        line += " "  # somebody has stripped it
+        line += " "  # it was stripped
     fields = line.split(_BETWEEN)
     if len(fields) != len(Row._fields):
         raise ValueError("it has %d fields, not %d" % (len(fields), len(Row._fields)))
@@ -60,7 +60,7 @@ def decode(line: str) -> Row:
 
 
 def unescaped(text: str) -> str:
-    """A field, such as a test that somebody may have copied from a row; what is none stays as it is."""
+    """A field of a row as plain text, e.g. a copied test ID; any other text is returned as it is."""
     try:
         return _ESCAPE.sub(_unescape, text)
     except ValueError:
@@ -103,7 +103,7 @@ def block(lines: Iterable[str], more: int = 0) -> str:
 
 
 def truncation(line: str) -> int | None:
-    """How many failures have no row, if this is the line that says so."""
+    """The number of failures without a row, if this line states it."""
     found = _TRUNCATION.fullmatch(line)
     return int(found[1]) if found else None
 

@@ -1,4 +1,4 @@
-"""What a run means. The one place where facts become outcomes, a test's, a suite's and the run's.
+"""Folds events into a result: the only place where facts become outcomes of tests, suites and the run.
 
 Pure: the same entries give the same result, live or replayed.
 """
@@ -18,7 +18,7 @@ _ENDINGS = ("failed", "skipped")  # that end a test; not `rerun`: another attemp
 
 
 def begin(started: e.RunStarted) -> RunResult:
-    """A run has a first suite from the start; before anything is said of it, it is what the run is."""
+    """A run has its first suite from the start, with the properties of the run until it is described."""
     return RunResult(started, [_new_suite(started)])
 
 
@@ -263,7 +263,7 @@ def _ending(suite: SuiteResult, test: str) -> e.TestFinished:
 
 
 def _lost(suite: SuiteResult) -> tuple[Outcome, str]:
-    """How a test ended that never said so itself, and in which words."""
+    """The outcome and message of a test that never reported its end."""
     session, exited = suite.session, suite.session.exited
     if suite.stopped is RunOutcome.TIMEOUT:
         return Outcome.TIMEOUT, "time limit reached"
@@ -273,7 +273,7 @@ def _lost(suite: SuiteResult) -> tuple[Outcome, str]:
         failure = session.interrupted.failure
         return Outcome.ERROR, failure.message or failure.type
     if session.channel_error is not None:
-        return Outcome.ERROR, f"not heard of again: {session.channel_error}"
+        return Outcome.ERROR, f"no result arrived: {session.channel_error}"
     if exited is None or session.finished is not None:
         return Outcome.ERROR, "never finished"
     several = f"one of {len(suite.running)} tests that were running" if len(suite.running) > 1 else ""

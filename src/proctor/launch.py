@@ -1,4 +1,4 @@
-"""A process to be started, as a value: what a runner plans and what `process` carries out."""
+"""A process to be started, as a value: planned by a runner, started by `process`."""
 
 from __future__ import annotations
 

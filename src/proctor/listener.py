@@ -1,6 +1,6 @@
-"""One process of a run under way: its bytes become events, and its results find their files.
+"""Turns the bytes of one process of a run into events, and stores the files of its results.
 
-There is a class for each way in which a process speaks (`launch.Speech`).
+There is a class for each way in which a process reports (`launch.Speech`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LARGE = 1 << 16  # bytes of a file that are worth a way of their own
 
 
 class _Reader(Protocol):
-    """Understands the results of a process."""
+    """Decodes the results of a process."""
 
     def start(self) -> list[e.Event]: ...
 
@@ -56,7 +56,7 @@ class _Reader(Protocol):
 
 
 def listen(run: Running, suite: int, launch: Launch, limits: Limits) -> Listener:
-    """To a process of the suite with that number, in the way in which it speaks."""
+    """The listener for a process of the suite with this number, by the way in which the process reports."""
     match launch.speech:
         case Program():
             return ProgramListener(run, suite, launch, launch.speech, limits)
@@ -133,7 +133,7 @@ class Listener(ABC):
         """The process closed the channel and lived on. A session may do that only after its end."""
 
     def end(self, exit_code: int | None) -> None:
-        """The process is gone: its last words, then what it all means."""
+        """The process has ended: publishes its last results, then the conclusions."""
         for stream in self._decoders:
             self._read(stream, b"", final=True)
         self._hear(self._control.close())
@@ -149,7 +149,7 @@ class Listener(ABC):
         self._run.publish_all(events, self._suite)
 
     def _flush(self, exit_code: int | None, signal: str | None) -> None:
-        """What is still open, and what the test did not say about itself."""
+        """The results that are still open, and the test's own if it did not report one."""
         note = "time limit reached" if self.stopped is RunOutcome.TIMEOUT else signal or ""
         observed = 1 if exit_code is None or self.stopped is not None else exit_code
         closed = self._ledger.close(observed, note, self._channel_error)
@@ -220,7 +220,7 @@ class Listener(ABC):
         return []
 
     def _read_results(self, frames: Sequence[Partial | Finished]) -> list[e.Event]:
-        """Keep those that are finished, and return what all of them mean."""
+        """Keeps the finished results and returns the events of all."""
         events: list[e.Event] = []
         lines: list[Body] = []
         for frame in frames:
@@ -429,7 +429,7 @@ class LinesListener(SessionListener):
         super()._end(exit_code, signal)
 
     def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
-        """No code has a meaning of its own, but what was asked for may be nowhere."""
+        """Exit statuses have no special meaning here, but a requested test may not exist."""
         if not self._wanted:
             return None
         from proctor.failure_row import unescaped  # few ask for what only the run can tell
@@ -455,7 +455,7 @@ class BuildListener(LinesListener):
 
 
 def _listed(files: tuple[e.File, ...], body: Body) -> tuple[e.File, ...]:
-    """Without those that the result took back after they had come."""
+    """The files of a result, without those that it removed after they arrived."""
     names = {file["name"] for file in body.get("files", ())}
     return tuple(file for file in files if file.name in names)
 

@@ -9,7 +9,8 @@ if TYPE_CHECKING:  # `proctor --version` does without the cost of `typing`
 _LIKE = 0.6  # of 1; as `difflib` has it
 _LIKE_ONE_OF = 0.7  # where all known words can be listed instead
 _SWAPPED = 0.85  # of 1, once letters were swapped
-_LONGEST = 20  # letters of a word that are swapped
+_MOST_SWAPS = 20
+_LONGEST = 300  # characters of a word that are compared
 _NEARLY = 0.1  # of 1
 _COMPARED = 5000  # words: comparing more takes seconds
 
@@ -21,7 +22,7 @@ def nearest(word: str, known: Iterable[str], most: int = 1, like: float = _LIKE)
         by_lower.setdefault(name.lower(), name)
         if len(by_lower) >= _COMPARED:
             break
-    wanted = word.lower()
+    wanted = word[:_LONGEST].lower()
     begun = sorted((name for name in by_lower if len(wanted) > 1 and name.startswith(wanted)), key=len)
     found = begun or _similar(wanted, list(by_lower), most, like) or _swapped(wanted, list(by_lower), like)
     return [by_lower[name] for name in found[:most]]
@@ -38,7 +39,7 @@ def _similar(word: str, known: list[str], most: int, like: float) -> list[str]:
 
 def _swapped(word: str, known: list[str], like: float) -> list[str]:
     """With two neighbouring letters the other way round: `tset`, which for difflib is like nothing."""
-    for at in range(len(word[:_LONGEST]) - 1):
+    for at in range(min(len(word), _MOST_SWAPS) - 1):
         other = f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}"
         if found := _similar(other, known, 1, max(like, _SWAPPED)):
             return found

@@ -1,4 +1,4 @@
-"""From what a caller asks for and the project's settings to a run that can be executed, for every caller."""
+"""Turns a request and the project's settings into a run that can be executed; for every caller."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PYTHON = ("pytest", "unittest")  # runners whose tests have short names
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller asks for. None, or nothing: as the settings say."""
+    """What a caller asks for. None or empty: the project's settings decide."""
 
     root: Path
     runner: str = ""

@@ -1,4 +1,4 @@
-"""From a request to a plan: what will be started, in which interpreter. Nothing of the project runs yet."""
+"""Turns a request into a plan: what will be started, in which interpreter. Runs no code of the project."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def _detected(root: Path, chosen: tuple[str, ...]) -> bool:
 
 
 def _unknown(root: Path, chosen: tuple[str, ...]) -> list[str]:
-    """Tests that nobody will run. If there are no others, the usual runner has nothing to say about them."""
+    """Messages about tests that no chosen runner runs. If there are no other tests, the first is an error."""
     found = table.left_out(root, chosen)
     if found and chosen == (table.USUAL,) and not table.load(table.USUAL).detect(root):
         raise UsageError(found[0])

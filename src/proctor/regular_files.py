@@ -1,4 +1,4 @@
-"""Reads a project's files. What is no regular file is not read: a pipe or a device may block for ever."""
+"""Reads a project's files. Only regular files are read: a pipe or a device could block forever."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ def why_stopped(sink: Sink, error: Exception) -> str:
 class Relay:
     """Every reader sees the same entries, numbered from 0 on; the last is `RunFinished`, and none follows it.
 
-    A reader that fails is removed. The others hear of it in an entry of its own, after the one that it failed
-    at; if that was the last, in the faults alone.
+    A reader that fails is removed. The others get an entry about it, after the one at which it failed; if
+    that was the last entry, it is only in the faults.
     """
 
     def __init__(self, started: RunStarted, sinks: Iterable[Sink], faults: list[Fault] | None = None) -> None:
@@ -78,7 +78,7 @@ class Relay:
                 self._announce(at)
 
     def _publish_batch(self, events: Sequence[Event], at: float, suite: int) -> None:
-        """No reader wants to know what the result was between two of them."""
+        """No reader needs the result between two of them."""
         first = Entry(self._seq, at, suite, events[0])
         self._seq += len(events)
         fold_all(self.result, first, events)
@@ -123,7 +123,7 @@ class Relay:
         self._dropped.append(why_stopped(sink, error))
 
     def _announce(self, at: float) -> None:
-        """Say which readers were dropped, now that every other one has the entry at which they were."""
+        """Publish which readers were dropped, after every other reader has the entry at which they failed."""
         while self._dropped:
             text = self._dropped.popleft()
             if self.result.outcome is RunOutcome.RUNNING:  # nothing follows the verdict

@@ -1,4 +1,4 @@
-"""Runs that were written down, told again to readers as if they happened now."""
+"""Publishes recorded runs again, to the same readers as a live run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Replay:
 
     @property
     def settled(self) -> bool:
-        """Something was told, and nothing is under way. More suites of a public stream may come even so."""
+        """A run was published, and none is under way. A public stream may still have more suites."""
         if self._relay is None:
             return self._ended
         result = self._relay.result
@@ -56,9 +56,9 @@ class Replay:
             raise self._faults[0][1]
 
     def close(self, under_way: str = "") -> None:
-        """No more will come: a run without an end is incomplete, whatever it looked like.
+        """The input has ended: a run without an end is incomplete.
 
-        `under_way` says, where it is known, that the run goes on: it is then shown as far as it got.
+        `under_way`: a note that the run is still going on; it is then shown as it is so far.
         """
         if self._relay is None:
             return
@@ -109,7 +109,7 @@ class Replay:
 
 
 def _moment(entry: e.Entry) -> tuple[float, int, bool]:
-    """What became known together can be told together, unless it needs a closer look."""
+    """Entries of one moment are published together, unless one of them needs a check of its own."""
     return entry.at, entry.suite, type(entry.event) in _TESTS
 
 

@@ -112,7 +112,7 @@ def _worst_end(ends: Iterable[ProcessExited | None]) -> ProcessExited | None:
 
 
 class Session(msgspec.Struct):
-    """What one session of a suite said of itself, and how its process ended. A restart begins another."""
+    """What one session of a suite reported, and how its process ended. A restart begins a new session."""
 
     described: SuiteDescribed | None = None
     interrupted: SessionInterrupted | None = None
@@ -314,7 +314,7 @@ class RunResult(msgspec.Struct):
 
     @property
     def collecting(self) -> str:
-        """What a run does whose tests are not counted yet, in words."""
+        """What to show while the tests are not counted yet."""
         found = sum(suite.collected for suite in self.suites)
         return f"collecting ({found:,} so far)" if found else "collecting"
 

@@ -1,4 +1,4 @@
-"""A run under way: what all its processes share. Events find their readers here, and bytes their files."""
+"""A run under way: what all its processes share. Sends events to the readers and bytes to files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOWHERE = "neither the project nor the cache can be written"
 
 
 class Keeping(msgspec.Struct, frozen=True):
-    """What becomes of a run on disk."""
+    """How a run is kept on disk."""
 
     archive: bool = True
     keep_runs: int = 50
@@ -52,7 +52,7 @@ class Output(Protocol):
 
 
 class _SuiteOutput:
-    """Of the only process of its run."""
+    """The output of the only process of a run."""
 
     path = store.OUTPUT_FILE
 
@@ -68,7 +68,7 @@ class _SuiteOutput:
 
 
 class _ProgramOutput:
-    """Of one process among several: a file among the files."""
+    """The output of one of several processes, in a file of its own."""
 
     def __init__(self, files: FileStore) -> None:
         self._files = files
@@ -87,7 +87,7 @@ class _ProgramOutput:
 
 
 class Shelf:
-    """The run's directory, if it can have one, and the places in it. Trouble here becomes a notice."""
+    """The run's directory, if one can be made, and the paths in it. Errors become notices."""
 
     def __init__(self, root: Path, run_id: str, environ: Mapping[str, str], keeping: Keeping) -> None:
         self._root, self._run_id, self._environ, self._keeping = root, run_id, environ, keeping
@@ -160,7 +160,7 @@ class Shelf:
         return f"{link}: this run is not kept there" if link else ""
 
     def prune(self) -> None:
-        """Remove runs that are older than those which are kept."""
+        """Remove the oldest runs beyond the number to keep."""
         if self.recording is not None:
             try:
                 store.prune(self._root, self._environ, self._keeping.keep_runs)
@@ -213,7 +213,7 @@ class Running:
 
     @property
     def faults(self) -> list[Fault]:
-        """Readers that could not go on."""
+        """Readers that failed."""
         return self._relay.faults
 
     @property

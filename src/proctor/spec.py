@@ -1,4 +1,4 @@
-"""What somebody asked for: one run of one project's tests, or a list of its tests."""
+"""A request: one run of a project's tests, or a list of them."""
 
 from __future__ import annotations
 

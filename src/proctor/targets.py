@@ -1,4 +1,4 @@
-"""What a target stands for: itself, or what an id of an earlier answer means here."""
+"""Resolves a target: a path or ID as it is, or an ID as an earlier answer has written it."""
 
 from __future__ import annotations
 

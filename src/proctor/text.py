@@ -1,4 +1,4 @@
-"""Text of others: its escapes, its bytes, its first line. Knows nothing of what it means."""
+"""Helpers for text from outside: escape sequences, bytes, the first line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def text_of(data: bytes) -> str:
 
 
 def first_line(text: str, length: int | None = None) -> str:
-    """The first line that says something, without the space around it; what is longer ends in `...`."""
+    """The first line that is not blank, stripped; a longer one is cut and ends in `...`."""
     found = _LINE.search(text)
     line = found[0].rstrip() if found else ""
     return line if length is None or len(line) <= length else line[: length - 3] + "..."

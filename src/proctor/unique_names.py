@@ -1,4 +1,4 @@
-"""Names that occur once: the second `x` is `x#2`. Knows nothing of what is named."""
+"""Makes names unique: the second `x` becomes `x#2`."""
 
 from __future__ import annotations
 

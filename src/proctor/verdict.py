@@ -91,7 +91,7 @@ def _combined(suites: Sequence[tuple[str, RunOutcome, str]]) -> Verdict:
 
 
 def suite_reason(suite: SuiteResult) -> str:
-    """Why one of several suites ended as it did, where its tests do not say it."""
+    """The reason for the outcome of one of several suites, if its tests do not show it."""
     return suite.reason or ("no tests" if suite.outcome is RunOutcome.NO_TESTS else "")
 
 
@@ -124,7 +124,7 @@ def _worse(said: RunOutcome, found: Verdict) -> Verdict | None:
 
 
 def _rank(outcome: RunOutcome) -> int:
-    """How bad an outcome is: nothing failed, something did, it did not come to its end."""
+    """How bad an outcome is: 0 nothing failed, 1 something failed, 2 the run was not completed."""
     return 0 if outcome in QUIET else 1 if EXIT_CODES[outcome] == 1 else 2
 
 
@@ -222,7 +222,7 @@ def _with_output(suite: SuiteResult, why: str) -> str:
 
 
 def _told(suite: SuiteResult, code: int) -> Verdict:
-    """The session came to its end and said so: does everything else agree?"""
+    """The session reported its end: the verdict depends on whether everything else agrees."""
     explained = suite.session.explained
     if explained is not None and explained.outcome is not RunOutcome.NO_TESTS:
         return explained.outcome, explained.reason

@@ -201,7 +201,7 @@ def test_the_server_reads_no_runs_behind_a_link(tmp_path: Path, project: Path, o
             assert "secret" not in server.refusal("get_run", run_id=name)
             server.refusal("get_test", run_id=name, node_id="t.py::secret")
         assert server.do(server.client.list_resources()).resources == []
-        with pytest.raises(Exception, match="no runs of"):
+        with pytest.raises(Exception, match="no kept runs of"):
             server.do(server.client.read_resource(f"proctor://runs/{IDS[0]}/result.json"))
         assert server.document("execute_tests")["outcome"] == "passed"
         assert server.document("execute_tests", last_failed=True)["outcome"] == "passed"

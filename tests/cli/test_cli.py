@@ -49,8 +49,8 @@ def test_help_version_and_an_unknown_verb(tmp_path: Path) -> None:
     [
         (["--nonsense"], "--nonsense"),
         (["-n", "many"], "many"),
-        (["--timeout", "soon"], "soon"),
-        (["--memory", "lots"], "lots"),
+        (["--timeout", "soon"], "invalid --timeout 'soon': expected e.g. 90, 15m or 1h 30m [usage]"),
+        (["--memory", "lots"], "invalid --memory 'lots': expected a size such as 512M or 2G [usage]"),
         (["--runner", "ruby"], "known: pytest"),
         (["-C", "nowhere"], "nowhere"),
         (["--python", "nowhere/python"], "nowhere/python"),
@@ -191,13 +191,13 @@ def test_last_failed_runs_what_failed_and_everything_when_nothing_did(tmp_path: 
     root = write_project(tmp_path, SUITE)
 
     first = run_suite(root, "--last-failed", "--format", "agent")
-    assert "no failures on record" in first.err
+    assert "no recorded failures" in first.err
     assert first.out.startswith("1 failed 1 passed")
     assert run_suite(root, "--last-failed", "--format", "agent").out.startswith("1 failed\n")
     write_project(root, {"test_a.py": SUITE["test_a.py"].replace("3]", "2]")})
     assert run_suite(root, "--last-failed", "--format", "agent").out == "1 passed\n"
     again = run_suite(root, "--last-failed", "--format", "agent")
-    assert "no failures on record" in again.err
+    assert "no recorded failures" in again.err
     assert again.out == "2 passed\n"
 
 
@@ -246,7 +246,7 @@ def test_without_an_archive_nothing_is_left(tmp_path: Path) -> None:
 
 def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
     root = write_project(tmp_path, SUITE)
-    assert "no runs" in proctor("runs", cwd=root).out
+    assert "no kept runs" in proctor("runs", cwd=root).out
     first, second = document_of(root, "-k", "pass"), document_of(root)
 
     lines = proctor("runs", cwd=root).out.splitlines()

@@ -59,7 +59,7 @@ def test_the_seeds_own_example_is_broken_and_shown_in_full(tmp_path: Path) -> No
         '  bytes     gth": 13}, {"name": "B", "length": 13}]}contents of Acontents of Bresult 43\\n{"st',
         "                                                    ^",
         f"  rule      R3: {RULES['R3']}",
-        "  likely    JSON is 108 bytes, the line said 109",
+        "  likely    JSON is 108 bytes, the line announced 109",
         "  complete  no results",
     ]
 

@@ -114,6 +114,7 @@ def test_help_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -
         (["run", "--format", "JSON"], "json"),
         (["show", "--foramt", "json"], "--format"),
         (["convert", "a", "--to", "jnuit"], "junit"),
+        (["convert", "a", "--ot", "junit"], "--to"),
         (["control", "chekc"], "check"),
         (["runs", "--limt", "3"], "--limit"),
     ],

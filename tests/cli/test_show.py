@@ -177,7 +177,7 @@ def test_what_is_not_there_is_one_line_that_names_what_is(
 
 
 def test_a_project_without_runs_says_so(tmp_path: Path) -> None:
-    assert "no runs of" in show(tmp_path).err
+    assert "no kept runs of" in show(tmp_path).err
 
 
 def test_a_beginning_that_several_runs_share_names_them(tmp_path: Path) -> None:

@@ -156,13 +156,13 @@ def test_a_file_that_has_no_size_is_read_to_its_end(channel: Listener, tmp_path:
     "arguments, word",
     [
         ({"status": "passed"}, "'passed'; known: pass, fail"),
-        ({"name": ""}, "at least one character"),
-        ({"name": 3}, "the name is 3"),
+        ({"name": ""}, "expected a string that is not empty"),
+        ({"name": 3}, "invalid name 3"),
         ({"files": "a.log"}, "a list of paths"),
         ({"files": {"/abs": b""}}, "relative path"),
         ({"files": {"a/../b": b""}}, "'..'"),
         ({"files": {"a\0": b""}}, "NUL"),
-        ({"files": {"": b""}}, "at least one character"),
+        ({"files": {"": b""}}, "expected a string that is not empty"),
         ({"files": {"x" * 256: b""}}, "255"),
         ({"files": ["/dev/null", "/dev/../dev/null"]}, "mapping"),
         ({"files": {"a": b""}, "testout": "a"}, "testout 'a'"),
@@ -310,7 +310,7 @@ def test_where_no_lock_can_be_had_short_messages_go_and_long_ones_say_why(
     monkeypatch.setenv("PROCTOR_CONTROL_FD", str(listener.writer))
 
     client.report("pass", "short")
-    with pytest.raises(client.CannotLock, match=r"at most 4096 will do.*/proc/self/fd"):
+    with pytest.raises(client.CannotLock, match=r"expected at most 4096.*/proc/self/fd"):
         client.report("pass", "long", files={"data": bytes(4096)})
     client.report("pass", "after")
 

@@ -270,7 +270,7 @@ def test_proctor_and_the_plugin_accept_the_same_settings(tmp_path: Path) -> None
         (tmp_path / "proctor.toml").write_text(f"{name} = {least}\n")
         config.load(tmp_path)
         (tmp_path / "proctor.toml").write_text(f"{name} = {least - 1}\n")
-        with pytest.raises(ConfigError, match=f"at least {least}"):
+        with pytest.raises(ConfigError, match=f"expected {least} or more"):
             config.load(tmp_path)
 
 

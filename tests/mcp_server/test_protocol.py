@@ -155,7 +155,7 @@ def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era: Talk) -> 
 @pytest.mark.parametrize(
     "tool, arguments, words",
     [
-        ("execute_tests", {"targts": ["a"]}, ["targts: no such argument", "known: targets"]),
+        ("execute_tests", {"targts": ["a"]}, ["targts: no such argument; did you mean targets?"]),
         ("execute_tests", {"targets": {"a": 1}}, ["targets: ", "valid list"]),
         ("execute_tests", {"targets": [1]}, ["targets[0]: "]),
         ("execute_tests", {"failfast": "yes"}, ["failfast: "]),
@@ -270,7 +270,7 @@ def test_what_failed_last_can_be_run_again(server: Talk) -> None:
     document = server.document("execute_tests", last_failed=True)
 
     assert document["summary"]["failed"] == document["summary"]["total"] == 2
-    assert "no failures on record" not in document["text"]
+    assert "no recorded failures" not in document["text"]
 
 
 def test_with_no_failures_on_record_everything_runs_and_that_is_said(server: Talk, project: Path) -> None:
@@ -278,9 +278,9 @@ def test_with_no_failures_on_record_everything_runs_and_that_is_said(server: Tal
     result = server.call("execute_tests", project="clean", last_failed=True)
 
     assert result.structured_content["outcome"] == "passed"
-    assert "no failures on record" in text_of(result)
+    assert "no recorded failures" in text_of(result)
     whole = server.document("get_run", run_id=result.structured_content["run_id"], detail="full")
-    assert whole["notices"] == ["no failures on record: everything was run"]
+    assert whole["notices"] == ["no recorded failures: all tests run"]
 
 
 def test_tests_are_listed_a_page_at_a_time(server: Talk) -> None:

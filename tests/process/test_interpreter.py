@@ -387,7 +387,7 @@ def test_a_tool_that_hangs_is_given_up_with_all_it_started(
 def test_a_lock_file_without_its_tool_says_so(project: Path) -> None:
     lock(project, "poetry")
 
-    with pytest.raises(InterpreterError, match=r"`poetry\.lock` is there, but poetry is not on PATH"):
+    with pytest.raises(InterpreterError, match=r"`poetry\.lock` exists, but poetry is not on PATH"):
         chosen(project)
 
 
@@ -753,7 +753,7 @@ def test_a_program_that_repeats_our_question_is_refused_without_it(tmp_path: Pat
         probe(choose(project, str(echo), {}, "/own"), project, {"PATH": "/usr/bin:/bin"}, None)
 
     assert str(refused.value) == (
-        f"{echo} does not take what Python takes; expected a Python interpreter, 2.7 or newer"
+        f"{echo} does not run Python code; expected a Python interpreter, 2.7 or newer"
     )
 
 

@@ -16,7 +16,7 @@ RULE = next(iter(RULES))
     "checked, text",
     [
         (Checked(own=True), "no results"),
-        (Checked(), "no results; none for the test itself: its exit code decides"),
+        (Checked(), "no results; no result for the test itself: its exit code decides"),
         (Checked(partials=[None]), "no results; 1 partial still open (the test itself)"),
         (Checked(own=True, results={"pass": 1}), "1 result (1 pass)"),
         (
@@ -34,7 +34,7 @@ RULE = next(iter(RULES))
         (Checked(own=True, files=1, file_bytes=1), "no results; 1 file of 1 byte"),
         (Checked(own=True, files=2, file_bytes=30), "no results; 2 files of 30 bytes"),
         (Checked(own=True, words={"exitcode": 1, "sync": 2}), "no results; 1 exitcode; 2 sync"),
-        (Checked(own=True, unread=1), "no results; 1 byte after disconnect, which nobody reads"),
+        (Checked(own=True, unread=1), "no results; 1 byte after disconnect, ignored"),
     ],
 )
 def test_a_good_stream_is_one_line_with_its_contents(checked: Checked, text: str) -> None:

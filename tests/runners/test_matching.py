@@ -74,9 +74,9 @@ def test_an_expression_holds_for_names(expression: str, name: str, holds: bool) 
         ("(" * 1_000_000, "nested"),
         ("not " * 3000 + "a", "nested 3000 deep"),
         ("(a", "a bracket is not closed"),
-        ("a)", "')' is one too many"),
-        ("a or", "it ends where a word should be"),
-        ("and", "'and' stands where a word should be"),
+        ("a)", "unexpected ')'"),
+        ("a or", "it ends where a word is expected"),
+        ("and", "unexpected 'and' where a word is expected"),
     ],
 )
 def test_what_is_no_expression_is_a_short_usage_error(expression: str, said: str) -> None:

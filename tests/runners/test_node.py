@@ -431,7 +431,7 @@ def test_a_published_package_has_the_counts_and_the_exit_status_that_node_gives(
     assert int(counts["tests"]) == 13
     assert counts == {"tests": str(summary["total"]), "pass": str(summary["passed"]), "fail": "0"}
     assert (ran.code, tool.returncode) == (0, 0)
-    assert ran.document["notices"] == ["`npm test` also runs `tstyche`, which proctor leaves out"]
+    assert ran.document["notices"] == ["`npm test` also runs `tstyche`, which proctor does not run"]
 
 
 def test_a_published_package_with_another_tool_is_told_so(tmp_path: Path) -> None:
@@ -460,7 +460,7 @@ def test_a_script_that_no_runner_knows_is_said_and_how_to_run_it(tmp_path: Path)
 def test_commands_of_the_script_that_are_no_tests_are_told(tmp_path: Path) -> None:
     ran = npm(tmp_path, "eslint . && node --test", {"a.test.js": PASSES})
 
-    assert ran.document["notices"] == ["`npm test` also runs `eslint .`, which proctor leaves out"]
+    assert ran.document["notices"] == ["`npm test` also runs `eslint .`, which proctor does not run"]
     assert ran.code == 0
 
 

@@ -138,7 +138,7 @@ def test_several_commands_are_several_calls_and_nothing_is_left_out_in_silence(t
         "[node] | late",
     ]
     (said,) = package_scripts.left_out(tmp_path, ("node", "jest"))
-    assert said == "`npm test` also runs `tsc -p .`, `tstyche`, which proctor leaves out"
+    assert said == "`npm test` also runs `tsc -p .`, `tstyche`, which proctor does not run"
 
 
 def test_coverage_of_several_commands_together_is_left_out_and_said(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_short_name_stands_for_the_one_test_that_matches(root: Path, target: s
         ("test_put.py:1", "matches 2 files: tests/test_put.py:1, tests/db/test_put.py:1"),
         (
             "tests/test_put.py:3",
-            r"is a line in no test; the nearest: tests/test_put.py::test_put \(lines 1 to 1\), "
+            r"no test at 'tests/test_put.py:3'; the nearest: tests/test_put.py::test_put \(lines 1 to 1\), "
             r"tests/test_put.py::test_other \(lines 5 to 5\)",
         ),
     ],

@@ -107,7 +107,7 @@ def test_an_expression_that_pytest_cannot_evaluate_is_a_usage_error(kind: str, f
     found = explained(Session(finished=e.SessionFinished(3), broke=broke), 3, "")
 
     assert found is not None and found.outcome is RunOutcome.USAGE_ERROR
-    assert found.reason == f"pytest cannot evaluate the expression of -k or -m: {kind}: too much"
+    assert found.reason == f"pytest cannot evaluate the -k or -m expression: {kind}: too much"
 
 
 @pytest.mark.parametrize(

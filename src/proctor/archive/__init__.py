@@ -1,1 +1,1 @@
-"""Runs on disk. A fault in here never changes an answer or an exit code."""
+"""Runs on disk. An error in this package never changes an answer or an exit code."""

@@ -30,14 +30,14 @@ def only_last_failed(spec: RunSpec, environ: Mapping[str, str]) -> tuple[RunSpec
     if not failed:
         link = link_in_the_way(Path(spec.root))
         why = f" ({link})" if link else ""
-        what = " in these targets: all of them were run" if within else ": everything was run"
-        return spec, (f"no failures on record{why}{what}",)
+        what = " in these targets: all of their tests run" if within else ": all tests run"
+        return spec, (f"no recorded failures{why}{what}",)
     notices: tuple[str, ...] = ()
     if skipped_over:
         notices = (f"{skipped_over} tests {_NEVER_REACHED}",)
     if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
         failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
-        notices = (f"too many failures to name: their {len(failed)} files were run",)
+        notices = (f"too many failures for a command line: the {len(failed)} files that they are in run",)
     chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
     return msgspec.structs.replace(spec, selection=chosen), notices
 
@@ -51,7 +51,7 @@ def _is_within(test: str, target: str) -> bool:
 
 
 def last_failed(root: Path, environ: Mapping[str, str]) -> tuple[list[str], int]:
-    """Targets whose latest result is bad, newest run first; and how many others a run never reached.
+    """Targets whose latest result failed, newest run first; and how many others a run never reached.
 
     Looks back to the last run of everything, and beyond it for tests that it never reached.
     """

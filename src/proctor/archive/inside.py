@@ -1,6 +1,6 @@
 """Reaches directories and files of the archive, and nothing outside it, whatever a test has put there.
 
-Nothing is named twice: each part is opened below the descriptor of the one before, and no link is followed.
+Each part of a path is opened relative to the descriptor of the part before it, and no link is followed.
 """
 
 from __future__ import annotations

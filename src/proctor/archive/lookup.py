@@ -1,4 +1,4 @@
-"""Finds a run by what people call it, and a test in it."""
+"""Finds a run by its ID, the beginning of it, `last` or a path, and a test in it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def find_run(name: str, root: Path, environ: Mapping[str, str], within: Path | N
     runs = list(list_runs(root, environ, within))
     if not runs:
         link = link_in_the_way(root)
-        raise UsageError(f"no runs of {root} are kept" + (f": {link}" if link else ""))
+        raise UsageError(f"no kept runs of {root}" + (f": {link}" if link else ""))
     if name == LAST:
         return _last(runs, root)
     found = [run for run in runs if run.name.startswith(name)]
@@ -84,7 +84,7 @@ def find_run(name: str, root: Path, environ: Mapping[str, str], within: Path | N
         raise UsageError(f"{len(found)} runs begin with {name!r}: {named}")
     if near := meant(nearest(name, [LAST, *(run.name for run in runs)])):
         raise UsageError(f"no run begins with {name!r}{near}")
-    raise UsageError(f"no run begins with {name!r}; `{LAST}` is the newest, the newest are {named}")
+    raise UsageError(f"no run begins with {name!r}; the newest are {named}; `{LAST}` is the newest")
 
 
 def _last(runs: list[Folder], root: Path) -> Folder:

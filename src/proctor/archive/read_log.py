@@ -43,7 +43,7 @@ def _entries(folder: Folder, reader: StreamReader) -> list[Entry]:
 
 
 def read_log(folder: Folder) -> LoggedRun:
-    """What has no end because proctor was killed gets one here; in a run under way it is running."""
+    """The result by the log. A run that was killed gets an end here; one under way is still running."""
     goes_on = under_way(folder)
     results: list[RunResult] = []
     reader, replay = StreamReader(), Replay(lambda: [], results.append)
@@ -52,6 +52,6 @@ def read_log(folder: Folder) -> LoggedRun:
         replay.take(reader.close())  # of a run under way the last line may not be whole yet
     replay.close(goes_on)
     if not results:
-        raise UsageError(f"nothing is on record for run {folder.name}, or nothing yet")
+        raise UsageError(f"run {folder.name} has no recorded events yet")
     notes = [f"run {folder.name} was cut short: {gap}" for gap in replay.gaps]
     return LoggedRun(results[0], [*results[0].notices, *notes])

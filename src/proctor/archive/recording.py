@@ -1,4 +1,4 @@
-"""Writes a run to disk as it happens: whole after a kill up to the last batch of events."""
+"""Writes a run to disk while it runs. After a kill, everything up to the last batch of events is there."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _remove_empty(folder: Folder) -> None:
 
 
 def _take_lock(directory: int) -> int:
-    """Shared. Whoever looks whether the run is in use has it for a moment; a test might keep it for ever."""
+    """Takes the shared lock. Others hold it only briefly; a test might never release it, so this gives up."""
     try:
         lock = new_file(_LOCK, directory, os.O_RDWR)
     except FileExistsError:
@@ -143,7 +143,7 @@ def homes(root: Path, environ: Mapping[str, str], within: Path | None = None) ->
 
 
 def named_run(path: Path) -> Folder:
-    """The directory of a run by its path, which somebody named; what is below its project is ours."""
+    """The directory of a run by a path that the user gave. No link below its project is followed."""
     if path.parts[-3:-1] == (FOLDER, _RUNS):
         return Folder(path.parents[2], path.parts[-3:])
     return Folder(path)
@@ -243,7 +243,7 @@ def open_run(
 
 
 def _claim(home: Folder, run_id: str) -> RunDirectory:
-    """Locked before it has a run's name: under that, another run could take it for one that is over."""
+    """Locks the directory before it gets the run's name, so that no other run takes it for a finished one."""
     hidden = f".{run_id}"
     runs = home.open(make=True)
     try:
@@ -305,7 +305,7 @@ def in_use(folder: Folder) -> bool:
 
 
 class LockState(Enum):
-    NONE = auto()  # no run of ours, or none that can be looked into
+    NONE = auto()  # not a run, or one that cannot be read
     FREE = auto()  # its writer is gone
     HELD = auto()
 

@@ -1,4 +1,4 @@
-"""`proctor convert`: a report in another form."""
+"""`proctor convert`: write a report in another format."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
 
 @contextmanager
 def _opened(output: str | None) -> Iterator[IO[bytes]]:
-    """The file to write to: all of it is there at the end, or nothing has changed."""
+    """The file to write to: written completely, or not changed at all."""
     if output is None:
         with open(sys.stdout.fileno(), "wb", closefd=False) as file:
             yield file

@@ -1,4 +1,4 @@
-"""`proctor discover`: the tests there are, found as a run would find them, without running any."""
+"""`proctor discover`: list the tests that a run would find, without running them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     parsed = parser().parse_args(own)
     for name in ("offset", "limit"):
         if getattr(parsed, name) < 0:
-            raise UsageError(f"--{name} is {getattr(parsed, name)}; it must not be negative")
+            raise UsageError(f"invalid --{name} {getattr(parsed, name)}: expected 0 or more")
     root = options.project(parsed.directory)
     settings = config.load(root)
     asked = options.asked(parsed, root, settings, collect_only=True, arguments=passed_on)

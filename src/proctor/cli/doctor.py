@@ -64,17 +64,17 @@ def _lines(about: Description) -> Iterator[str]:
     if about.programs:
         yield f"programs: {', '.join(about.programs)}"
     if about.candidates:
-        yield "interpreters, in the order of the rules:"
+        yield "interpreters, in the order in which they are tried:"
     for candidate in about.candidates:
         mark = "*" if candidate is about.chosen else " "
         yield f"  {mark} {candidate.rule}: {candidate.path or 'none'} ({candidate.why})"
     if found := about.interpreter:
         yield f"chosen: {found.path}, {found.implementation} {'.'.join(map(str, found.version))}"
     if about.pytest:
-        way = "its text output (too old for more)" if about.reads_text else "the control channel"
+        way = "its text output (too old for the plugin)" if about.reads_text else "the control channel"
         yield f"pytest: {about.pytest}, read through {way}"
         plugins = [f"{name} {version}" for name, version in about.plugins.items()]
         yield f"plugins: {', '.join(plugins) or 'none'}"
     elif found and not about.problem:
-        yield f"pytest: none there; {RUNNERS['pytest'].instead} runs the tests"
+        yield f"pytest: not installed; {RUNNERS['pytest'].instead} runs the tests"
     yield from about.notices

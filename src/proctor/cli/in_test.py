@@ -1,4 +1,4 @@
-"""`proctor report`, `begin`, `duration` and `noop`: messages of a test to the proctor that runs it."""
+"""`proctor report`, `begin`, `duration` and `noop`: messages from a test to the proctor that runs it."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ def _files(options: list[str]) -> dict[str, str]:
         if not equals:
             name, path = os.path.basename(option), option
         if not name or not path:
-            raise UsageError(f"--file {option!r} is neither PATH nor NAME=PATH")
+            raise UsageError(f"invalid --file {option!r}: expected PATH or NAME=PATH")
         if name in files:
-            raise UsageError(f"--file {option!r}: {name!r} is there already; NAME=PATH gives another name")
+            raise UsageError(f"--file {option!r}: {name!r} is given twice; NAME=PATH sets another name")
         files[name] = path
     return files
 
@@ -122,11 +122,11 @@ def _files(options: list[str]) -> dict[str, str]:
 def _custom(option: str) -> tuple[str, Any]:
     key, equals, text = option.partition("=")
     if not key or not equals:
-        raise UsageError(f"--set {option!r} is not KEY=JSON")
+        raise UsageError(f"invalid --set {option!r}: expected KEY=JSON")
     if key in (*_OWN, "files"):
         raise UsageError(f"--set {option!r}: {key!r} has an option of its own")
     try:
         return key, json.loads(text)
     except (ValueError, RecursionError):
-        hint = f"a text needs quotes: --set '{key}=\"…\"'"
-        raise UsageError(f"--set {option!r}: {text!r} is not JSON; {hint}") from None
+        hint = f"a string needs quotes: --set '{key}=\"…\"'"
+        raise UsageError(f"invalid --set {option!r}: {text!r} is not JSON; {hint}") from None

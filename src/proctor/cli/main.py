@@ -1,4 +1,4 @@
-"""`proctor VERB …`: find the verb, run it, and turn what went wrong into one line and an exit code."""
+"""`proctor VERB …`: calls the verb and turns an error into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MODULES = {"help": "help_text"}
 
 
 def entry() -> NoReturn:
-    """For a process that is nothing but proctor: it frees nothing before its exit."""
+    """The entry point of the `proctor` command: exits without freeing memory first."""
     gc.set_threshold(50_000)  # hardly anything is garbage before the end
     if None in (sys.stdin, sys.stdout, sys.stderr):
         from proctor.cli import standard_streams
@@ -107,9 +107,7 @@ def _explained(error: Exception) -> int:
         return error.exit_code
     from traceback import format_exc
 
-    _write_error(
-        f"{format_exc()}proctor: this is a fault of proctor: {type(error).__name__}: {error} [internal]"
-    )
+    _write_error(f"{format_exc()}proctor: internal error: {type(error).__name__}: {error} [internal]")
     return 3
 
 

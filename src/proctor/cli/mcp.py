@@ -20,7 +20,7 @@ TOKEN_VARIABLE = "PROCTOR_MCP_TOKEN"
 def main(arguments: list[str]) -> int:
     parsed = parser().parse_args(arguments)
     if parsed.max_runs < 1:
-        raise UsageError(f"--max-runs is {parsed.max_runs}; it must be at least 1")
+        raise UsageError(f"invalid --max-runs {parsed.max_runs}: expected 1 or more")
     roots = [options.project(root) for root in parsed.roots or ["."]]
     pythons = [os.path.abspath(path) if os.sep in path else path for path in parsed.pythons]
     if parsed.client:

@@ -1,4 +1,4 @@
-"""What somebody meant who wrote `proctor tests/test_a.py`, `proctor -x` or `proctor rnu`."""
+"""Messages about a command without a known verb: `proctor tests/test_a.py`, `proctor -x`, `proctor rnu`."""
 
 from __future__ import annotations
 

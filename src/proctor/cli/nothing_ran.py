@@ -15,7 +15,7 @@ _LENGTH = 500  # characters: a reason may quote a tool
 
 
 def explain(result: RunResult, asked: Asked, mask: bool) -> None:
-    """Says nothing about a run that had tests."""
+    """Writes nothing about a run that had tests."""
     if result.outcome is RunOutcome.USAGE_ERROR:
         why = f"{result.reason or 'the test runner refused its arguments'} [usage]"
     elif result.outcome is RunOutcome.NO_TESTS:

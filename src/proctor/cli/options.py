@@ -1,9 +1,10 @@
-"""The options that every verb about tests understands, and what they ask for."""
+"""The options that several verbs share, and the request that they make."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from proctor.cli.parser import WHAT as WHAT
 from proctor.cli.parser import WHERE as WHERE
 from proctor.cli.parser import Parser as Parser
 from proctor.cli.parser import suggest
-from proctor.errors import UsageError
+from proctor.errors import ConfigError, UsageError
 from proctor.events import Invocation
 from proctor.plan_run import Asked, targets
 from proctor.render.shown import Shown
@@ -23,7 +24,7 @@ from proctor.spec import Selection
 
 
 def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Ours, and what follows `--` for the runner."""
+    """Splits into proctor's own arguments and those after `--`, for the runner."""
     if "--" not in arguments:
         return arguments, ()
     at = arguments.index("--")
@@ -98,7 +99,7 @@ def shown(parsed: argparse.Namespace) -> Shown:
 
 
 def python(parsed: argparse.Namespace) -> str | None:
-    """A path on the command line starts where the user stands, one in a file where the file is."""
+    """A path on the command line is relative to the current directory."""
     given: str | None = parsed.python
     return os.path.abspath(given) if given and os.sep in given else given
 
@@ -107,7 +108,7 @@ def project(directory: str) -> Path:
     try:
         root = Path(directory).absolute()
     except FileNotFoundError:
-        raise UsageError("the current directory is gone; `-C DIR` names another") from None
+        raise UsageError("the current directory does not exist any more; `-C DIR` names another") from None
     if not root.is_dir():
         raise UsageError(f"no such directory: {directory}")
     return Path(os.path.normpath(root))
@@ -129,6 +130,16 @@ def current_directory() -> str:
         return ""
 
 
+def _checked(read: Callable[[str, str], Any], value: str | None, option: str) -> str | None:
+    """The value as it was given, if it can be read."""
+    try:
+        if value is not None:
+            read(value, option)
+    except ConfigError as error:  # it is not from a file
+        raise UsageError(str(error)) from None
+    return value
+
+
 def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: Any) -> Asked:
     return Asked(
         root=root,
@@ -139,8 +150,8 @@ def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **m
             parsed.keywords,
             parsed.markers,
         ),
-        timeout=parsed.timeout,
-        memory=parsed.memory,
+        timeout=_checked(config.seconds, parsed.timeout, "--timeout"),
+        memory=_checked(config.size, parsed.memory, "--memory"),
         strict_suites=parsed.strict_suites,
         **more,
     )

@@ -1,4 +1,4 @@
-"""The outputs of `proctor run`: a sink or a last writer for `--format` and for each `-o FORMAT=PATH`."""
+"""The outputs of `proctor run`: a sink, or a writer for the end, for `--format` and each `-o FORMAT=PATH`."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def build(
 def with_failure_index(form: str, summary: str, environ: Mapping[str, str]) -> bool:
     """Whether the failure index follows the text on stdout. The agent text has such lines already."""
     if summary == "on" and not formats.FORMATS[form].is_text:
-        raise UsageError(f"--failure-summary on needs a text before it: expected --format human, not {form}")
+        raise UsageError(f"--failure-summary on needs a text format: expected --format human, not {form}")
     return summary == "on" or (form == "human" and agent_mode(environ, sys.stdout.isatty(), summary).on)
 
 

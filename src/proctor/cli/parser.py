@@ -45,6 +45,7 @@ class Parser(argparse.ArgumentParser):
         )
         self.examples, self.page, self.passes_on = tuple(examples), page, passes_on
         self.remark = ""  # what else a help text says
+        self._given: list[str] = []
         self.register("type", int, _whole_number)
         self._groups: dict[str, argparse._ArgumentGroup] = {}
         self.group(_HELP).add_argument("-h", "--help", action="help", help="show this help")
@@ -100,11 +101,14 @@ class Parser(argparse.ArgumentParser):
         return "\n".join(["examples:", *lines]) if lines else ""
 
     def parse_args(self, args: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]  # all that verbs need
+        self._given = list(args)
         try:
             parsed, rest = self.parse_known_args(args)
             if rest and not any(word.startswith("-") for word in rest):  # `TARGET -x TARGET`
                 parsed, rest = self.parse_known_intermixed_args(args)
         except argparse.ArgumentError as error:
+            if error.argument_name is None:  # some are missing, from Python 3.13 on
+                self.error(error.message)
             raise UsageError(_words(error)) from None
         if rest:
             raise UsageError(self._unknown(rest))
@@ -113,8 +117,14 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         required = "the following arguments are required: "
         if message.startswith(required):
+            if unknown := [word for word in self._given if self._is_unknown(word)]:
+                raise UsageError(self._unknown(unknown))  # which may be the reason
             message = f"{message.removeprefix(required)} is missing"
         raise UsageError(f"{message}; `{self.prog} --help` lists the options")
+
+    def _is_unknown(self, word: str) -> bool:
+        name = word.partition("=")[0]
+        return name.startswith("--") and not any(option.startswith(name) for option in self.options)
 
     def _unknown(self, rest: list[str]) -> str:
         from proctor.nearest import did_you_mean

@@ -1,4 +1,4 @@
-"""`proctor run`: run tests and say what happened."""
+"""`proctor run`: run tests and report what happened."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
     elif found:
         _write_table([head for _, head in found], _writer())
     else:
-        print(f"no runs of {root} are kept")
+        print(f"no kept runs of {root}")
     return 0
 
 

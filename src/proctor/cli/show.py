@@ -37,15 +37,15 @@ def main(arguments: list[str]) -> int:
     asked = {"--file": parsed.file is not None, "--difference": parsed.difference, "--locals": parsed.locals}
     about = [option for option, given in asked.items() if given]
     if about and parsed.test is None:
-        raise UsageError(f"{about[0]} is about one test: add --test ID")
+        raise UsageError(f"{about[0]} needs --test ID")
     if len(about) > 1:
-        raise UsageError(f"{' and '.join(about)}: give only one of them")
+        raise UsageError(f"{' and '.join(about)}: expected only one of them")
     is_file = parsed.what == STDIN or os.path.isfile(parsed.what)
     if is_file and parsed.test is not None:
-        raise UsageError(f"--test names a test of a run that is kept, and {parsed.what} is none")
+        raise UsageError(f"--test needs a kept run: {parsed.what} is a file")
     if parsed.output and (is_file or parsed.test is not None):
-        wrong = f"{parsed.what} is none" if is_file else "--test ID shows that of one test"
-        raise UsageError(f"--output is the output of a run that is kept: {wrong}")
+        found = f"{parsed.what} is a file" if is_file else "--test ID shows the output of one test"
+        raise UsageError(f"--output needs a kept run: {found}")
     root = Path(parsed.directory) if is_file else options.project(parsed.directory)
     settings = text_settings.of_replay(root, os.environ, options.shown(parsed))
     if is_file:

@@ -88,7 +88,7 @@ def _show_file(run: KeptRun, test: Test, name: str) -> None:
         except UnicodeDecodeError:
             head = b"\0"
         if b"\0" in head:
-            raise UsageError(f"file {name!r} is not text; send it elsewhere: `| less`, `> FILE`")
+            raise UsageError(f"file {name!r} is not text: redirect it (`> FILE`, `| less`)")
         decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
         while piece := file.read(_PIECE):
             _write(neutral_block(decoder.decode(piece)))

@@ -1,4 +1,4 @@
-"""Where `proctor show` reads from: a file, the log of a run, stdin; also while it still grows."""
+"""The input of `proctor show`: a file, the log of a run or stdin, which may still grow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SILENCE = 0.2  # seconds after which readers get a look at the clock
 
 
 class Source:
-    """Where bytes come from, and how one waits for more of them."""
+    """Where bytes come from, and how to wait for more."""
 
     def __init__(self, file: int, directory: Folder | None) -> None:
         self._file = file
@@ -63,5 +63,5 @@ def opened(where: Path | Folder | None) -> Iterator[Source]:
 
 
 def abandoned(directory: Folder | None) -> bool:
-    """Whether the writer of a run of ours is gone: nothing more will come."""
+    """Whether the process that writes this run has ended: no more bytes will arrive."""
     return directory is not None and lock_state(directory) is LockState.FREE

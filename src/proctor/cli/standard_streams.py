@@ -1,4 +1,4 @@
-"""stdin, stdout and stderr where they are not as one expects: closed, full, or without a reader."""
+"""Handles stdin, stdout and stderr that are closed, on a full disk, or without a reader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 def open_missing() -> None:
-    """One that was closed before we began must not become the next file that we open."""
+    """Opens /dev/null for a stream that was closed, so that no file opened later takes its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nothing = os.open(os.devnull, os.O_RDWR)  # the least number that is free
@@ -24,5 +24,5 @@ def is_full(error: OSError) -> bool:
 
 
 def forget_stdout() -> None:
-    """What is still held back goes nowhere: Python must not complain about it once more at its exit."""
+    """Discards buffered output, so that Python does not report the error again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

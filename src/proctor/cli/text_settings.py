@@ -1,4 +1,4 @@
-"""The settings of a text, decided in one place: masking, size, colours."""
+"""The settings of every text, in one place: masking, size, colours."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def of_run(
 
 
 def of_replay(root: Path, environ: Mapping[str, str], shown: Shown = USUAL) -> TextSettings:
-    """For a run that is shown again, whatever it is read from; `root` is the project whose settings count."""
+    """For a run that is shown again; `root` is the project whose settings apply."""
     return TextSettings(config.masks_secrets(root), wants_colours(environ), whole=True, shown=shown)
 
 
 def wants_colours(environ: Mapping[str, str]) -> bool:
-    """NO_COLOR is obeyed before FORCE_COLOR, and that before what stdout is."""
+    """NO_COLOR wins over FORCE_COLOR, which wins over whether stdout is a terminal."""
     if environ.get("NO_COLOR"):
         return False
     if forced := environ.get("FORCE_COLOR"):

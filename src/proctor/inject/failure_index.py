@@ -2,7 +2,7 @@
 
 Runs in the interpreter of the tests: Python 3.7 or newer, pytest 6.2 or newer. A row is made where the live
 exception is, in a worker of xdist too, and travels on the report as one line of text: so it is the same
-whatever `--tb` leaves of the exception. A fault of ours costs the index and never the run.
+whatever `--tb` leaves of the exception. An error in this module loses the index, never the run.
 """
 
 import heapq

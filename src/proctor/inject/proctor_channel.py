@@ -136,7 +136,7 @@ class Channel:
         self.held = ""
 
     def give_up(self, error):
-        """A fault of ours costs the report, never the run, which proctor then reports as incomplete."""
+        """An error in the reporter loses the report, not the run, which is then reported as incomplete."""
         try:
             words = quote("%s: %s" % (type(error).__name__, error))  # which is all that may still work
             self.send('{"status":"error","partial":true,"proctor":{"broken":%s}}' % words)
@@ -150,7 +150,7 @@ class Channel:
         try:
             seen = _fstat(self.fd)
             if seen.st_ino != self.inode or seen.st_dev != self.device:
-                self.fd = -1  # a test closed it, and the number is somebody else's now
+                self.fd = -1  # a test closed it, and the number is another file's now
             elif len(data) <= ATOMIC:
                 _write(self.fd, data)
             else:

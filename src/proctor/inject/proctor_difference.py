@@ -1,7 +1,7 @@
 """Where two values differ, in a few short lines. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. The values
-are other people's: what they say about themselves may raise, hang or lie. So nothing here runs a `__repr__`
+are the project's: their methods may raise, hang or return nonsense. So nothing here runs a `__repr__`
 of the project's own classes, nor an `__eq__` that the comparison under test had not to run as well: of such
 objects the state is read. Work is counted in steps, not in time, for a test may have replaced the clock.
 """

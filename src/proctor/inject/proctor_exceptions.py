@@ -90,7 +90,7 @@ class Frames:
             return False
 
     def failure(self, value, shown=None, excinfo=None):
-        """Facts about one exception; `shown` is how somebody else words it."""
+        """Facts about one exception; `shown` is the framework's own message."""
         place = self.innermost(value.__traceback__, excinfo)
         if isinstance(value, SyntaxError):
             shown = "%s: %s" % (type(value).__name__, value.msg)
@@ -133,8 +133,8 @@ class Frames:
         return [(name + ".", process) for name, process in ended if is_shown or process.returncode]
 
     def add_locals(self, facts, traceback, excinfo=None, real=False):
-        """The local variables of the user's frames, for a file; of the innermost one also with the facts, if
-        somebody asked for them."""
+        """The local variables of the user's frames, for a file; of the innermost one also with the facts,
+        for `--locals`."""
         try:
             frames = [(frame, line) for frame, line, _ in self.user_frames(traceback, excinfo)]
             found = load("proctor_locals").of_frames(frames, self.relative, real)

@@ -27,14 +27,14 @@ class Report:
 
     def __call__(self, status=None, name=None, files=(), partial=False, note=None, **facts):
         if name is not None and (not isinstance(name, str) or not name):
-            raise ValueError("the name is %r; it must be a text that is not empty" % (name,))
+            raise ValueError("invalid name %r: expected a string that is not empty" % (name,))
         if status is not None and status not in STATUSES:
-            raise ValueError("the status is %r; known: %s" % (status, ", ".join(STATUSES)))
+            raise ValueError("invalid status %r; known: %s" % (status, ", ".join(STATUSES)))
         if status is not None and name is None:
-            raise ValueError("a status needs a name: how the test itself ends is for pytest to say")
+            raise ValueError("a status needs a name: the status of the test itself comes from pytest")
         for key in facts:
             if key in TAKEN:
-                raise ValueError("the key %r has a meaning of its own: choose another" % key)
+                raise ValueError("the key %r is reserved: choose another" % key)
         body = {"name": self._nodeid if name is None else "%s/%s" % (self._nodeid, name)}
         if status is not None:
             body["status"] = status

@@ -1,8 +1,8 @@
 """Local variables of the user's frames that an exception passed through, as texts. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Loaded at
-the first failure. Unless somebody asked for it, no `__repr__` of the project is run: that of a query could go
-to the database.
+the first failure. Unless `--locals` was given, no `__repr__` of the project is run: that of a query could
+access the database.
 """
 
 load = globals()["load"]  # the loader gives it to each file

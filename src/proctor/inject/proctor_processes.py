@@ -1,4 +1,4 @@
-"""The last words of a process that failed, where a test ran it with `subprocess`. PYTEST_DONT_REWRITE
+"""The last output of a failed process that a test ran with `subprocess`. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Loaded at a
 failure that is about such a process.

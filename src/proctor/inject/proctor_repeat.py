@@ -1,7 +1,7 @@
 """Run each test several times and report the worst try. PYTEST_DONT_REWRITE
 
-Runs in the interpreter of the tests: Python 3.7 or newer, pytest 6.2 or newer, and nothing else. Loaded when
-somebody asks for it. To pytest a test is still one test, with the reports of one try: the first that failed,
+Runs in the interpreter of the tests: Python 3.7 or newer, pytest 6.2 or newer, and nothing else. Loaded for
+`--repeat`. To pytest a test is still one test, with the reports of one try: the first that failed,
 or the last.
 """
 

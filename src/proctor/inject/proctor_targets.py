@@ -2,7 +2,7 @@
 
 Runs in the interpreter of the tests: Python 3.7 or newer, pytest 6.2 or newer. Whether an id stands for
 itself is known when its file has been collected, and a file cannot be collected twice: so pytest is given the
-file, and what nobody asked for is taken out again.
+file, and the tests that were not asked for are deselected.
 """
 
 import os

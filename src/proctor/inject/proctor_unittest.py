@@ -1,7 +1,7 @@
 """Run a project's unittest tests and report them on proctor's control channel. PYTEST_DONT_REWRITE
 
 Runs as a script in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else.
-Loading, fixtures and outcomes are unittest's own; what differs from `python -m unittest` is who listens.
+Loading, fixtures and outcomes are unittest's own; only the reporter differs from `python -m unittest`.
 """
 
 import os
@@ -127,8 +127,8 @@ def parsed(arguments):
     parser.add_argument("--no-capture", action="store_true", help="let tests write to stdout and stderr")
     parser.add_argument("--locals", action="store_true", help="show local variables in tracebacks")
     parser.add_argument("-s", "--start-directory", default=".", help="where to look for tests")
-    parser.add_argument("-p", "--pattern", default="test*.py", help="of the names of files with tests")
-    parser.add_argument("-t", "--top-level-directory", help="of the packages that tests are in")
+    parser.add_argument("-p", "--pattern", default="test*.py", help="pattern of the names of test files")
+    parser.add_argument("-t", "--top-level-directory", help="top-level directory of the project")
     parser.add_argument("targets", nargs="*")
     parser.error = stop  # type: ignore[method-assign]
     return parser.parse_args(arguments)

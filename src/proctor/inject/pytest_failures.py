@@ -85,7 +85,7 @@ class Failures:
         here = traceback is not None and (traceback.tb_frame.f_code, traceback.tb_lineno)
         found = self.differences if here == self.asserted else []
         self.asserted, self.differences = None, []
-        return found[0] if len(found) == 1 else ([], "")  # of several, nobody knows which one mattered
+        return found[0] if len(found) == 1 else ([], "")  # of several, it is unknown which one mattered
 
 
 def conftest_error(value, config):

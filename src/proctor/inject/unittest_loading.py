@@ -1,8 +1,8 @@
 """Which unittest tests there are, and by which ids. PYTEST_DONT_REWRITE
 
-Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Loading is
-unittest's own business, `load_tests` and all: this looks on, gives names, and leaves out what was not asked
-for.
+Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. unittest
+itself loads the tests, with `load_tests`: this module observes it, assigns IDs, and leaves out tests that
+were not selected.
 
 A test is `FILE::Class::method`, FILE being the one that it was loaded from; `FILE::name` if it has no class.
 """

@@ -1,7 +1,7 @@
 """Report each unittest test on proctor's control channel as it begins and ends. PYTEST_DONT_REWRITE
 
 Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Output is
-taken at the descriptors, so `sys.stdout` stays what it was, and programs that a test starts are heard too.
+captured at the descriptors: `sys.stdout` is not replaced, and the output of child processes is included.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Which projects, targets and interpreters a caller may use. The caller is not trusted, the project is."""
+"""Checks which projects, targets and interpreters a caller may use. Callers are not trusted; projects are."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from proctor.runners.nearest_tests import suggestion
 from proctor.spec import TARGET_BYTES
 
 _COMMAND = "command"  # the names of its tests look like paths
-_BY_A_LINK = (
-    ", behind a link: it cannot be named, and runs only where the project's own tool follows the link"
-)
+_BY_A_LINK = ", behind a link: it cannot be a target; it runs only if the project's own tool follows the link"
 _SHOWN = 200  # characters of a target that an error repeats
 
 

@@ -1,8 +1,8 @@
 """The structured half of an answer: the text for agents first, then rows as far as the budget goes.
 
-A row repeats what the text says, for clients that work with fields, so rows and fields together may cost
-three times the text and a fixed amount, and never more than the budget. What is left out is named in
-`omitted`, with the calls that return it.
+A row repeats a part of the text, for clients that work with fields. Rows and fields together may have three
+times the tokens of the text plus a fixed number, and never more than the budget. `omitted` lists what is left
+out, with the calls that return it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNEXPLAINED = (RunOutcome.CRASHED, RunOutcome.INTERNAL_ERROR, RunOutcome.INCOMP
 
 
 def rows(document: Document) -> list[tuple[str, Any]]:
-    """All that a run has to tell beside tests that passed, with the names of the lists, the worst first."""
+    """Everything in a run but passed tests, with the names of the lists, the worst first."""
     tests = [test for test in document.tests if test.outcome != Outcome.PASSED]
     tests.sort(key=_rank)
     return [
@@ -203,7 +203,7 @@ def _least(document: Document, compose: Compose, budget: int, items: list[tuple[
 
 
 def summary(document: Document, ids: list[str], compose: Compose, budget: int) -> Values:
-    """The text, the outcome, the counts, and failing ids as far as they are worth their tokens."""
+    """The text, the outcome, the counts, and as many failing IDs as fit."""
     short: Values = {}
     for all_counts in (True, False):
         short = {**_verdict(document, all_counts), "failing": []}

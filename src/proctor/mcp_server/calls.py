@@ -1,4 +1,4 @@
-"""The calls and addresses that answers name, as a model writes them. Each returns what it is named for."""
+"""The calls and URIs that answers name for what they omit, in the form in which a model writes them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A JSON-RPC message from its bytes: taken, refused with an answer, or dropped. Knows no transport.
+"""Checks the bytes of a JSON-RPC message: accepted, refused with an answer, or dropped. Knows no transport.
 
-What the SDK could not make sense of must not reach it: it would say nothing, and the caller would wait.
+A message that the SDK cannot decode must not reach it: the SDK would not answer, and the caller would wait.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Values: TypeAlias = dict[str, Any]
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A message that was not understood, and whom to tell."""
+    """A refused message, and the request to answer."""
 
     code: int
     why: str
-    ids: tuple[str, ...] = ()  # of the requests in it, as JSON; without one nobody can be answered
+    ids: tuple[str, ...] = ()  # of the requests in it, as JSON; without one there is no answer
 
     def answers(self) -> Iterator[bytes]:
         error = json.dumps({"code": self.code, "message": self.why})

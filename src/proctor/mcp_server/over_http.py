@@ -1,4 +1,4 @@
-"""The server over streamable HTTP. Checks who sends a request, what it says, and how long it takes."""
+"""The server over streamable HTTP. Checks the sender, the content and the duration of each request."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ async def _answer(send: Send, status: int, text: str, kind: bytes = b"text/plain
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if status in (400, 413):
-        headers.append((b"connection", b"close"))  # the rest of it, if there is any, is nobody's
+        headers.append((b"connection", b"close"))  # the rest of it, if there is any, is not read
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text.encode()})
 

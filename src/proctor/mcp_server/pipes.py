@@ -1,4 +1,4 @@
-"""stdin, stdout and stderr of the server: whole lines, and nobody waits for a reader who is slow."""
+"""stdin, stdout and stderr of the server: whole lines; a slow reader holds up nothing else."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Writer:
         self._queue.put(data)
 
     async def send(self, line: bytes) -> None:
-        """Raises an OSError if nobody reads any more."""
+        """Raises an OSError if the reader has closed its end."""
         if self.failure is not None:
             raise self.failure
         self.write(line + b"\n")
@@ -73,7 +73,7 @@ class Writer:
 
 
 class Talk(logging.Handler):
-    """The log, for stderr. What nobody reads there holds up nothing, and is dropped when it is too much."""
+    """The log, for stderr. Unread lines hold up nothing; too many are dropped."""
 
     def __init__(self, file: int) -> None:
         super().__init__()

@@ -38,7 +38,7 @@ def refusal(error: ProctorError) -> Reply:
 
 
 def finished(data: RunData, detail: str, budget: int, limited: bool = False) -> Reply:
-    """The answer about a run, whoever asks for it and whenever. `limited`: the caller gave the budget."""
+    """The answer about a run, the same for every call. `limited`: the caller gave the budget."""
     if data.result.outcome is RunOutcome.USAGE_ERROR:
         return _unusable(data.result, data.mask)
 

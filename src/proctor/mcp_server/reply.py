@@ -1,4 +1,4 @@
-"""The answer of a tool: a text and a structure that say the same, for clients that show only one of them."""
+"""The answer of a tool: a text and a structure with the same content, for clients that show only one."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ class Template(msgspec.Struct, frozen=True):
 
 TEMPLATES = (
     Template("proctor://runs/{id}/result.json", "result", "The whole result document of a run", JSON),
-    Template("proctor://runs/{id}/output.txt", "output", "What its processes wrote", TEXT),
-    Template("proctor://runs/{id}/tests/{n}", "test", "One test, by its place in `tests`", JSON),
+    Template("proctor://runs/{id}/output.txt", "output", "The output of its processes", TEXT),
+    Template("proctor://runs/{id}/tests/{n}", "test", "One test, by its index in `tests`", JSON),
 )
 
 
@@ -54,7 +54,7 @@ def read(tools: Tools, uri: str) -> Resource:
         return Resource(JSON, encode(data.whole()).decode())
     tests = data.document.tests
     if int(number) >= len(tests):
-        raise UsageError(f"run {data.run_id} has {len(tests)} tests and none with the number {number}")
+        raise UsageError(f"run {data.run_id} has {len(tests)} tests, and none has the number {number}")
     test = tests[int(number)]
     below = [other for other in tests if other.node_id.startswith(f"{test.node_id}/")]
     whole = {"test": test, "captured": captured(data.document, test.node_id), "results_below": below}

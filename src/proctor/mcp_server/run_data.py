@@ -1,4 +1,4 @@
-"""All that an answer about a run is made from: its result, its document and its project's settings."""
+"""The data of an answer about a run: its result, its document and its project's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of this server, each in a thread of its own, so that the server goes on answering."""
+"""The runs of this server, each in its own thread, so that the server can answer meanwhile."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class ServerRun:
             self._stop.ask(RunOutcome.CANCELLED)
 
     def abandon(self) -> None:
-        """Nobody waits for its answer any more."""
+        """The caller no longer waits for its answer: cancel it."""
         self._wanted = False
         self.cancel()
         if self.over:
@@ -173,7 +173,7 @@ class ServerRun:
             self._held = RunDirectory(directory)
 
     def _call(self, what: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: no call waits any more
             self._loop.call_soon_threadsafe(what)
 
     def _has_ended(self) -> None:

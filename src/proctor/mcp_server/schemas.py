@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from proctor.errors import UsageError
+from proctor.nearest import or_known
 
 USUAL_WAIT = 50.0  # seconds: many clients give up after 60
 NO_LIMIT = 10**9  # items: the budget alone decides
@@ -71,7 +72,7 @@ class Selecting(Arguments):
 
 
 class Where(Arguments):
-    runner: Annotated[Text, Field(description="Or several: a,b; else all found")] = ""
+    runner: Annotated[Text, Field(description="One or several (a,b); default: all found")] = ""
     python: Annotated[Text, Field(description="One that describe_project lists")] = ""
     project: Annotated[Text, Field(description="Directory; else the server's first root")] = ""
 
@@ -80,15 +81,13 @@ class ExecuteTests(Where, Selecting):
     failfast: Annotated[bool, Field(description="Stop at the first failure")] = False
     maxfail: Annotated[int, Field(ge=1, le=10**6)] = 0
     workers: Annotated[int, Field(ge=1, le=256)] | Literal["", "auto"] = ""
-    last_failed: Annotated[bool, Field(description="Only what failed when it last ran, within targets")] = (
-        False
-    )
+    last_failed: Annotated[bool, Field(description="Only tests that failed when they last ran")] = False
     repeat: Annotated[int, Field(ge=1, le=10_000, description="Times to run each test")] = 1
-    seed: Annotated[int, Field(ge=0, lt=2**32, description="Of hashes and of a shuffled order")] = -1
-    verbosity: Annotated[int, Field(ge=-2, le=4, description="As pytest -v; 2: values whole")] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32, description="Seed of hashes and test order")] = -1
+    verbosity: Annotated[int, Field(ge=-2, le=4, description="As pytest -v; 2: full values")] = 0
     locals: Annotated[bool, Field(description="Local variables of failures, by their own repr")] = False
     env: Annotated[
-        dict[str, Text], Field(max_length=50, description="Variables that allow_env of the project allows")
+        dict[str, Text], Field(max_length=50, description="Variables that the project's allow_env permits")
     ] = {}
     timeout: Annotated[float, Field(gt=0, le=86_400, description="Seconds for the run (300)")] = 0.0
     wait: Annotated[Seconds, Field(description="Seconds; a longer run goes on, see get_run")] = USUAL_WAIT
@@ -98,19 +97,19 @@ class ExecuteTests(Where, Selecting):
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> ExecuteTests:
         if self.failfast and self.maxfail:
-            raise ValueError("maxfail: failfast is maxfail=1; give only one of them")
+            raise ValueError("maxfail: expected only one of failfast and maxfail")
         return self
 
 
 class DiscoverTests(Where, Selecting):
-    offset: Annotated[Offset, Field(description="Tests to leave out")] = 0
+    offset: Annotated[Offset, Field(description="Tests to skip")] = 0
     limit: Limit = NO_LIMIT
     budget: Budget = USUAL_BUDGET
 
 
 class GetRun(Arguments):
     run_id: RunId
-    wait: Annotated[Seconds, Field(description="Seconds for a running run to end")] = 0.0
+    wait: Annotated[Seconds, Field(description="Seconds to wait for the run to end")] = 0.0
     detail: Detail = "failures"
     select: Annotated[
         Literal["failures", "ids", "tests", "output", "json_report", "files"],
@@ -126,7 +125,7 @@ class GetTest(Arguments):
     node_id: Text
     locals: Annotated[bool, Field(description="Local variables of its failure, too")] = False
     part: Annotated[
-        Literal["all", "difference"], Field(description="difference: all of it between compared values")
+        Literal["all", "difference"], Field(description="difference: the full difference of compared values")
     ] = "all"
     offset: Annotated[Offset, Field(description="Characters of the difference")] = 0
     budget: Budget = USUAL_BUDGET
@@ -180,7 +179,7 @@ _DOCUMENT = _object(
 TOOLS = (
     ToolInfo(
         "execute_tests",
-        "Run the project's tests and say what happened. Only outcome `passed` is green; `running`: get_run"
+        "Run the project's tests and report what happened. Only outcome `passed` is green; `running`: get_run"
         " has the rest later.",
         ExecuteTests,
         _DOCUMENT,
@@ -251,7 +250,7 @@ def _plain(value: Any) -> Any:
 
 
 def _needless(name: str, item: Any) -> bool:
-    """Titles, empty defaults, and bounds that nobody reaches by accident."""
+    """Removes titles, empty defaults and very large bounds, which cost tokens and help no model."""
     return (
         name in ("title", "maxLength")
         or (name == "default" and (not item or item == NO_LIMIT))
@@ -286,7 +285,7 @@ def _faults(model: type[Arguments], error: ValidationError) -> str:
 
 def _fault(model: type[Arguments], fault: dict[str, Any]) -> str:
     if fault["type"] == "extra_forbidden":
-        return f"no such argument; known: {', '.join(model.model_fields)}"
+        return f"no such argument{or_known(str(fault['loc'][0]), model.model_fields)}"
     if fault["type"] == "missing":
         return "is required"
     message = fault["msg"].removeprefix("Value error, ")

@@ -35,11 +35,11 @@ END_SECONDS = 0.8  # for runs to end and be written when the server ends
 FLUSH_SECONDS = 0.5  # for answers to be read when no more requests come
 _TALK_SECONDS = 0.1  # for what stderr has yet to take when the server ends
 INSTRUCTIONS = """\
-proctor runs this project's tests and says exactly what happened.
+proctor runs this project's tests and reports exactly what happened.
 Call execute_tests after each change; name targets to go faster, or last_failed=true to repeat what failed.
 Only outcome `passed` is green. `running`: poll get_run(run_id, wait=50); cancel_run ends it.
-What an answer leaves out it names, with the call that returns it; get_test has everything about one test.
-A refused call says which argument is at fault; describe_project lists the possible values."""
+An answer names what it omits and the call that returns it; get_test returns everything about one test.
+A refused call names the wrong argument; describe_project lists the possible values."""
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Paging: TypeAlias = types.PaginatedRequestParams | None

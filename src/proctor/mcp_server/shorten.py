@@ -1,4 +1,4 @@
-"""The whole result document within a budget: long texts and lists are cut, `omitted` says what is missing."""
+"""The result document within a budget: long texts and lists are cut; `omitted` lists what is missing."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def _length(value: Any) -> int:
 
 
 def cut_short(run_id: str, lost: int, part: str = "result.json") -> Values:
-    """What `omitted` says of texts that were cut: how much, and where the whole is."""
+    """The entries of `omitted` for texts that were cut: how much, and where the full text is."""
     return {"characters": lost, "whole": uri(run_id, part)} if lost > 0 else {}
 
 

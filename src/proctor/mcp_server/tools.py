@@ -24,6 +24,7 @@ from proctor.mcp_server.pages import page
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.run_data import RunData
 from proctor.mcp_server.runs import Progress, ServerRun, ServerRuns
+from proctor.nearest import or_known
 from proctor.spec import Selection
 
 USUAL_TIMEOUT = 300.0  # seconds of a run, unless the project's settings say otherwise
@@ -48,8 +49,8 @@ class Tools:
         try:
             tool = next((tool for tool in schemas.TOOLS if tool.name == name), None)
             if tool is None:
-                known = ", ".join(tool.name for tool in schemas.TOOLS)
-                raise UsageError(f"no tool {name[:80]!r}; known: {known}")
+                known = [tool.name for tool in schemas.TOOLS]
+                raise UsageError(f"no tool {name[:80]!r}{or_known(name, known)}")
             reply: Reply = await getattr(self, f"_{name}")(schemas.check(tool.arguments, arguments), progress)
             return reply
         except ProctorError as error:
@@ -57,16 +58,14 @@ class Tools:
         except Exception as error:  # where a tool ends: whatever it is, it is ours
             logging.exception("%s failed", name[:80])
             return replies.refusal(
-                ProctorError(f"this is a fault of proctor: {type(error).__name__}: {error}")
+                ProctorError(f"internal error in proctor: {type(error).__name__}: {error}")
             )
 
     async def _execute_tests(self, asked: schemas.ExecuteTests, progress: Progress) -> Reply:
         run = await self._run(asked, asked.wait, progress)
         if run is None:
             alive = ", ".join(self._runs.under_way)
-            raise UsageError(
-                f"not started: this server allows no more runs at a time ({alive}); ask again later"
-            )
+            raise UsageError(f"not started: the server's limit of runs is reached ({alive}); try again later")
         if not run.over:
             return replies.still_running(run)
         return await _answer(run, lambda data: _finished(data, asked))
@@ -257,7 +256,7 @@ def _finished(data: RunData, asked: schemas.ExecuteTests | schemas.GetRun) -> Re
 
 
 async def _answer(run: ServerRun, answer: Callable[[RunData], Reply]) -> Reply:
-    """About a run that is over, in a thread: it may read files. Meanwhile nobody removes the directory."""
+    """Answers about a finished run, in a thread because it may read files. Its directory stays locked."""
 
     def work() -> Reply:
         if run.error is not None:

@@ -1,4 +1,4 @@
-"""How long a test may take, which the test itself may change. Time is an argument, as in deadline."""
+"""The time limit of one test, which the test may change. Time is an argument, as in `deadline`."""
 
 from __future__ import annotations
 

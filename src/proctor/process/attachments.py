@@ -1,4 +1,4 @@
-"""Files that tests send, in one flat directory. A name never decides where bytes go."""
+"""Stores files that tests send, in one flat directory. The name that a test gives is never used as a path."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Attachments:
         self.went_by(len(data))
 
     def went_by(self, count: int) -> None:
-        """So many bytes are in the file, whoever put them there."""
+        """Counts bytes that are in the file, written here or by another process."""
         self._left -= count
 
     def whole(self) -> tuple[str | None, File] | None:

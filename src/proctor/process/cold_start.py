@@ -1,4 +1,4 @@
-"""The cold start: a supervisor for each process. Waits for all of a run at once, and reads in batches."""
+"""The cold start: each process gets a supervisor. Waits for all processes of a run and reads in batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proctor.process.supervise import Supervised
 
 
 class ColdStart:
-    """Starts the processes of one run and waits for them, or for whoever stops the run."""
+    """Starts the processes of one run and waits for their output or for a request to stop."""
 
     def __init__(self, run_id: str, environ: Mapping[str, str], stop: Stop) -> None:
         self._run_id, self._environ, self._stop = run_id, environ, stop
@@ -46,7 +46,7 @@ class ColdStart:
 def _ready(descriptors: Iterable[int], seconds: float, hung_up: Iterable[int] = ()) -> set[int]:
     """Like select, without its limit on how large a descriptor's number may be.
 
-    Those in `hung_up` count only when nobody is left who could write to them.
+    Those in `hung_up` count only when every writer has closed its end.
     """
     poll = select.poll()
     for descriptor in descriptors:

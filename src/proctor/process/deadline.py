@@ -1,4 +1,4 @@
-"""When to stop waiting, and how hard to push. Time is an argument: nothing here looks at a clock."""
+"""When to interrupt, abort and kill a process that must end. Time is an argument: no clock is read here."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def take(python: str, cwd: str, environ: Mapping[str, str]) -> Inventory:
     answer = ask((python, "-B", "-c", SCRIPT), cwd, environ, PATIENCE)
     if answer.fault:
         repeated = any(line.strip() in answer.fault for line in SCRIPT.splitlines() if len(line) > _OURS)
-        fault = "does not take what Python takes" if repeated else answer.fault
+        fault = "does not run Python code" if repeated else answer.fault
         raise InterpreterError(
             f"{python} {first_line(fault, _SHOWN)}; expected a Python interpreter, 2.7 or newer"
         )

@@ -1,4 +1,4 @@
-"""Environments that a project's tool keeps elsewhere. No tool is started that would make one."""
+"""Finds the environments that uv, poetry and other tools keep for a project. Creates none."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def _mark(tool: Tool, directory: str) -> str:
 def _find(tool: Tool, mark: str, directory: str, environ: Mapping[str, str]) -> Found:
     command = program(tool.name, environ)
     if tool.needed and not command:
-        return Found("", f"`{mark}` is there, but {tool.name} is not on PATH")
+        return Found("", f"`{mark}` exists, but {tool.name} is not on PATH")
     path = environ.get(tool.variable) or (tool.file and _read(os.path.join(directory, tool.file)).strip())
     if path and not any(environ.get(name) == value for name, value in tool.not_if.items()):
         return Found(os.path.join(directory, path), f"the environment that {tool.name} keeps for `{mark}`")
     if not tool.question:
-        return Found("", f"`{mark}` is there, but no environment of {tool.name}: {tool.hint}")
+        return Found("", f"`{mark}` exists, but no environment of {tool.name}: {tool.hint}")
     return _asked(tool, mark, command, directory, environ)
 
 

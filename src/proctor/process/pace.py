@@ -1,4 +1,4 @@
-"""How often to read: a wake-up costs more than a message, so a busy channel is read in batches."""
+"""How often to read: a wake-up takes longer than a message, so a busy channel is read in batches."""
 
 from __future__ import annotations
 

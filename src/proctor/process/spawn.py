@@ -53,7 +53,7 @@ class Spawned:
         if self.returncode is None:
             try:
                 pid, status = os.waitpid(self.pid, flags)
-            except ChildProcessError:  # somebody else has waited for it
+            except ChildProcessError:  # other code has waited for it
                 self.returncode = -1
             else:
                 self.returncode = os.waitstatus_to_exitcode(status) if pid else None

@@ -1,4 +1,4 @@
-"""How a run is ended from outside its loop: by a signal, or by another thread."""
+"""A request to end a run, from a signal handler or another thread."""
 
 from __future__ import annotations
 

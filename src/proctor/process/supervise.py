@@ -215,7 +215,7 @@ class Supervised:
             for _ in range(LAST_READS):
                 chunk = self._read(end)
                 if not chunk.data:
-                    break  # or somebody we did not start holds the other end; no reason to wait for them
+                    break  # or a process that we did not start holds the other end: do not wait for it
                 chunks.append(chunk)
 
     def stop_hearing(self) -> None:
@@ -285,5 +285,7 @@ def encode_launch(launch: Launch, environ: Mapping[str, str]) -> bytes:
     try:
         body = b"".join(os.fsencode(field) + b"\0" for field in fields)
     except UnicodeEncodeError as error:
-        raise LaunchError(f"cannot start a program: {error.object!r} is no text of this system") from error
+        raise LaunchError(
+            f"cannot start a program: {error.object!r} cannot be encoded for this system"
+        ) from error
     return b"%010d" % len(body) + body

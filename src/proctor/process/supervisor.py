@@ -247,7 +247,7 @@ def kill_descendants() -> None:
 
     By process group, because that reaches all members at once: what forks and ends faster than we can look
     is never found by its own number. And each on sight, because a thousand of them leave us little time.
-    The groups are ours alone: the main process began a session, and nobody moves into another one's.
+    The groups are ours alone: the main process began a session, and no process joins a group of another.
     """
     ours, groups = {os.getpid()}, {os.getpgrp()}
     for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):

@@ -1,4 +1,4 @@
-"""Find processes by the tag that a run leaves in their environment: for when a supervisor died."""
+"""Finds processes by the tag that a run puts into their environment, in case a supervisor died."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import time
 
 TAG_VARIABLE = "PROCTOR_RUN"
-_LOOKS = 2  # in a row that find nobody: what forks and ends, or changes its program, is missed by one
+_LOOKS = 2  # in a row that find nothing: what forks and ends, or changes its program, is missed by one
 
 
 def tagged(tag: str) -> list[int]:

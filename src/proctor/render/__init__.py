@@ -1,1 +1,1 @@
-"""Values to text. Pure: no clock, no file, no terminal of their own."""
+"""Values to text. Pure: no clock, no file, no terminal."""

@@ -87,7 +87,7 @@ class Detail(msgspec.Struct, frozen=True):
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """What failures of one cause say: the type and the details of all, then each with its own."""
+    """The texts of failures of one cause: the common type and details, then a row for each."""
 
     kind: str
     shared: tuple[str, ...]
@@ -176,7 +176,7 @@ class Composer:
         return f"{before}{hints.fill(hints.whole, self._result)}" if hints else ""
 
     def _reasons(self) -> Iterator[str]:
-        """Why there is no better verdict, unless a test says it as well."""
+        """The reason for the verdict, unless a test shows it."""
         result = self._result
         if result.broke is not None and result.outcome is RunOutcome.INTERNAL_ERROR:
             broke = result.broke.failure
@@ -284,7 +284,7 @@ class Composer:
                 yield from map(AgentLine, [f"x{len(tests)}{shown}"] * bool(shown) + lines)
 
     def _ways(self, cause: Cause) -> dict[tuple[Place, ...], list[str]]:
-        """The tests by the way on which they come to the raise; by the last caller if that are too many."""
+        """The tests by their call path to the raise, or by the last caller if there are too many paths."""
         place = cause.first.failure.place
         found = {o.test: way(o.failure, file_of(o.test)) for o in cause.occurrences}
         if not self._detail.calls or place is None or any(not w or w[-1] != place for w in found.values()):

@@ -1,7 +1,7 @@
 """What pytest explains about the values of an assertion: `500 = <Response 500 …>.status_code`.
 
-pytest has a line for each (` +  where 1 = size()`, ` +    where size = <Queue object>.size`). A name that
-says nothing by itself is replaced by what stands for it; a value that says something is kept.
+pytest has a line for each (` +  where 1 = size()`, ` +    where size = <Queue object>.size`). A name
+without meaning of its own is replaced by its expression; a meaningful value is kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def where_line(line: str) -> str:
 
 
 def explanations(first: str, lines: Iterable[str]) -> list[str]:
-    """What the lines after the first one say about its values, as `NAME = VALUE`."""
+    """The values that the lines after the first one explain, as `NAME = VALUE`."""
     texts = [first]
     for where in filter(None, map(where_line, lines)):
         name, value = _split(where, texts)

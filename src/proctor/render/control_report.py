@@ -48,9 +48,9 @@ def _contents(checked: Checked) -> Iterator[str]:
     for word, count in checked.words.items():
         yield f"{count} {word}"
     if not checked.own and None not in checked.partials and checked.error is None:
-        yield "none for the test itself: its exit code decides"
+        yield "no result for the test itself: its exit code decides"
     if checked.unread:
-        yield f"{_count(checked.unread, 'byte')} after disconnect, which nobody reads"
+        yield f"{_count(checked.unread, 'byte')} after disconnect, ignored"
 
 
 def _count(count: int, noun: str) -> str:

@@ -166,7 +166,7 @@ def _causes(causes: Iterable[Failure]) -> Iterator[Failure]:
 
 
 def _cause_line(cause: Failure, limits: TextLimits) -> str:
-    """Its end stays: that is where a command says how it ended."""
+    """The end is kept: a command reports its error there."""
     first = first_line(limits.clean(cause.message)) or cause.type
     if len(first) > _MORE_WIDTH:
         first = f"{first[: _MORE_WIDTH - 63]}...{first[-60:]}"

@@ -69,7 +69,7 @@ def annotations_of(result: RunResult) -> list[Annotation]:
 
 
 def _limited(found: list[Annotation]) -> list[Annotation]:
-    """As many as GitHub takes; the last one then says what is left out."""
+    """As many annotations as GitHub shows; the last one then counts those left out."""
     if len(found) <= ANNOTATIONS:
         return found
     rest = found[ANNOTATIONS - 1 :]

@@ -1,4 +1,4 @@
-"""One test of the archive, for a person: how it ended, why, and what it left behind."""
+"""One test of a kept run, as text for people: its outcome, why, and its files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The text that `cargo test` prints, byte for byte, from the stream alone.
 
-Two things of the real one need more than a stream has: names of benchmarks are padded to the longest of them,
-and control characters in a test's output reach the terminal. Here they do neither.
+Two things differ, because a stream lacks the data: names of benchmarks are not padded to the longest of them,
+and control characters in a test's output are escaped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Secrets masked in values: results, events, documents. Ids, paths and our own words stay as they are."""
+"""Masks secrets in results, events and documents. IDs, paths and proctor's own words stay as they are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from proctor.result import Excerpt, RunResult
 
 _Value = TypeVar("_Value")
 
-#: Names and places, which are of use only as they are, and words of ours: in documents, and in our own types.
+#: Names and places, which are useful only unchanged, and proctor's own words, in documents and types.
 _KEYS = frozenset(
     {"node_id", "nodeid", "part_of", "run_id", "not_run", "current_test", "file", "path", "name"}
     | {"keywords", "outcome", "interpreter", "root", "directory", "started", "build", "runner"}
@@ -110,7 +110,7 @@ class _Masking:
         return value
 
     def _twice(self, mask: Callable[[_Value], _Value], test: _Value) -> _Value:
-        """If there is something to mask: what one text says of it, the others may say without its name."""
+        """Masks twice if it finds a secret: other texts may hold the same secret without its name."""
         self._found = {}
         new = mask(test)
         if self._found:
@@ -156,7 +156,7 @@ class _Masking:
 
 
 def _behind(name: str, item: Any) -> Any:
-    """The value of this name, masked if the name says that it is a secret."""
+    """The value of this name, masked if the name is that of a secret."""
     from proctor.render import secret_names as names
 
     wanted = names.grade(name)

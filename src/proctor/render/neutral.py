@@ -1,4 +1,4 @@
-"""Text of others, made harmless: nothing in it can move a cursor, ring a bell or break a line."""
+"""Makes text from outside harmless: it cannot move the cursor, ring the bell or break a line."""
 
 from __future__ import annotations
 

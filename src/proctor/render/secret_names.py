@@ -1,6 +1,6 @@
-"""Names that give a value away, as data, and what a value must look like to be one.
+"""Names of secrets, as data, and what a value must look like to be one.
 
-What stands for a value (`None`, `${TOKEN}`, a type, a word of a sentence) is none.
+A placeholder (`None`, `${TOKEN}`, a type, a word of a sentence) is not a secret.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def spans(text: str, known: Collection[str] = ()) -> list[Span]:
 
 
 def _first_spans(text: str, known: Collection[str]) -> list[Span]:
-    """In the text without its colours; and in what was written before somebody escaped or indented it."""
+    """In the text without its colours; and in its form before it was escaped or indented."""
     colours = (
         [(*match.span(), "") for match in _COLOURS.finditer(text)] if "\x1b" in text or "\\" in text else []
     )

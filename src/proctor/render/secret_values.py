@@ -1,4 +1,4 @@
-"""Values that a name gives away: `password = …`, `"api_key": "…"`, `--token …`, headers.
+"""Finds secrets by their names: `password = …`, `"api_key": "…"`, `--token …`, headers.
 
 Each name of interest that is followed by something like `=` or `:` is graded by its words (`secret_names`), and its value is
 read in the way it is written. The text is gone through once.
@@ -69,7 +69,7 @@ _INDENTED = re.compile(r"(?:^|\n)(?:[E>]?[ \t]{3,}|\t)(?:\w+\.)*\Z")
 #: A word with one of these is a name itself, where it could be a variable.
 _OF_SECRETS = ("passw", "passphrase", "secret", "token", "pwd", "_key", "credential", "getenv", "environ")
 _SAID = re.compile(r"\s(?:is|was)\s")
-#: Letters of both kinds, and digits in two places: nobody writes a word like that.
+#: Letters of both kinds, and digits in two places: no word is written like that.
 _UNLIKE_A_WORD = re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d\D+\d)[^\s./:()\[\]]{8,}")
 _ASSIGNED = re.compile(r"[ \t]{1,20}=[ \t]")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*")

@@ -1,6 +1,6 @@
-"""Values that look like credentials, masked: what a test prints must not end in a conversation.
+"""Masks values that look like credentials: what a test prints must not reach a conversation.
 
-Which those are, `secret_kinds` tells (their look and place) and `secret_names` (the names that they have).
+`secret_kinds` lists them by form and place, `secret_names` by the names that they have.
 Both are loaded and compiled when there is a text that may hold one: most runs never need them.
 """
 

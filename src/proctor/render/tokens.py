@@ -1,7 +1,8 @@
-"""How many tokens a text costs its reader, without the reader's vocabulary: an estimate on the safe side.
+"""Estimates the number of tokens of a text, without a tokenizer's vocabulary; rather too many than too few.
 
-The text is cut into pieces about where a tokenizer would cut it, and each kind of piece has a price. The
-prices were fitted to o200k counts of test reports; `tests/data/token_counts.json` has the counts.
+The text is cut into pieces about where a tokenizer would cut it, and each kind of piece has a number of
+tokens. The numbers were fitted to o200k counts of test reports; `tests/data/token_counts.json` has those
+counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where reports write to: text with a tone. The writer decides what a tone looks like."""
+"""What reports write to: text with a tone. The writer decides what a tone looks like."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     if not cargo:
         raise UsageError(f"no cargo on PATH to test {spec.root}; install Rust, or name another runner")
     if spec.selection.markers:
-        raise UsageError("cargo knows no markers; leave out -m, or name another runner with --runner")
+        raise UsageError("cargo has no markers; leave out -m, or name another runner with --runner")
     if spec.selection.keywords:
         matching.parse(spec.selection.keywords)
     at = spec.arguments.index("--") if "--" in spec.arguments else len(spec.arguments)

@@ -1,4 +1,4 @@
-"""What a build of cargo's has made, as suites: test binaries and documentation in cargo's environment."""
+"""The suites that a cargo build produced: test binaries and documentation tests, in cargo's environment."""
 
 from __future__ import annotations
 

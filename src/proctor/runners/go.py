@@ -42,7 +42,7 @@ def owns(target: str, root: Path) -> bool:
 def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     root, chosen = Path(spec.root), spec.selection
     if chosen.markers:
-        raise UsageError("go knows no markers; -k selects tests by their names, `-- -tags TAG` files by tags")
+        raise UsageError("go has no markers; -k selects tests by their names, `-- -tags TAG` files by tags")
     if not any((root / name).is_file() for name in MODULE_FILES):
         raise UsageError(f"no go.mod and no go.work in {root}; -C names the directory that has one")
     go = program("go", environ)
@@ -109,7 +109,7 @@ def _readings(test: str) -> list[str]:
 
 
 def _once(test: str) -> str:
-    """go itself numbers subtests; only other tests have numbers of ours."""
+    """go numbers subtests itself; proctor numbers only other tests."""
     return test if "/" in test else without_number(test)
 
 
@@ -129,7 +129,7 @@ def _covers(pattern: str, package: Package) -> bool:
 
 
 def _by_keywords(expression: str, wanted: Wanted, known: list[Package]) -> tuple[Wanted, list[str]]:
-    """Tests by the names that they have in the sources; what they run inside is known to nobody yet."""
+    """Tests by their names in the sources; their subtests are not known yet."""
     matches = matching.in_name(expression)
     found: Wanted = {}
     deselected = []

@@ -54,7 +54,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
 def detect(root: Path, tool: str, is_set_up: bool) -> bool:
     """Whether `npm test` calls the tool, or the project has settings or files for it. That it is a dependency
-    is enough only where `npm test` says nothing."""
+    is enough only where there is no `npm test` script."""
     script = read(root)
     if is_set_up or script.of(tool):
         return True

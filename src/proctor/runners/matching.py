@@ -53,12 +53,12 @@ def read(expression: str) -> Expression:
     parser = _Parser(expression)
     found = parser.alternatives()
     if parser.next:
-        raise parser.wrong(f"{parser.next!r} is one too many")
+        raise parser.wrong(f"unexpected {parser.next!r}")
     return found
 
 
 def check_depth(expression: str) -> None:
-    """Of an expression, whoever will evaluate it."""
+    """Raises a UsageError if the expression is nested too deeply."""
     depth = deepest = nots = 0
     for token in _TOKEN.findall(expression):
         depth += (token == "(") - (token == ")")
@@ -110,7 +110,7 @@ class _Parser:
 
     def _negation(self) -> Expression:
         if not self.next:
-            raise self.wrong("it ends where a word should be")
+            raise self.wrong("it ends where a word is expected")
         token = self._take()
         if token == "not":
             return Not(self._negation())
@@ -121,7 +121,7 @@ class _Parser:
             self._take()
             return inner
         if token in ("and", "or", ")"):
-            raise self.wrong(f"{token!r} stands where a word should be")
+            raise self.wrong(f"unexpected {token!r} where a word is expected")
         return Word(token)
 
     def _take(self) -> str:

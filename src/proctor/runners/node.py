@@ -81,7 +81,7 @@ def _files(path: Path, root: Path, call: Call) -> list[Path]:
 
 
 def _own_files(root: Path) -> list[str]:
-    """Where no script says what node runs, and another tool is there, too: files that are no other tool's."""
+    """If no script names node's files and there is another tool: the files that are not the other tool's."""
     if read(root).of(_NAME) or not (vitest.detect(root) or jest.detect(root)):
         return []
     tests = [path for path in javascript.sources(root) if _is_test(path, root)]

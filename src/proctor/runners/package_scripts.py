@@ -1,4 +1,4 @@
-"""What `npm test` would run, by the scripts of package.json: calls of tools that we know, and the rest.
+"""What `npm test` would run, by the scripts of package.json: calls of known tools, and other commands.
 
 Nothing is run to find out. Where several commands are run, each call is one suite of its tool.
 """
@@ -131,7 +131,7 @@ def left_out(root: Path, runners: Collection[str]) -> list[str]:
     script = read(root)
     found = []
     if script.others and script.calls:
-        found.append(f"`npm test` also runs {_listed(script.others)}, which proctor leaves out")
+        found.append(f"`npm test` also runs {_listed(script.others)}, which proctor does not run")
     elif text := _unknown(root, script):
         found.append(text)
     for tool in _OURS if script.calls and script.text else ():
@@ -197,7 +197,7 @@ def _scripts(root: Path) -> dict[str, str]:
 
 
 def _each_once(calls: Iterable[Call]) -> tuple[Call, ...]:
-    """With and without coverage, say, the same files are the same tests."""
+    """The same files are the same tests, e.g. with and without coverage."""
     found: dict[tuple[object, ...], Call] = {}
     for call in calls:
         chosen = tuple(option.value for option in call.options if _CHOICE.match(option.value))
@@ -374,7 +374,7 @@ def _wrapper(words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 
 def _without_finders(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """`npx --yes c8 node`, `pnpm exec jest`, `yarn vitest`: the project's own program, whoever finds it."""
+    """`npx --yes c8 node`, `pnpm exec jest`, `yarn vitest`: the project's own program."""
     values = [found.value for found in words]
     at = 0
     if values and values[0] in _FINDERS:

@@ -1,4 +1,4 @@
-"""What a runner makes of a request: processes to start and, after a build, what follows from it."""
+"""A runner's plan for a request: the processes to start and, after a build, the next plan."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which Python test a short name stands for: `test_get`, `TestApi::test_get`, `test_api.py:31`.
 
-By the source of the test files alone: nothing is imported, so a test that code makes is not found here.
+Only the source of the test files is read: nothing is imported, so generated tests are not found.
 Only a target that is no path is looked up, so the usual run reads no file.
 """
 
@@ -62,11 +62,11 @@ def _at_line(target: str, file: str, line: int, root: Path) -> str:
         return max(here, key=lambda test: test.first).id  # the innermost
     tests.sort(key=lambda test: min(abs(line - test.first), abs(line - test.last)))
     near = ", ".join(f"{test.id} (lines {test.first} to {test.last})" for test in tests[:_NEAREST])
-    raise UsageError(f"{target!r} is a line in no test; the nearest: {near or 'none, the file has no tests'}")
+    raise UsageError(f"no test at {target!r}; the nearest: {near or 'none, the file has no tests'}")
 
 
 def _in_file(target: str, path: str, name: str, root: Path) -> str:
-    """A file that is below another directory than the target says."""
+    """A file below another directory than the target names."""
     files = _matching_files(path, root)
     if not name:
         ids = files

@@ -1,4 +1,4 @@
-"""Every runner by its name. A module is imported only if the project has a sign of its tests or names it."""
+"""Every runner by its name. Its module is imported only if the project has such tests or names the runner."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def named(target: str) -> list[str]:
 
 
 def left_out(root: Path, chosen: Collection[str]) -> list[str]:
-    """What the project's files say about tests that none of the chosen runners runs."""
+    """Notices about tests in the project that none of the chosen runners runs."""
     if not (root / "package.json").exists():
         return []
     from proctor.runners import package_scripts
@@ -85,7 +85,7 @@ def runs_other_tests(root: Path, programs: Collection[TestProgram]) -> bool:
 
 
 def _is_there(root: Path, sign: str) -> bool:
-    """Without the cost of real globs: every run that names no runner waits for this."""
+    """Without real globs, which are slow: every run without --runner waits for this."""
     directory, star, ending = sign.partition("*")
     if not star:
         return (root / sign).exists()

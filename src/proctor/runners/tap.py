@@ -42,7 +42,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str]) -> Plan:
     if spec.workers:
         raise UsageError("tap runs files one by one; leave out -n, or name another runner with --runner")
     if spec.selection.markers:
-        raise UsageError("tap knows no markers; leave out -m, or name another runner with --runner")
+        raise UsageError("tap has no markers; leave out -m, or name another runner with --runner")
     root = Path(spec.root)
     launches: list[Launch] = []
     deselected: list[str] = []

@@ -48,7 +48,7 @@ def plan(spec: RunSpec, _environ: Mapping[str, str], python: Python) -> Plan:
     if spec.workers:
         raise UsageError("unittest runs one test after the other; leave out -n")
     if chosen.markers:
-        raise UsageError("unittest knows no markers; -k selects tests by their names")
+        raise UsageError("unittest has no markers; -k selects tests by their names")
     for target in chosen.targets:
         _check(target, Path(spec.root))
     options = ["--list"] if spec.collect_only else []

@@ -1,4 +1,4 @@
-"""Walks over the files of a project, which follow no links to directories."""
+"""Lists the files of a project. Links to directories are not followed."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def explained(session: Session, code: int, stderr: str) -> StatusExplained | Non
         why = f"KeyboardInterrupt at {stop.place}" if stop.place else "KeyboardInterrupt"
         return StatusExplained(RunOutcome.INTERRUPTED, why)
     if session.broke is not None and _is_of_expression(session.broke):
-        why = f"pytest cannot evaluate the expression of -k or -m: {session.broke.failure.message}"
+        why = f"pytest cannot evaluate the -k or -m expression: {session.broke.failure.message}"
         return StatusExplained(RunOutcome.USAGE_ERROR, why)
     if session.broke is not None:
         return StatusExplained(RunOutcome.INTERNAL_ERROR, session.broke.failure.message)

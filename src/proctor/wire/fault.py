@@ -60,8 +60,8 @@ class FaultReader:
 
 
 class Crashes:
-    """Which dump belongs to which crash. Workers and forked children write to one stderr: a dump is told of a
-    test only if its stack runs through that test and no other crash can have written it."""
+    """Which dump belongs to which crash. Workers and forked children write to one stderr: a dump is assigned
+    to a test only if its stack runs through that test and no other crash can have written it."""
 
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd.rstrip("/") + "/"

@@ -96,7 +96,7 @@ FORMATS = {
     "json-report": _foreign(read="wire.reports.json_report:JsonReportReader"),
     "vitest": _foreign(read="wire.reports.jest:VitestReader"),
     "jest": _foreign(read="wire.reports.jest:JestReader"),
-    # What tools write while they run and nobody keeps: when tests begin, how builds go, which tests exist
+    # Output of tools that is only read while they run: when tests begin, how builds go, which tests exist
     "bats": Format(read="wire.reports.bats:BatsReader"),
     "go-list": Format(read="wire.reports.go_list:GoListReader"),
     "cargo-build": Format(read="wire.reports.cargo_build:CargoBuildReader"),

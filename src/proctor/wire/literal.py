@@ -1,4 +1,4 @@
-"""Values as JSON, with the texts that JSON cannot carry made literal."""
+"""Values as JSON; text that JSON cannot hold (lone surrogates) is escaped."""
 
 from __future__ import annotations
 

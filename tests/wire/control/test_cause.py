@@ -30,7 +30,7 @@ def test_the_seeds_own_example_is_a_byte_short_and_is_told_so() -> None:
     error = error_of(stream_of(named("seed-full-stream-literal-109")))
 
     assert (error.kind, error.rule, error.offset) == ("bad_json", "R3", 119)
-    assert error.cause == "JSON is 108 bytes, the line said 109"
+    assert error.cause == "JSON is 108 bytes, the line announced 109"
     assert error.before.endswith(b'"length": 13}]}')
     assert error.after.startswith(b"contents of A")
     assert "rule R3, byte 119, after b'" in str(error)
@@ -65,7 +65,7 @@ MISTAKES = [
         b'result 35\n{"files":[{"name":"f","length":2}]}abc\n',
         47,
         "C9",
-        "a length that was said is too small",
+        "its announced length is too small",
     ),
     (
         b'result 35\n{"files":[{"name":"f","length":2}]}ab\n',
@@ -74,14 +74,14 @@ MISTAKES = [
         "after a file that its length did not",
     ),
     (b'result 35\n{"files":[{"name":"f","length":2}]}a', 46, "F2", "`length` is too large"),
-    (b'result 19\n{"status": "pass"}', 28, "R3", "JSON is 18 bytes, the line said 19"),
+    (b'result 19\n{"status": "pass"}', 28, "R3", "JSON is 18 bytes, the line announced 19"),
     (b'result 19\n{"status": ', 21, "R3", "while it was writing"),
-    (b'result 17\n{"status": "pass"}', 27, "R3", "JSON is 18 bytes, the line said 17"),
+    (b'result 17\n{"status": "pass"}', 27, "R3", "JSON is 18 bytes, the line announced 17"),
     (
         'result 18\n{"note": "grüßen"}'.encode(),
         28,
         "R3",
-        "JSON is 20 bytes, the line said 18, which is its number of characters: count bytes",
+        "JSON is 20 bytes, the line announced 18, which is its number of characters: count bytes",
     ),
     (b"result 7\n{'a':1}", 10, "R3", "single quotes"),
     (b'result 9\n{"a":"\n"}', 15, "R3", "inside a string"),

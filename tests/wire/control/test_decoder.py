@@ -103,7 +103,7 @@ def test_an_error_says_where_what_and_the_likely_cause() -> None:
     body = b'{"status": "pass"}'
     _, decoder = decode(b"noop\nresult 19\n" + body + b"x")
 
-    assert "JSON is 18 bytes, the line said 19" in str(decoder.error)
+    assert "JSON is 18 bytes, the line announced 19" in str(decoder.error)
     assert "byte 33" in str(decoder.error)  # where the JSON has ended, and more comes
     assert "rule R3" in str(decoder.error)
 

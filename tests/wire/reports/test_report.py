@@ -162,7 +162,7 @@ def test_an_unknown_format_is_an_error_that_names_the_known_ones(
     with pytest.raises(UsageError) as raised:
         find("morse")
 
-    assert str(raised.value) == f"cannot {verb} format 'morse': expected one of {', '.join(known)}"
+    assert str(raised.value) == f"cannot {verb} format 'morse'; known: {', '.join(known)}"
 
 
 def test_what_a_format_cannot_hold_is_said() -> None:

@@ -320,9 +320,9 @@ TABLES: dict[str, list[Row]] = {
             "exit status is 0, and tests failed",
         ),
         Row(
-            "there are tests behind the end of the session, or a second end that differs",
+            "there are tests after the end of the session, or a second end that differs",
             log(END, phase(nodeid="b")),
-            "more behind the end",
+            "more lines after the end",
         ),
         Row(
             "the outcome of a phase is none of pytest's",

@@ -115,7 +115,7 @@ def _word(word: str, line: bytes, after_data: bool) -> str:
 
 def _stray(after_data: bool) -> str:
     if after_data:
-        return "the data before it goes on: a length that was said is too small"
+        return "the data before it continues: its announced length is too small"
     return "text that was printed to this descriptor, and belongs to stdout or stderr"
 
 
@@ -204,7 +204,7 @@ def _length(data: bytes, stated: int) -> str:
 
 
 def _lengths(used: int, stated: int) -> str:
-    return f"JSON is {used} bytes, the line said {stated}"
+    return f"JSON is {used} bytes, the line announced {stated}"
 
 
 def _used(text: str) -> int:

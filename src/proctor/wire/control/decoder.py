@@ -317,7 +317,7 @@ class ControlDecoder:
         if length == 0:
             raise _Fault("bad_json", "C6", at, "a result of 0 bytes", line)
         if length > limit:
-            message = f"a result of {length} bytes; at most {limit} will do"
+            message = f"a result of {length} bytes: expected at most {limit}"
             raise _Fault("too_large", "C6", at, message, line)
         self._length = length
 

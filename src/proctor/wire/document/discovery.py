@@ -30,7 +30,7 @@ class Uncollected(msgspec.Struct, frozen=True):
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A module or package that skipped itself: what tests it has, nobody knows."""
+    """A module or package that skipped itself: its tests are unknown."""
 
     node_id: str
     message: str

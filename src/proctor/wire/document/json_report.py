@@ -23,7 +23,7 @@ class _Stage(msgspec.Struct, gc=False):
 
 
 class _Passed(msgspec.Struct, gc=False):
-    """What `reported` says of nearly all tests."""
+    """The fields that nearly all tests have in common."""
 
     nodeid: str
     lineno: int | None
@@ -63,7 +63,7 @@ def head(result: RunResult) -> dict[str, Any]:
 
 
 def _exit_code(result: RunResult) -> int:
-    """What the session said, as the plugin has it. Otherwise never 0 for a run that did not pass."""
+    """The exit status that the session reported. Without one, never 0 for a run that did not pass."""
     if result.finished is not None and result.finished.exit_status is not None:
         return result.finished.exit_status
     code = result.exited.exit_code if result.exited is not None else None

@@ -1,6 +1,6 @@
-"""Reads a result document as the entries of its run, and compares what it says twice.
+"""Reads a result document as the entries of its run, and checks that it agrees with itself.
 
-The outcome that it has is taken as it is; `replay` compares that with the facts.
+Its outcome is not checked here: `replay` compares that with the facts.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _printed(outcome: Outcome, seconds: float, stdout: str, stderr: str) -> e.Ph
 
 
 def disagreements(found: Document) -> Iterator[str]:
-    """What it says twice, and differently."""
+    """Where the document contradicts itself."""
     outcomes = Counter(Outcome(test.outcome) for test in found.tests)
     yield from _of_counts("its summary", found.summary, _summary(found, outcomes))
     names = Counter(test.node_id for test in found.tests)

@@ -1,4 +1,4 @@
-"""The result document, `proctor.result/1`, in pieces: that of 20,000 tests is larger than all we hold."""
+"""The result document, `proctor.result/1`, in pieces: it can be larger than the result in memory."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _suite(name: str, suite: SuiteResult) -> dict[str, Any]:
 
 
 def _retold(suite: SuiteResult, name: str) -> dict[str, Any]:
-    """What a stream said that no other field has."""
+    """The fields of a stream that no other field of the document holds."""
     if not suite.run.retold:
         return {}
     other: list[tuple[str, Any, Any]] = [

@@ -40,7 +40,9 @@ class AnyReport:
     def _take(self, form: str | None, certain: bool) -> None:
         if form is None and certain:
             if not self._detector.head.strip():
-                raise UsageError(f"{self._name} is empty: what should have written it ended before it did")
+                raise UsageError(
+                    f"{self._name} is empty: the tool that should have written it ended too early"
+                )
             known = ", ".join(formats.offered("from"))
             raise UsageError(f"cannot tell the format of {self._name}: expected one of {known}")
         if form is not None:

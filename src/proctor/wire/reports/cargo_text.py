@@ -1,4 +1,4 @@
-"""What cargo itself says around the suites of a report: which begin, which failed, what does not compile."""
+"""cargo's own lines around the suites of a report: which begin, which failed, what does not compile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CargoText:
         self._newest = ""
 
     def line(self, text: str) -> list[e.Event]:
-        """What could not be compiled, if the line says so."""
+        """What could not be compiled, if this is the line about it."""
         if text.strip():
             self._newest = ""
         if starts := _STARTS.fullmatch(text):

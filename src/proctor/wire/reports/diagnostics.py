@@ -48,7 +48,7 @@ class Check:
         self._nested = False  # what follows may be the lines of a text, empty ones too
 
     def line(self, row: str) -> str:
-        """What is wrong with the line; only the first fault is told."""
+        """What is wrong with the line; only the first fault is returned."""
         if self._found or self._may_stand(row):
             return ""
         self._found = True

@@ -38,7 +38,7 @@ class FailuresReader:
         for line in lines:
             self._take(line)
         if len(self._rest) > _MOST:
-            self._rest = self._rest[:_MOST] + " "  # no row of ours; it need not grow
+            self._rest = self._rest[:_MOST] + " "  # not a row; it need not grow
 
     def close(self) -> list[Row]:
         """The rows of the last block; none where there is no block. Raises StreamError if it is damaged."""

@@ -27,7 +27,7 @@ _FRAME = re.compile(r"\s*(?:=== (?:RUN|PAUSE|CONT|NAME) |--- (?:PASS|FAIL|SKIP|B
 _LOGGED = re.compile(r"\s+(\S+\.go):([0-9]{1,9}): (.*)")
 _PANIC = re.compile(r"^(?:panic|fatal error): (.+?)(?: \[recovered.*\])?$", re.M)
 _PANIC_AT = re.compile(r"^\t(\S+_test\.go):([0-9]{1,9})", re.M)
-_LONG = 1000  # characters of a message in which nobody finds two values
+_LONG = 1000  # characters of a message beyond which two values are not looked for
 _COMPARED = re.compile(r"(?:.*\bgot:? |.* = )(.+?)[,;] want:? (.+)")  # as Go's own style has it, in one line
 _MEASURED = re.compile(r"(?<![0-9.])([0-9]{1,15}(?:\.[0-9]{1,15})?) ns/op")
 _THROUGHPUT = re.compile(r"(?<![0-9.])([0-9]{1,15}(?:\.[0-9]{1,15})?) MB/s")
@@ -182,7 +182,7 @@ class GoJsonReader(JsonLines):
         return e.CollectionFailed(line.package, failure, text)
 
     def _unnamed(self) -> Iterator[e.Event]:
-        """What failed, and has no line of its own that says so in JSON."""
+        """Failures that have no JSON line of their own."""
         for build in self._not_built:
             package = build.partition(" ")[0]
             if package not in self._failed_packages:
@@ -211,7 +211,7 @@ class GoJsonReader(JsonLines):
 
 
 def _failed_plainly(package: str, line: str, text: str) -> e.CollectionFailed:
-    """A package that only plain lines tell of; what the compiler says stands below `# package`."""
+    """A package that only plain lines mention; the compiler's messages follow `# package`."""
     rows = text.splitlines()
     start = next((at for at, row in enumerate(rows) if row.split()[:2] == ["#", package]), len(rows))
     said = list(takewhile(lambda row: not row.startswith(("#", "FAIL", "{")), rows[start + 1 :]))

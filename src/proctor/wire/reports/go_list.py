@@ -18,5 +18,5 @@ class GoListReader(GoJsonReader):
         if line.action == "output" and _TEST.fullmatch(line.output):
             yield e.TestsSelected((self._names.unique(f"{line.package}::{line.output.strip()}"),))
         else:
-            package.tested = True  # nobody asked for more
+            package.tested = True  # no more was asked for
             yield from super()._in_package(line, package)

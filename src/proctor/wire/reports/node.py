@@ -1,4 +1,4 @@
-"""What is special about the reports of node's test runner."""
+"""Special cases in the reports of node's test runner."""
 
 from __future__ import annotations
 

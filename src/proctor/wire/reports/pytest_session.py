@@ -55,7 +55,7 @@ def skipped_collector(name: str, longrepr: Any, root: str = "") -> e.TestFinishe
 def disagreement(status: int, failed: bool, any_tests: bool) -> list[str]:
     """Where pytest's exit status does not fit its tests.
 
-    Of others it can only be said that a session may end with any, for reasons of its own.
+    A session may end with any other status, for reasons of its own.
     """
     if status == 0 and failed:
         return ["pytest's exit status is 0, and tests failed"]

@@ -223,7 +223,7 @@ def scope(groups: Iterable[str], between: str) -> list[str]:
 
 
 class RepeatedKey(ValueError):
-    """An object has a key twice, and so says two things at once."""
+    """An object has the same key twice."""
 
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
@@ -256,7 +256,7 @@ def check_keys(data: bytes, value: Any = msgspec.UNSET) -> None:
     again = msgspec.json.encode(value)
     if again != data and _keys(again) != _keys(data):
         json.loads(data, object_pairs_hook=_once)
-        raise RepeatedKey("a key is there twice")  # for want of its name
+        raise RepeatedKey("a key occurs twice")  # for want of its name
 
 
 def _keys(data: bytes) -> int:
@@ -310,7 +310,7 @@ def finished(
 
 
 def refined(outcome: Outcome, word: str | None) -> Outcome:
-    """The outcome in our own word, where a report of ours has it; never one of another kind."""
+    """proctor's own, more exact outcome, if the report has it and it is of the same kind."""
     found = Outcome(word) if word in set(Outcome) else outcome
     return found if KIND[found] is KIND[outcome] else outcome
 
@@ -334,7 +334,7 @@ def took(seconds: float) -> float:
 
 
 def bounded(digits: str) -> int:
-    """A number of tests that somebody wrote, with any number of digits."""
+    """A number of tests from a report, which may have any number of digits."""
     digits = digits.lstrip("0")
     return int(digits or 0) if len(digits) < len(str(MOST_TESTS)) else MOST_TESTS
 

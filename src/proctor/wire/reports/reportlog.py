@@ -60,7 +60,7 @@ class ReportlogReader(JsonLines):
 
     def _object(self, line: _Line) -> Iterator[e.Event]:
         if self._ended and line.kind in _AMID:
-            self._note("there is more behind the end of the session")
+            self._note("there are more lines after the end of the session")
         match line.kind:
             case "SessionStart":
                 yield e.SuiteDescribed("", {"pytest": line.pytest_version})

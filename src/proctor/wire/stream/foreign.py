@@ -1,4 +1,4 @@
-"""What others put into a public stream beside what we know: kept, so that it can be written again."""
+"""Unknown fields of a public stream, kept so that they can be written again."""
 
 from __future__ import annotations
 

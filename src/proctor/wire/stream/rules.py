@@ -57,7 +57,7 @@ class StreamRules:
             yield "R2", f"not JSON: {error}: {line[:80]!r}"
             return
         if not isinstance(found, dict):
-            yield "R1", f"an object is wanted, not {line[:80]!r}"
+            yield "R1", f"expected an object, not {line[:80]!r}"
             return
         if not isinstance(found.get("extra", {}), dict):
             yield "R4", f"extra is {_shown(found['extra'])}: expected an object"

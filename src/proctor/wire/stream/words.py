@@ -47,17 +47,17 @@ STRICT_XPASS = "[XPASS(strict)]"  # how pytest begins to say that a test passed 
 
 
 def one_line(text: str) -> str:
-    """The first line that says something, short; never empty."""
+    """The first line that is not blank, shortened; never empty."""
     return first_line(literal(text), REASON) or "failed"
 
 
 def has_zone(text: str) -> bool:
-    """Whether it is an ISO 8601 time that says where."""
+    """Whether it is an ISO 8601 time with a zone."""
     return bool(rfc3339(text))
 
 
 def rfc3339(text: str) -> str:
-    """An ISO 8601 time that says where, in the form of RFC 3339; empty for what is none."""
+    """An ISO 8601 time with a zone, in the form of RFC 3339; empty for any other text."""
     try:
         found = datetime.fromisoformat(text)
         offset = found.utcoffset()

@@ -192,7 +192,7 @@ class _SuiteLines:
 
 
 def _held(suite: SuiteResult) -> bool:
-    """Whether the number of its tests is not known, or only as somebody wrote it, before its end."""
+    """Whether the number of its tests is unknown until its end, or only stated by another writer."""
     return suite.source == _PARTS_UNKNOWN or suite.run.retold
 
 
