@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -96,7 +97,9 @@ def test_an_agent_gets_a_verdict_and_a_line_a_failure(tmp_path: Path) -> None:
 def test_a_person_gets_the_trace_and_the_verdict_at_the_end(tmp_path: Path) -> None:
     ran = run_suite(write_project(tmp_path, SUITE))
 
-    assert ran.out.startswith("FAILED test_a.py::test_fail at test_a.py:5: assert [1, 2] == [1, 3]\n")
+    first, second, *_ = ran.out.splitlines()
+    assert re.fullmatch(r"pytest [\d.]+, Python [\d.]+: 2 tests", first)
+    assert second == "FAILED test_a.py::test_fail at test_a.py:5: assert [1, 2] == [1, 3]"
     assert "At index 1 diff: 2 != 3" in ran.out
     assert "1 failed 1 passed in " in ran.out.splitlines()[-1]
     assert "\x1b" not in ran.out

@@ -264,7 +264,8 @@ def test_the_replay_of_a_long_run_does_not_pretend_to_wait(tmp_path: Path) -> No
 
     ran = proctor("show", "e.jsonl", "--format", "human", cwd=tmp_path)
 
-    assert ran.out == "INCOMPLETE 2000 passed in 2000.00s (the end of the process was not seen)\n"
+    verdict = "INCOMPLETE 2000 passed in 2000.00s (the end of the process was not seen)"
+    assert ran.out == f"pytest: 2,000 tests\n{verdict}\n"
 
 
 def test_every_format_shows_a_stream(tmp_path: Path) -> None:
@@ -310,7 +311,7 @@ def test_input_that_ends_early_is_said_to_be_incomplete(tmp_path: Path) -> None:
     ran = proctor("show", "s.jsonl", cwd=tmp_path)
 
     assert (ran.code, ran.err) == (2, "proctor: s.jsonl: incomplete\n")
-    assert ran.out.startswith("INCOMPLETE 1 passed")
+    assert ran.out.startswith("unit: 2 tests\nINCOMPLETE 1 passed")
 
 
 @pytest.mark.parametrize(
