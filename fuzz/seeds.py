@@ -29,7 +29,7 @@ def seeds(name: str) -> Iterator[bytes]:
 
         for path in sorted(DATA.glob("foreign/*/reports/*")):
             data = path.read_bytes()
-            if len(data) < 60_000 and detect(data, path.name) == name:
+            if len(data) < 60_000 and detect(data, path.name) == name.removesuffix("-full"):
                 yield SIZE + data
 
 

@@ -96,6 +96,7 @@ def test_a_suite_whose_tool_is_missing_is_a_skipped_case(junit_schema: etree.XML
     assert (case.get("classname"), case.get("name")) == ("node", "node: not run")
     assert [(child.tag, child.get("message")) for child in case] == [("skipped", "no node on PATH")]
     assert (root.get("tests"), root[1].get("skipped")) == ("2", "1")
+    assert root[1].get("timestamp") == root[0].get("timestamp") != ""
 
 
 def test_a_test_whose_call_and_teardown_failed_is_two_cases_as_in_pytest(

@@ -84,14 +84,19 @@ def _suites(result: RunResult, cases: Cases) -> Iterator[_Suite]:
         found: Callable[[], Iterable[Case]] = partial(cases, suite, result)
         if suite is shown[-1] and (explanation := _explanation(result)):
             found = partial(_with_more, found, explanation)
-        started = contents.moment_of(result, suite.started)
-        timestamp = started.isoformat(timespec="milliseconds") if started else ""
-        yield _Suite(suite.name, suite.seconds, found, timestamp, _suite_properties(suite))
+        yield _Suite(
+            suite.name, suite.seconds, found, _timestamp(result, suite.started), _suite_properties(suite)
+        )
     for missing in result.missing:
         test = contents.missing_test(missing)
         name = CaseName(missing.runner, test.test)
         case = Case(name, complaints=(Complaint("skipped", "not_run", test.message or ""),))
-        yield _Suite(missing.runner, 0.0, partial(list, [case]))
+        yield _Suite(missing.runner, 0.0, partial(list, [case]), _timestamp(result, 0.0))
+
+
+def _timestamp(result: RunResult, at: float) -> str:
+    moment = contents.moment_of(result, at)
+    return moment.isoformat(timespec="milliseconds") if moment else ""
 
 
 def _with_more(cases: Callable[[], Iterable[Case]], more: list[Case]) -> Iterator[Case]:
