@@ -436,7 +436,7 @@ def test_every_module_of_a_workspace_is_run(tmp_path: Path, document: Any) -> No
     ("arguments", "words"),
     [
         (("-m", "slow"), "has no markers"),
-        (("-k", "nobody"), "no test has a name"),
+        (("-k", "nobody"), "no test matches -k"),
         (("-k", "a or"), "invalid expression"),
         (("nowhere",), "not a target"),
         (("-C", "stock"), "no go.mod"),
