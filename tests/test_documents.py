@@ -244,7 +244,7 @@ def test_no_tests(tmp_path: Path) -> None:
     assert ran.document["outcome"] == "no_tests"
 
 
-@pytest.mark.parametrize("arguments", [["nowhere.py"], ["test_a.py::test_no"], ["--", "--no-such-option"]])
+@pytest.mark.parametrize("arguments", [["nowhere"], ["test_a.py::test_no"], ["--", "--no-such-option"]])
 def test_a_usage_error_says_what_pytest_said(tmp_path: Path, arguments: list[str]) -> None:
     root = write_project(tmp_path, {"test_a.py": "def test_x(): pass\n"})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ FILES = [f"-o{form}={form}" for form in formats.offered("run")]
 def run(root: Path, *arguments: str) -> tuple[int, dict[str, str]]:
     """What a run says, the same in its record."""
     ran = proctor("run", "--format", "json", *FILES, *arguments, cwd=root)
-    assert ran.err == ""
+    refused = rf"proctor: .*{re.escape(TOLD)}\"? \[usage\]\n"
+    assert re.fullmatch(refused if ran.code == 4 else "", ran.err)
     shown = proctor("show", ran.document["run_id"], "--format", "json", cwd=root)
     assert json.loads(shown.out) == ran.document
     assert {form for form in formats.offered("run") if (root / form).stat().st_size == 0} <= {"results"}

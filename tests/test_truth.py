@@ -262,5 +262,5 @@ def test_an_expression_that_pytest_fails_to_evaluate_is_a_usage_error(tmp_path: 
     ran = run_suite(suite(tmp_path, "    pass"), "--format", "human", "--", "-k", "(" * 900 + "a" + ")" * 900)
 
     assert ran.code == 4
-    assert "cannot evaluate the expression of -k or -m: RecursionError" in ran.out
+    assert "cannot evaluate the -k or -m expression: RecursionError" in ran.out
     assert "INTERNAL" not in ran.out

@@ -100,7 +100,7 @@ def test_whatever_is_left_is_true(project: Path, torn: bool) -> None:
         try:
             result = read_log(path).result
         except UsageError as error:
-            assert "nothing is on record" in str(error) or "cannot be read" in str(error)
+            assert "has no recorded events" in str(error) or "cannot be read" in str(error)
             continue
         found = {test.test: str(test.outcome) for test in result.tests.values()}
         complete = str(result.outcome) == "failed"

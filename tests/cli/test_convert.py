@@ -123,7 +123,7 @@ def test_what_the_format_cannot_hold_is_said_once(tmp_path: Path) -> None:
             ["unclear.log", "--to", "tap"],
             "cannot tell the format of unclear.log: expected one of libtest, json, stream, events",
         ),
-        (["empty.json", "--to", "tap"], "empty.json is empty: what should have written it ended"),
+        (["empty.json", "--to", "tap"], "empty.json is empty: the tool that should have written it"),
         (
             ["unclear.log", "--from", "subunit", "--to", "tap"],
             "cannot read format 'subunit'; known: libtest, json, stream, events",

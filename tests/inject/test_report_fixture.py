@@ -169,7 +169,7 @@ def test_a_crash_keeps_what_was_reported_and_attached(tmp_path: Path) -> None:
         ('("good", "x")', "known: pass, fail"),
         ('("pass")', "a status needs a name"),
         ('("pass", "")', "not empty"),
-        ('("pass", "x", proctor=1)', "meaning of its own"),
+        ('("pass", "x", proctor=1)', "is reserved"),
         ('("pass", "x", files=["nowhere"])', "nowhere"),
     ],
 )

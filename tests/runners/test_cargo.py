@@ -612,7 +612,7 @@ def test_tests_are_found_without_running_them(shop: Path) -> None:
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (("-m", "slow"), "cargo knows no markers"),
+        (("-m", "slow"), "cargo has no markers"),
         (("-k", "and"), "invalid expression"),
         (("no-where.rs",), "not a target: 'no-where.rs'"),
         (("--", "--doc"), "name `crate::doc-tests` as a target"),

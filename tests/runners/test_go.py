@@ -435,7 +435,7 @@ def test_every_module_of_a_workspace_is_run(tmp_path: Path, document: Any) -> No
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("-m", "slow"), "knows no markers"),
+        (("-m", "slow"), "has no markers"),
         (("-k", "a or"), "invalid expression"),
         (("nowhere",), "not a target"),
         (("-C", "stock"), "no go.mod"),

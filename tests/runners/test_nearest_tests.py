@@ -153,6 +153,21 @@ def test_the_command_line_explains_on_stderr_why_nothing_ran(
     assert ran.err.count("\n") == 1
 
 
+def test_targets_of_other_runners_get_the_nearest_path_too(tmp_path: Path) -> None:
+    write_project(
+        tmp_path, {"package.json": "{}", "test/cart.test.js": "require('node:test')", "t/cart.t": "#!perl\n"}
+    )
+
+    for runner, target, near in (
+        ("node", "test/crat.test.js", "test/cart.test.js"),
+        ("tap", "t/crat.t", "t/cart.t"),
+        ("unittest", "tset", "test"),
+    ):
+        ran = run_suite(tmp_path, "--runner", runner, target)
+        assert (ran.code, ran.out) == (4, "")
+        assert ran.err == f"proctor: not a target: {target!r}; did you mean {near}? [usage]\n"
+
+
 def test_a_server_gives_the_same_hints(root: Path) -> None:
     with talk(root) as client:
         assert "did you mean tests/test_shop.py?" in client.refusal(

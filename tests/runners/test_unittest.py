@@ -444,7 +444,7 @@ def test_no_tests_are_no_pass(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("-n", "2"), "one test after the other"),
-        (("-m", "slow"), "knows no markers"),
+        (("-m", "slow"), "has no markers"),
         (("-k", "a and"), "invalid expression"),
         (("tests/nowhere.py",), "no such file: tests/nowhere.py"),
         ((f"{FILE}::Prices::test_nothing",), "no test"),

@@ -82,7 +82,7 @@ class Soak:
     async def _begin_and_disturb(self, errand: Errand) -> CallToolResult:
         wait = errand.wait if errand.deed == "poll" else 0
         while (result := await self._call("execute_tests", **errand.arguments, wait=wait)).is_error:
-            if "ask again later" not in text_of(result):  # a run that was taken back may not have ended yet
+            if "try again later" not in text_of(result):  # a run that was taken back may not have ended yet
                 return result
             await asyncio.sleep(LOOK)
         run_id = result.structured_content["run_id"]

@@ -28,7 +28,7 @@ def explain(result: RunResult, asked: Asked, mask: bool) -> None:
 
 def _why_no_tests(result: RunResult, asked: Asked) -> str:
     chosen = asked.selection
-    if result.left_out and chosen.keywords:
+    if chosen.keywords and (result.left_out or not result.reason):
         from proctor.runners.nearest_tests import unmatched
 
         return unmatched(chosen.keywords, result.deselected)

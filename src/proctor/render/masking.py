@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from operator import is_not
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,6 +27,7 @@ from proctor.render.secrets import HINTS, MASK, cut_beginning, masked, masked_an
 from proctor.result import Excerpt, RunResult
 
 _Value = TypeVar("_Value")
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 #: Names and places, which are useful only unchanged, and proctor's own words, in documents and types.
 _KEYS = frozenset(
@@ -62,27 +63,30 @@ class Masked:
 
     def __init__(self, sink: Sink) -> None:
         self._sink, self.name = sink, sink.name
+        self._masking = _Masking()
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         if isinstance(entry.event, RunFinished):
-            so_far = masked_values(so_far)
+            so_far = self._masking.value(so_far)
         elif isinstance(entry.event, SuiteFinished):
             suites = list(so_far.suites)
-            suites[entry.suite] = masked_values(suites[entry.suite])
+            suites[entry.suite] = self._masking.value(suites[entry.suite])
             so_far = msgspec.structs.replace(so_far, suites=suites)
-        self._sink.handle(masked_values(entry), so_far)
+        self._sink.handle(self._masking.value(entry), so_far)
 
     def tick(self, now: float, so_far: RunResult) -> None:
         self._sink.tick(now, so_far)
 
 
 class _Masking:
-    """One way through a value. What was found in one text of a test is masked in all its texts."""
+    """One way through values. What was found in one text of a test is masked in all its texts."""
 
     def __init__(self, passing: bool = True) -> None:
         self._passing = passing
         self._known: dict[str, None] = {}
         self._found: dict[str, None] = {}
+        #: Tests with their masked copies, by identity: a result holds the tests of the events before it.
+        self._tests: dict[int, tuple[TestFinished, TestFinished]] = {}
 
     def value(self, value: Any) -> Any:
         if type(value) is str:
@@ -90,14 +94,7 @@ class _Masking:
             self._found.update(dict.fromkeys(found))
             return value if new == value else new
         if isinstance(value, msgspec.Struct):
-            if not isinstance(value, TestFinished):
-                return self._struct(value)
-            passed = value.outcome is Outcome.PASSED
-            return (
-                value
-                if passed and not self._passing
-                else self._twice(self._struct, cast(msgspec.Struct, value))
-            )
+            return self._test(value) if isinstance(value, TestFinished) else self._struct(value)
         if isinstance(value, dict):
             is_test = "node_id" in value or "nodeid" in value  # of a document
             return self._twice(self._dict, value) if is_test else self._dict(value)
@@ -108,6 +105,13 @@ class _Masking:
             value = Excerpt()
             value.add(new)
         return value
+
+    def _test(self, test: TestFinished) -> TestFinished:
+        if test.outcome is Outcome.PASSED:  # has little to mask, and there are many
+            return self._twice(self._struct, test) if self._passing else test
+        if id(test) not in self._tests:
+            self._tests[id(test)] = test, self._twice(self._struct, test)
+        return self._tests[id(test)][1]
 
     def _twice(self, mask: Callable[[_Value], _Value], test: _Value) -> _Value:
         """Masks twice if it finds a secret: other texts may hold the same secret without its name."""
@@ -123,7 +127,7 @@ class _Masking:
         named = {name: self._named(name, item) for name, item in value.items()}
         return named if any(item is not value[name] for name, item in named.items()) else value
 
-    def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
+    def _struct(self, value: _Struct) -> _Struct:
         changed = {}
         for name in _fields(type(value)):
             item = getattr(value, name)

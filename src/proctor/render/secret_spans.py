@@ -105,6 +105,14 @@ _CELL = re.compile(r"(?:'(?:[^'\\\n]|\\.)*'|[^',])+")
 _IN_AN_ID = re.compile(
     r"\.\w{1,6}::[^\s\[\]]{0,200}\[[^\]\n]*\Z|(?<![\w/])(?:Test|Benchmark|Fuzz|Example)\w*/\S*\Z"
 )
+_HINTED = [
+    (
+        kind,
+        tuple(hint for hint in kind.hints if hint == hint.lower()),
+        tuple(hint for hint in kind.hints if hint != hint.lower()),
+    )
+    for kind in KINDS
+]
 _ROUNDS = 8  # in which a mask may make something else plain
 _MOST_KNOWN = 50  # values that are looked for wherever else they stand
 
@@ -199,9 +207,10 @@ def _spans(text: str, known: Collection[str]) -> list[Span]:
 def _found(text: str, small: str) -> Iterator[Span]:
     words = "\n".join([word for word in text.split() if len(word) >= LEAST])
     small_words = words.lower()
-    for kind in KINDS:
+    for kind, lower_hints, other_hints in _HINTED:
         whole, lower = (text, small) if kind.wide else (words, small_words)
-        hints = [hint for hint in kind.hints if hint in (lower if hint == hint.lower() else whole)]
+        hints = [hint for hint in lower_hints if hint in lower]
+        hints += [hint for hint in other_hints if hint in whole]
         if hints:
             for match in _matches(kind, hints, text, small):
                 start, end = match.span(match.lastgroup or 0)

@@ -76,7 +76,7 @@ def wanted(targets: tuple[str, ...], root: Path) -> Wanted:
         elif _ID.fullmatch(target):
             ids.append(target)
         else:
-            raise not_a_target(target, _EXPECTED)
+            raise not_a_target(target, _EXPECTED, root)
     return Wanted(tuple(ids), tuple(paths))
 
 

@@ -235,7 +235,7 @@ def _path(target: str, root: Path) -> Path:
     path = root / file
     if not file or target.startswith("-") or "\0" in target or not path.exists():
         expected = f"a file, a directory or an id such as test/a.test.js::group{BETWEEN}test"
-        raise not_a_target(target, expected)
+        raise not_a_target(target, expected, root)
     return path
 
 

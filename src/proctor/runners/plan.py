@@ -55,8 +55,12 @@ def _suite(runner: str, launches: tuple[Launch, ...], plan: Plan) -> Suite:
     return Suite(name, runner, voice, launches, deselected, plan.interpreter)
 
 
-def not_a_target(target: str, expected: str, hint: str = "") -> UsageError:
-    return UsageError(f"not a target: {target!r}{hint or f'; expected {expected}'}")
+def not_a_target(target: str, expected: str, root: Path | None = None) -> UsageError:
+    """With the nearest target in this project, if there is one; else with what is expected."""
+    from proctor.runners.nearest_tests import suggestion  # only on the way out
+
+    near = suggestion(target, root) if root is not None else ""
+    return UsageError(f"not a target: {target!r}{near or f'; expected {expected}'}")
 
 
 class _Detects(Protocol):

@@ -70,7 +70,7 @@ def _files(targets: tuple[str, ...], root: Path) -> dict[str, list[str]]:
         path = root / name
         if not name or name.startswith("-") or "\0" in target or not path.exists():
             expected = "a file, a directory of them, or a test's id such as test/a.bats::adds up"
-            raise not_a_target(target, expected)
+            raise not_a_target(target, expected, root)
         inside = sorted(_below(path)) if path.is_dir() else [path]
         if not inside:
             raise UsageError(f"no *.bats and no *.t in {path}")

@@ -69,10 +69,8 @@ def _check(target: str, root: Path) -> None:
     name = target.partition("::")[0]
     path = root / name
     if not name or "\0" in target or not (path.is_dir() or (path.suffix == ".py" and path.is_file())):
-        from proctor.runners.nearest_tests import suggestion  # only on the way out
-
         expected = "a directory, a file, or a test's ID such as tests/test_a.py::Class::test_b"
-        raise not_a_target(target, expected, suggestion(target, root) if "\0" not in target else "")
+        raise not_a_target(target, expected, root)
 
 
 def _test_files(directory: Path) -> Iterator[Path]:
