@@ -215,7 +215,7 @@ class Shell:
         for path, shown in (
             (venv, f"{SHOWN_HOME}/venv"),
             (str(self.home), SHOWN_HOME),
-            (sys.prefix, f"{SHOWN_HOME}/.local/share/proctor"),
+            *([(sys.prefix, f"{SHOWN_HOME}/.local/share/proctor")] if sys.prefix != sys.base_prefix else []),
             (str(ROOT), f"{SHOWN_HOME}/proctor"),
             (sys.base_prefix, "/usr"),
         ):
