@@ -15,12 +15,15 @@ _LENGTH = 500  # characters: a reason may quote a tool
 
 
 def explain(result: RunResult, asked: Asked, mask: bool) -> None:
-    """Writes nothing about a run that had tests."""
+    """Writes nothing about a run that had tests, and nothing twice to one terminal."""
     if result.outcome is RunOutcome.USAGE_ERROR:
         why = f"{result.reason or 'the test runner refused its arguments'} [usage]"
     elif result.outcome is RunOutcome.NO_TESTS:
         why = _why_no_tests(result, asked)
     else:
+        return
+    told = why in result.notices or bool(result.reason) and why.startswith(result.reason)
+    if told and sys.stdout.isatty() and sys.stderr.isatty():
         return
     line = neutral(first_line(masked(why) if mask else why, _LENGTH))
     print(f"proctor: {line}", file=sys.stderr, flush=True)

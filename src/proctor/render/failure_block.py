@@ -116,7 +116,7 @@ class _Body:
         """The difference first: it is what a reader looks for."""
         text = neutral_block(self._first.traceback)
         if root := self._result.run.cwd.rstrip("/"):
-            text = text.replace(f"{root}/", "")
+            text = text.replace(f"file://{root}/", "").replace(f"{root}/", "")
         found = [] if self._whole else parse(text)
         message, compared = message_of(self._first), self._is_compared(text)
         if compared and not (found or self._whole):
@@ -239,7 +239,7 @@ def _without_values(message: str, failure: Failure) -> str:
     values = [value.strip() for value in (failure.expected, failure.actual) if value and value.strip()]
     if len(values) < 2 or not all(value in message for value in values):
         return message
-    return message[: min(map(message.index, values))].rstrip(": \n") or message
+    return message[: min(map(message.index, values))].rstrip(": \n'\"`") or message
 
 
 def _without_comparison(trace: str, message: str) -> str:

@@ -24,7 +24,7 @@ def write_report(result: RunResult, write: Writer, shown: Shown = USUAL) -> None
     if blank:
         write("\n")
     if not shown.quiet and (printed := printed_text(result)):
-        write(f"{printed}\n\n")
+        write(f"{printed}\n")
     write_closing(result, write, shown)
 
 
