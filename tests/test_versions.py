@@ -111,14 +111,15 @@ def broken_run(root: Path, **more: str) -> dict[str, Any]:
 def comparable(document: dict[str, Any], root: Path) -> dict[str, Any]:
     """The document without what no two runs or no two versions can have in common.
 
-    Gone altogether: times, ids of runs, the interpreter and `text_output`, which is pytest's own text from
-    first to last. Paths are made relative to the project. Of long representations the exceptions and the
+    Gone altogether: times, ids of runs, the interpreter, the command and `text_output`, which is pytest's
+    own text from first to last. Paths are made relative to the project. Of long representations the exceptions and the
     places stay: layout, carets, memory addresses and excerpts of source differ from release to release.
     Lists are sorted: pytest 8 collects in another order than 7, and workers of xdist finish in any.
     """
     text = json.dumps(document).replace(f"{root}/", "")
     facts: dict[str, Any] = _without(
-        json.loads(text), {"duration", "created", "run_id", "started", "interpreter", "text_output"}
+        json.loads(text),
+        {"duration", "created", "run_id", "started", "interpreter", "text_output", "invocation"},
     )
     facts["command"] = facts["command"][1:]
     facts["tests"] = sorted(map(_test, facts["tests"]), key=lambda test: test["node_id"])
@@ -508,10 +509,10 @@ def test_a_loop_without_end_is_a_timeout_and_named_by_text(version: Version, tmp
     ("arguments", "outcome"),
     [
         (["-k", "nothing_like_it"], "no_tests"),
-        (["no_such_file.py"], "usage_error"),
+        (["no_such_directory"], "usage_error"),
         (["--", "--no-such-option"], "usage_error"),
     ],
-    ids=["no tests", "no such file", "no such option"],
+    ids=["no tests", "no such directory", "no such option"],
 )
 def test_a_run_without_tests_is_not_a_pass_in_text_either(
     version: Version, arguments: list[str], outcome: str, tmp_path: Path

@@ -161,7 +161,7 @@ def test_a_run_behind_a_link_is_kept_in_the_cache_and_says_so(
     environ = clean_environment(XDG_CACHE_HOME=str(tmp_path / "cache"))
     listed = proctor("runs", cwd=project, environ=environ)
     assert ran.document["run_id"] in listed.out
-    assert len(listed.out.splitlines()) == 1
+    assert len(listed.out.splitlines()) == 2  # with the header
     assert "is a link, which is not followed" in listed.err
     assert "is a link" in proctor("doctor", cwd=project, environ=environ).out
 

@@ -68,8 +68,8 @@ def test_a_run_without_output_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (("--output", "--test", "x"), "--test ID shows that of one test"),
-        (("d.json", "--output"), "d.json is none"),
+        (("--output", "--test", "x"), "--test ID shows the output of one test"),
+        (("d.json", "--output"), "d.json is a file"),
     ],
 )
 def test_it_is_for_a_whole_run_that_is_kept(tmp_path: Path, arguments: tuple[str, ...], error: str) -> None:

@@ -208,6 +208,11 @@ def test_the_parts_that_a_test_reports_stand_in_a_suite_of_their_own(tmp_path: P
     assert told(lines)["test_a.py::test_a/part"] == "fail"
 
 
+def without_introduction(text: str) -> str:
+    """Without the first line, which says who is going to run the tests."""
+    return text.partition("\n")[2]
+
+
 def test_a_run_is_shown_by_name_in_any_format(tmp_path: Path) -> None:
     write_project(tmp_path, OUTCOMES)
     ran = run_suite(tmp_path, "--format", "human")
@@ -215,7 +220,11 @@ def test_a_run_is_shown_by_name_in_any_format(tmp_path: Path) -> None:
     shown = proctor("show", "last", "--format", "human", cwd=tmp_path)
     (run,) = (tmp_path / ".proctor" / "runs").iterdir()
 
-    assert (shown.out, shown.code, shown.err) == (ran.out, 1, f"proctor: {run.name}: failed\n")
+    assert (shown.out, shown.code, shown.err) == (
+        without_introduction(ran.out),
+        1,
+        f"proctor: {run.name}: failed\n",
+    )
     assert proctor("show", "--format", "tree", cwd=tmp_path).out.startswith("test_a.py\n  passed  test_ok")
 
 
@@ -248,7 +257,7 @@ def test_a_log_shown_to_people_is_what_they_saw_live(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, "--format", "human")
     (run,) = (tmp_path / ".proctor" / "runs").iterdir()
 
-    assert proctor("show", str(run), "--format", "human", cwd=tmp_path).out == ran.out
+    assert proctor("show", str(run), "--format", "human", cwd=tmp_path).out == without_introduction(ran.out)
 
 
 def test_the_replay_of_a_long_run_does_not_pretend_to_wait(tmp_path: Path) -> None:
@@ -265,7 +274,7 @@ def test_the_replay_of_a_long_run_does_not_pretend_to_wait(tmp_path: Path) -> No
     ran = proctor("show", "e.jsonl", "--format", "human", cwd=tmp_path)
 
     verdict = "INCOMPLETE 2000 passed in 2000.00s (the end of the process was not seen)"
-    assert ran.out == f"pytest: 2,000 tests\n{verdict}\n"
+    assert ran.out == f"{verdict}\n"
 
 
 def test_every_format_shows_a_stream(tmp_path: Path) -> None:
@@ -311,7 +320,7 @@ def test_input_that_ends_early_is_said_to_be_incomplete(tmp_path: Path) -> None:
     ran = proctor("show", "s.jsonl", cwd=tmp_path)
 
     assert (ran.code, ran.err) == (2, "proctor: s.jsonl: incomplete\n")
-    assert ran.out.startswith("unit: 2 tests\nINCOMPLETE 1 passed")
+    assert ran.out.startswith("INCOMPLETE 1 passed")
 
 
 @pytest.mark.parametrize(

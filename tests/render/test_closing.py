@@ -12,9 +12,9 @@ from proctor.render.writer import plain_writer
 from proctor.result import RunResult
 
 
-def closing(result: RunResult, **shown: int) -> list[str]:
+def closing(result: RunResult, verbosity: int = 0, durations: int | None = None) -> list[str]:
     parts: list[str] = []
-    write_closing(result, plain_writer(parts.append), Shown(**shown))
+    write_closing(result, plain_writer(parts.append), Shown(verbosity, durations))
     return "".join(parts).splitlines()
 
 

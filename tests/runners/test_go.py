@@ -453,7 +453,7 @@ def test_what_cannot_be_done_is_a_usage_error_that_says_so(
 def test_keywords_that_no_test_matches_deselect_all(shop: Path, environ: dict[str, str]) -> None:
     ran = proctor("run", "--runner", "go", "-k", "nobody", "--format", "agent", cwd=shop, environ=environ)
 
-    assert (ran.code, ran.out) == (5, "no tests 8 deselected\n")
+    assert (ran.code, ran.out) == (5, "no tests 8 deselected\nnote: no test matches -k 'nobody'\n")
 
 
 # Plans, as values

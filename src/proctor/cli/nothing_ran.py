@@ -22,7 +22,7 @@ def explain(result: RunResult, asked: Asked, mask: bool) -> None:
         why = _why_no_tests(result, asked)
     else:
         return
-    told = why in result.notices or bool(result.reason) and why.startswith(result.reason)
+    told = why in result.notices or (bool(result.reason) and why.startswith(result.reason))
     if told and sys.stdout.isatty() and sys.stderr.isatty():
         return
     line = neutral(first_line(masked(why) if mask else why, _LENGTH))

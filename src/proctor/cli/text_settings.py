@@ -69,6 +69,7 @@ def of_run(
 
 def of_replay(root: Path, environ: Mapping[str, str], shown: Shown = USUAL) -> TextSettings:
     """For a run that is shown again; `root` is the project whose settings apply."""
+    shown = msgspec.structs.replace(shown, introduced=False)
     return TextSettings(config.masks_secrets(root), wants_colours(environ), whole=True, shown=shown)
 
 

@@ -41,7 +41,8 @@ class PlainLog:
 
     def _follow(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
-        if entry.suite not in self._introduced and isinstance(event, _OPENING):
+        new = self._shown.introduced and entry.suite not in self._introduced
+        if new and isinstance(event, _OPENING):
             self._introduce(entry.suite, so_far.suites[entry.suite])
         if self._shown.whole and isinstance(event, TestFinished):
             write_test_line(event, self._write)
