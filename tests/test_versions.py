@@ -112,8 +112,9 @@ def comparable(document: dict[str, Any], root: Path) -> dict[str, Any]:
     """The document without what no two runs or no two versions can have in common.
 
     Gone altogether: times, ids of runs, the interpreter, the command and `text_output`, which is pytest's
-    own text from first to last. Paths are made relative to the project. Of long representations the exceptions and the
-    places stay: layout, carets, memory addresses and excerpts of source differ from release to release.
+    own text from first to last. Paths are made relative to the project. Of long representations the
+    exceptions and the places stay: layout, carets, memory addresses and excerpts of source differ from
+    release to release.
     Lists are sorted: pytest 8 collects in another order than 7, and workers of xdist finish in any.
     """
     text = json.dumps(document).replace(f"{root}/", "")
