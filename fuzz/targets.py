@@ -357,7 +357,7 @@ def expression(data: bytes) -> None:
     try:
         matching.parse(words)(lambda word: word in "test_users_add")
     except UsageError as error:
-        assert repr(words) in str(error) or len(words) > 200
+        assert repr(words) in str(error) or len(words) > matching._SHOWN
         assert len(str(error)) < 3000
 
 
