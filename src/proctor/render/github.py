@@ -15,7 +15,7 @@ from proctor.events import Place, SuiteMissing, WarningRecorded
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.closing import verdict
 from proctor.render.failure_block import Block, blocks
-from proctor.render.failure_report import causes_of, message_of, rows, short, word
+from proctor.render.failure_report import brief, causes_of, message_of, rows, short, word
 from proctor.render.human import report_text
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.writer import Writer
@@ -87,8 +87,15 @@ def _errors(result: RunResult) -> Iterator[Annotation]:
         what = "cannot collect" if first.finished is None else word(first)
         title = f"{what} {neutral(first.test)}" + (f" and {others} more" if others else "")
         listed = "".join(f"\n- {row}" for row in rows(cause, result)) if len(cause.occurrences) > 1 else ""
-        message = message_of(first) or neutral_block(first.traceback) or word(first)
+        message = _message(first) or neutral_block(first.traceback) or word(first)
         yield Annotation("error", title, f"{message}{listed}", _place(first))
+
+
+def _message(first: Occurrence) -> str:
+    """Where two values differ, if they were compared; else all that was raised."""
+    if not first.failure.difference:
+        return message_of(first)
+    return "\n".join([brief(first), *map(neutral_block, first.failure.difference[1:])])
 
 
 def _place(first: Occurrence) -> Place | None:
@@ -194,7 +201,7 @@ def _causes_table(result: RunResult) -> str:
         others, place = len(cause.tests) - 1, _place(cause.first)
         test = _code_cell(cause.first.test) + (f" and {others} more" if others else "")
         where = _code_cell(str(place)) if place else ""
-        listed.append((word(cause.first), test, where, _cell(short(message_of(cause.first)))))
+        listed.append((word(cause.first), test, where, _cell(brief(cause.first))))
     if len(found) > ROWS:
         listed.append(("", f"and {len(found) - ROWS} more causes", "", ""))
     return _table(("", "test", "place", "message"), listed)
