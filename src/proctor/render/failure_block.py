@@ -34,6 +34,8 @@ _HARNESS = re.compile(
     r"(?:^  File \"(?:\S*/(?:_pytest|pluggy|pytest)/|<frozen runpy>).*\n?){3,}", re.MULTILINE
 )
 _LIBRARY_LINE = re.compile(r".*(?:/site-packages/|/lib/python\d|<frozen |node_modules/|\bnode:internal)")
+_DIFFERENCE = re.compile(r"E\s+(?!\+ {2,}(?:where|and) )([-+?])(?: |$)")
+_SIGNS: dict[str, Tone] = {"-": "removed", "+": "added", "?": "quiet"}
 _DEBUG = "debug: "  # begins the note of a test that stopped at a breakpoint
 _HOLLOW = re.compile(r"self = <[\w.]+ object at 0x[0-9a-f]+>")  # says nothing
 _LOUD = ("crash", "timeout", "collect")
@@ -149,7 +151,7 @@ class _Body:
             self._write("\n")
         self._write_frame(frames[at])
         for line in without_advice(self._raised(part)):
-            self._write(f"{line}\n", "bad")
+            self._write(f"{line}\n", _tone_of_raised(line))
         place = Place(frames[0].file, frames[0].line)
         if len(frames) > 1:
             self._write("\n")
@@ -253,12 +255,19 @@ def _without_comparison(trace: str, message: str) -> str:
     return "\n".join(lines[: end + 1])
 
 
+def _tone_of_raised(line: str) -> Tone:
+    """pytest's own differences have colours, too."""
+    found = _DIFFERENCE.match(line)
+    return _SIGNS[found[1]] if found else "bad"
+
+
 def _write_text(text: str, write: Writer, message: str = "") -> None:
     """A text that is not taken apart: what was raised in red, frames of libraries dimmed."""
     raised = set(message.split("\n")) - {""}
     for line in text.split("\n"):
-        is_raised = line.startswith("E  ") or line in raised
-        tone: Tone = "bad" if is_raised else "quiet" if _LIBRARY_LINE.match(line) else ""
+        tone: Tone = "bad" if line in raised else "quiet" if _LIBRARY_LINE.match(line) else ""
+        if line.startswith("E  "):
+            tone = _tone_of_raised(line)
         write(f"{line}\n", tone)
 
 
