@@ -25,6 +25,7 @@ SLOW = (
     "cli/test_cli.py::test_last_failed_",
     "cli/test_cli.py::test_selection_by_keyword_marker_target_and_the_runners_own_arguments",
     "cli/test_lost_outputs.py",
+    "cli/test_last_screens.py",
     "cli/test_screens.py",
     "clients/",
     "docs/test_console.py",
