@@ -367,3 +367,15 @@ def test_a_test_can_be_named_as_the_failure_index_writes_it(tmp_path: Path) -> N
 
     for name in ("test_a.py::test_a[a|b]", r"test_a.py::test_a[a\|b]"):
         assert "test_a.py::test_a[a|b]" in proctor("show", "--test", name, cwd=tmp_path).out
+
+
+def test_a_test_can_be_named_by_the_end_of_its_id_if_no_other_has_it(tmp_path: Path) -> None:
+    tests = "class TestA:\n    def test_x(self): assert 0\ndef test_y(): pass\n"
+    root = write_project(tmp_path, {"test_a.py": tests, "test_b.py": "def test_y(): pass\n"})
+    run_suite(root)
+
+    for name in ("test_x", "TestA::test_x"):
+        assert proctor("show", "--test", name, cwd=root).out.startswith("FAILED test_a.py::TestA::test_x")
+    both = proctor("show", "--test", "test_y", cwd=root)
+    assert both.code == 4
+    assert "did you mean test_a.py::test_y or test_b.py::test_y?" in both.err

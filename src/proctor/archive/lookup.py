@@ -52,8 +52,12 @@ class KeptRun(msgspec.Struct):
     notes: list[str] = []  # what the reader should know about the record itself
 
     def test(self, test: str) -> Test:
+        """By its id, or by the end of it (`test_a`, `TestX::test_a`) if no other test has that."""
         found = self.tests.get(test) or self.tests.get(unescaped(test))
         if found is None:
+            ending = [kept for name, kept in self.tests.items() if name.endswith(f"::{test}")]
+            if len(ending) == 1:
+                return ending[0]
             containing = [name for name in self.tests if test in name][:_NAMED]
             near = meant(containing or nearest(test, self.tests, _NAMED))
             hint = near or f"; it has {len(self.tests)} tests"
