@@ -20,6 +20,7 @@ from support.junit import assert_valid
 from support.junit import junit_schema as junit_schema
 from support.projects import (
     GUARD,
+    cargo_works,
     clean_environment,
     command,
     environment,
@@ -289,7 +290,7 @@ def test_several_suites_are_valid(tmp_path: Path, junit_schema: etree.XMLSchema)
     assert len(root) == len({suite.get("timestamp") for suite in root})
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+@pytest.mark.skipif(not cargo_works(), reason="needs cargo")
 def test_tests_of_cargo_are_valid(tmp_path: Path, junit_schema: etree.XMLSchema) -> None:
     crate = Path(__file__).parent / "data" / "crate"
     shutil.copytree(crate, tmp_path / "crate")

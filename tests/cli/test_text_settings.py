@@ -11,6 +11,7 @@ from proctor.cli.text_settings import TextSettings, of_replay, of_run, wants_col
 from proctor.config import Settings
 from proctor.errors import UsageError
 from proctor.outcome import RunOutcome
+from proctor.render.shown import Shown
 
 LEAK = run_of(failed("t.py::test_login", "ValueError: password='hunter2'"))
 
@@ -43,7 +44,7 @@ def test_a_replay_masks_unless_settings_that_can_be_read_say_no(
 ) -> None:
     (tmp_path / "proctor.toml").write_text(content)
 
-    assert of_replay(tmp_path, {}) == TextSettings(mask=mask, whole=True)
+    assert of_replay(tmp_path, {}) == TextSettings(mask=mask, whole=True, shown=Shown(introduced=False))
 
 
 def test_a_replay_names_every_test_and_a_run_points_to_the_replay() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.made_reports import libtest, objects, rust
-from support.projects import GUARD
+from support.projects import GUARD, cargo_works
 from support.reports import REPORTS
 from support.streams import case, final, rendered, suite, written
 
@@ -74,14 +74,7 @@ def _test(event: dict[str, Any]) -> dict[str, Any]:
     return test
 
 
-def _cargo_works() -> bool:
-    """rustup puts a cargo on the path that is there and has no toolchain."""
-    return (
-        bool(shutil.which("cargo")) and subprocess.run(["cargo", "-V"], capture_output=True).returncode == 0
-    )
-
-
-@pytest.mark.skipif(not _cargo_works(), reason="needs cargo")
+@pytest.mark.skipif(not cargo_works(), reason="needs cargo")
 @pytest.mark.parametrize("chosen", [(), ("adds",), ("nothing",), ("panics",)], ids=" ".join)
 def test_it_is_what_cargo_prints(tmp_path_factory: pytest.TempPathFactory, chosen: tuple[str, ...]) -> None:
     root = tmp_path_factory.getbasetemp() / "crate"

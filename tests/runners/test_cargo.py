@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import re
-import shutil
 import subprocess
 import textwrap
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 from support import projects
-from support.projects import GUARD, clean_environment, outcomes, proctor, with_enough_time
+from support.projects import GUARD, cargo_works, clean_environment, outcomes, proctor, with_enough_time
 from support.streams import objects, violations
 
 CACHE = projects.CACHE / "cargo"
@@ -264,14 +263,7 @@ BENCH = {
 }
 
 
-def _cargo_works() -> bool:
-    """rustup puts a cargo on the path that is there and has no toolchain."""
-    return (
-        bool(shutil.which("cargo")) and subprocess.run(["cargo", "-V"], capture_output=True).returncode == 0
-    )
-
-
-pytestmark = pytest.mark.skipif(not _cargo_works(), reason="needs cargo")
+pytestmark = pytest.mark.skipif(not cargo_works(), reason="needs cargo")
 
 
 def environ(**more: str) -> dict[str, str]:

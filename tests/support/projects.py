@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -192,3 +193,10 @@ def _make_environment(python: str, home: Path) -> None:
 def _install(python: Path, *requirements: str) -> None:
     command = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *requirements]
     subprocess.run(command, check=True, timeout=600, stdin=subprocess.DEVNULL)
+
+
+@cache
+def cargo_works() -> bool:
+    """rustup puts a cargo on the path that is there and has no toolchain."""
+    found = shutil.which("cargo")
+    return bool(found) and subprocess.run([str(found), "-V"], capture_output=True).returncode == 0
