@@ -52,6 +52,7 @@ class Failure(Fact, frozen=True):
     exact: str = ""  # the message as a row escapes it, where it has characters that no UTF-8 can carry
     causes: "tuple[Failure, ...]" = ()  # what it was raised from, or the members of its group
     locals: tuple[str, ...] = ()  # `name = value` of the innermost frame of user code, with `--locals`
+    source: tuple[str, ...] = ()  # lines around the place, with pytest's margin, where no trace has them
     notes: tuple[str, ...] = ()  # added to the exception, and the last words of a process that it is about
 
 

@@ -71,3 +71,9 @@ def test_no_character_of_a_line_is_lost(lines: list[str]) -> None:
     assert sorted(found) == sorted(
         line if line[:1] in "-+" else f"  {line.removeprefix('  ')}" for line in lines
     )
+
+
+def test_the_legend_of_vitest_is_no_difference() -> None:
+    assert plain(difference=("- Expected", "+ Received", '-   "quota": 9,', '+   "quota": 7,')) == (
+        '  - expected, + received\n  -   "quota": 9,\n               ^\n  +   "quota": 7,\n               ^\n'
+    )

@@ -288,3 +288,22 @@ def test_the_values_of_another_tool_stand_once_and_its_own_comparison_goes() -> 
         "    at test (a.test.js:4:3)\n"
         "  rerun: proctor run a"
     )
+
+
+def test_source_that_a_reporter_sends_stands_before_its_trace() -> None:
+    source = ("    const total = (lines) => {", ">     throw new TypeError('no lines');", "    };", "")
+    failure = e.Failure("TypeError", "TypeError: no lines", e.Place("lib.js", 2), source=source)
+    phase = e.Phase(
+        "call", "failed", failure=failure, longrepr="TypeError: no lines\n    at total (lib.js:2:9)"
+    )
+
+    (block,) = blocks(run_of(e.TestFinished("a", Outcome.FAILED, phases=(phase,))))
+
+    assert block.body == (
+        "    const total = (lines) => {\n"
+        ">     throw new TypeError('no lines');\n"
+        "    };\n"
+        "TypeError: no lines\n"
+        "    at total (lib.js:2:9)\n"
+        "  rerun: proctor run a"
+    )

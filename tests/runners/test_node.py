@@ -46,6 +46,7 @@ def test_the_place_of_a_failure_is_in_the_product_where_it_was_thrown(tmp_path: 
 
     assert failure["place"] == {"file": "lib.js", "line": 2}
     assert failure["calls"][0]["places"] == [{"file": "test/a.test.js", "line": 2}]
+    assert failure["source"] == ["    exports.f = () => {", ">     throw new Error('no');", "    };", ""]
 
 
 def test_tests_that_a_test_makes_are_parts_of_it(tmp_path: Path) -> None:

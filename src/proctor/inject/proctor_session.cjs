@@ -21,6 +21,8 @@ const TAIL = 2000; // characters of such a text that travel with the facts as we
 const MOST_CALLS = 20; // places on the way to a failure that are reported
 const MOST_CAUSES = 10; // errors behind an error
 const MOST_LINES = 40; // of a difference
+const [BEFORE, AFTER] = [3, 2]; // lines of source around a failure
+const [LONG_SOURCE, LONG_LINE] = [1 << 20, 300]; // characters of a file that is read, and of a line of it
 const MOST_CHANGED = 4; // of them in the message
 const SHORT = 200; // characters of a message in one line
 const SHOWN = { depth: 6, maxArrayLength: 100, maxStringLength: 10000, breakLength: 100, sorted: true };
@@ -273,6 +275,19 @@ function trace(stack) {
   return (kept.some((line) => FRAME.test(line)) ? kept : lines).join("\n");
 }
 
+/** The lines around a place, in the margin of which `>` marks its own. */
+function around({ file, line }) {
+  const whole = path.resolve(ROOT, file);
+  const size = attempt(() => (fs.statSync(whole).isFile() ? fs.statSync(whole).size : Infinity)) ?? Infinity;
+  if (size > LONG_SOURCE) return [];
+  const lines = (attempt(() => fs.readFileSync(whole, "utf8")) ?? "").split(/\r?\n/);
+  if (!(lines[line - 1] ?? "").trim()) return []; // it is not the file that ran
+  const first = Math.max(1, line - BEFORE);
+  return lines
+    .slice(first - 1, line + AFTER)
+    .map((text, at) => `${first + at === line ? ">   " : "    "}${plain(text).slice(0, LONG_LINE)}`.trimEnd());
+}
+
 /** What an error says and where it comes from; whatever is thrown is an error here. */
 function failure(error) {
   try {
@@ -290,6 +305,8 @@ function facts(error, depth) {
   // A test often throws far from the fault.
   const place = way.find((at) => !TEST_FILE.test(at.file)) ?? way[0];
   if (place) found.place = place;
+  const source = place && depth === 0 ? around(place) : [];
+  if (source.length) found.source = source;
   const calls = way.slice(0, MOST_CALLS).reverse();
   if (way.length > 1) found.calls = calls.map((at) => ({ places: [at] }));
   const causes = Array.isArray(error.errors) ? error.errors : error.cause ? [error.cause] : [];

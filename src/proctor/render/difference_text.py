@@ -17,6 +17,7 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _LONGEST = 2000  # characters of a line in which changed words are looked for
 _ALIKE = 0.3  # less than this in common: another line, not a changed one
 _CONTEXT = 2  # lines around a change
+_LEGEND = ["- Expected", "+ Received"]  # of vitest
 
 
 class Marked(msgspec.Struct, frozen=True):
@@ -36,6 +37,10 @@ def write_difference(failure: Failure, write: Writer, indent: str = "  ") -> Non
     lines = [line for text in failure.difference for line in neutral_block(text).split("\n")]
     if not lines:
         _write_compared(failure, write, indent)
+        return
+    if lines[:2] == _LEGEND:
+        write(f"{indent}- expected, + received\n", "quiet")
+        _write_lines(lines[2:], write, indent)
         return
     head = lines[0].removeprefix("at ") if len(lines) == 1 else lines[0]
     signed = head.endswith(":") and len(lines) > 1

@@ -132,8 +132,16 @@ class _Body:
                 self._write("\n")
             for part in found:
                 self._write_raise(part)
-        elif text.strip():
+        elif text.strip() or self._failure.source:
+            self._write_source("\n" * compared)
             _write_text(text.rstrip() if self._whole else _cut(text), self._write, message)
+
+    def _write_source(self, before: str) -> None:
+        """Lines around the place, which only reporters of JavaScript send."""
+        lines = "\n".join(map(neutral, self._failure.source)).rstrip()
+        if lines:
+            self._write(before)
+            self._write(f"{lines}\n", "javascript")
 
     def _is_compared(self, trace: str) -> bool:
         """Two values differ, and the trace does not say it in the same words."""

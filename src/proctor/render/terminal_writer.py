@@ -48,8 +48,8 @@ class TerminalWriter:
     def __call__(self, text: str, tone: Tone = "", link: str = "") -> None:
         if tone == "carets":
             return  # the words themselves are marked
-        if tone == "source":
-            for line in _source(text.removesuffix("\n")):
+        if tone in ("source", "javascript"):
+            for line in _source(text.removesuffix("\n"), "python" if tone == "source" else tone):
                 self._print(line, "wrap")
             return
         style = Style.parse(STYLES.get(tone, ""))
@@ -87,17 +87,17 @@ def wrapped(line: Text, width: int, console: Console) -> Iterator[Text]:
         yield Text(" " * indent).append(part)
 
 
-def _source(text: str) -> Iterator[Text]:
-    """Python code behind pytest's margin, coloured as a whole: a string may have several lines."""
+def _source(text: str, language: str) -> Iterator[Text]:
+    """Code behind pytest's margin, coloured as a whole: a string may have several lines."""
     lines = text.split("\n")
-    code = highlighted("\n".join(line[_MARGIN:] for line in lines))
+    code = highlighted("\n".join(line[_MARGIN:] for line in lines), language)
     for line, coloured in zip(lines, code, strict=True):
         margin = line[:_MARGIN]
         yield Text().append(margin, STYLES["loud"] if margin[:1] == ">" else "").append(coloured)
 
 
-def highlighted(code: str) -> list[Text]:
-    """The lines of Python code in colours that can be read on dark and on light."""
+def highlighted(code: str, language: str = "python") -> list[Text]:
+    """The lines of code in colours that can be read on dark and on light."""
     from pygments.token import Comment, Keyword, Name, Number, Operator, String
     from rich.syntax import ANSISyntaxTheme, Syntax
 
@@ -113,7 +113,7 @@ def highlighted(code: str) -> list[Text]:
             String: Style(color="cyan"),
         }
     )
-    found = Syntax("", "python", theme=theme).highlight(code)
+    found = Syntax("", language, theme=theme).highlight(code)
     lines = list(found.split("\n", allow_blank=True))[: code.count("\n") + 1]
     lines += [Text()] * (code.count("\n") + 1 - len(lines))
     for line in lines:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Literal, Protocol, TypeAlias
 
 #: What a piece of text is. The second line of names is about failures: an id, a place in a file, a line that
-#: was removed or added and the words of it that differ, carets under these words, source code with pytest's
-#: margin, a command to be copied, which is never wrapped, and a text that is cut at the end of the line.
+#: was removed or added and the words of it that differ, carets under these words, Python or JavaScript with
+#: pytest's margin, a command to be copied, which is never wrapped, a text that is cut at the end of the line.
 Tone: TypeAlias = (
     Literal["", "good", "bad", "loud", "odd", "quiet", "strong"]
-    | Literal["id", "place", "removed", "added", "less", "more", "carets", "source", "command", "rest"]
+    | Literal[
+        "id", "place", "removed", "added", "less", "more", "carets", "source", "javascript", "command", "rest"
+    ]
 )
 
 _CODES: dict[Tone, str] = {
