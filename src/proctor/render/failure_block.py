@@ -15,7 +15,7 @@ from proctor.render.failure_report import cause_headline, causes_of, message_of,
 from proctor.render.links import place_url
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.printed import quoted_output
-from proctor.render.pytest_trace import Frame, Raise, parse, without_advice
+from proctor.render.pytest_trace import Frame, Raise, parse, with_margin, without_advice
 from proctor.render.rerun import rerun
 from proctor.render.writer import Tone, Writer, plain_writer
 from proctor.result import RunResult
@@ -51,6 +51,12 @@ class Block(msgspec.Struct, frozen=True):
     text: str = ""  # of any other
     with_output: bool = True  # what its first test printed is shown here
     whole: bool = False
+
+    @property
+    def link(self) -> str:
+        """The place that the headline names, for a terminal."""
+        first = self.cause.first if self.cause else None
+        return place_url(first.failure.place, self.result, first.test) if first else ""
 
     @property
     def body(self) -> str:
@@ -134,7 +140,7 @@ class _Body:
                 self._write_raise(part)
         elif text.strip() or self._failure.source:
             self._write_source("\n" * compared)
-            _write_text(text.rstrip() if self._whole else _cut(text), self._write, message)
+            _write_text(with_margin(text) if self._whole else _cut(text), self._write, message)
 
     def _write_source(self, before: str) -> None:
         """Lines around the place, which only reporters of JavaScript send."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def write_report(result: RunResult, write: Writer, shown: Shown = USUAL) -> None:
     blank = False
     for block in _blocks(result, shown):
-        write(f"\n--- {block.head}\n", block.tone)
+        write("\n")
+        write(f"--- {block.head}", block.tone, block.link)
+        write("\n")
         block.write_body(write)
         blank = True
     if blank:

@@ -60,7 +60,7 @@ class Raise(msgspec.Struct, frozen=True):
 
 def parse(text: str) -> list[Raise]:
     """The exceptions of a trace, the first cause first; nothing if it is not pytest's long form."""
-    lines = [*_indented(text.rstrip().split("\n"))]
+    lines = with_margin(text).split("\n")
     found: list[Raise] = []
     begin = 0
     for at, line in enumerate(lines):
@@ -79,12 +79,12 @@ def without_advice(lines: tuple[str, ...]) -> list[str]:
     return kept
 
 
-def _indented(lines: list[str]) -> Iterator[str]:
-    """pytest strips the text as a whole, and so takes the margin of a first line of source away."""
-    by_pytest = any(line.startswith(("E  ", ">  ")) for line in lines)
-    stripped = by_pytest and not _is_shown(lines[0]) and "".join(lines[1:2]).startswith(("    ", ">", "E  "))
-    yield f"    {lines[0]}" if stripped else lines[0]
-    yield from lines[1:]
+def with_margin(text: str) -> str:
+    """pytest strips a trace as a whole, and so takes the margin of a first line of source away."""
+    first, _, rest = text.rstrip().partition("\n")
+    by_pytest = any(line.startswith(("E  ", ">  ")) for line in rest.split("\n"))
+    stripped = by_pytest and not _is_shown(first) and rest.startswith(("    ", ">", "E  "))
+    return f"    {text.rstrip()}" if stripped else text.rstrip()
 
 
 def _frames(lines: list[str]) -> Iterator[Frame]:
