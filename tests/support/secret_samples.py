@@ -198,7 +198,7 @@ KINDS: dict[str, str] = {
     "|keytool -list -storepass <an8>|!docker run -p 8080:80 x|!redis-cli ping",
     "openssl-pass": "openssl rsa -passin pass:<an8>|!pass: 3|!bypass:<an8>",
     "netrc": "machine h login ann password <an8>|!login to change the password",
-    "npmrc": "//registry.npmjs.org/:_authToken=<an36>|//r/:_password=<an20>|!_authToken=",
+    "npmrc": "//npm.example.org/:_authToken=<an36>|//r/:_password=<an20>|!_authToken=",
     "sql-identified": "CREATE USER a IDENTIFIED BY '<an8>'|!identified by its name",
     "sql-password": "ALTER ROLE a WITH PASSWORD '<an8>'|!PASSWORD is expired",
     "form-data": 'Content-Disposition: form-data; name="password"\r\n\r\n<an8>\r\n--x|!form-data; name="file"\r\n\r\nabc',
