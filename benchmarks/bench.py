@@ -43,6 +43,7 @@ from servers import bench_servers
 from tokens import bench_tokens
 
 SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
+BESIDE = "Beside proctor: "
 COMPARED = {
     "pytest",
     "pytest-json-report",
@@ -195,33 +196,35 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few rounds: to see that it works")
     parser.add_argument("--only", default=",".join(BENCHES), help="which of: " + ", ".join(BENCHES))
     chosen = parser.parse_args()
+    results = REPOSITORY / "benchmarks" / "RESULTS.md"
+    before = results.read_text() if results.exists() else ""
+    sections = written(before)
+    for name in chosen.only.split(","):
+        title, bench = BENCHES[name]
+        sections[title] = "\n".join([f"{inspect.getdoc(bench)}\n", bench(chosen.quick)])
     parts = [
         "# Benchmarks\n",
         "Written by `make bench`. Medians of interleaved rounds; ratios are to the first row of a table.\n",
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {sys.implementation.name} "
         f"{platform.python_version()}.\n",
-        f"Beside proctor: {', '.join(versions())}.\n",
+        f"{BESIDE}{', '.join(versions(before))}.\n",
     ]
-    results = REPOSITORY / "benchmarks" / "RESULTS.md"
-    sections = written(results.read_text()) if results.exists() else {}
-    for name in chosen.only.split(","):
-        title, bench = BENCHES[name]
-        sections[title] = "\n".join([f"{inspect.getdoc(bench)}\n", bench(chosen.quick)])
     parts += [f"## {title}\n\n{sections[title]}" for title, _ in BENCHES.values() if title in sections]
     text = "\n".join(parts)
     print(text)
     results.write_text(text)
 
 
-def versions() -> list[str]:
-    """What is compared here, as far as it is installed."""
-    found = {
-        f"{dist.name} {dist.version}"
-        for path in (CACHE / "environments").glob("*/lib/python*/site-packages")
-        for dist in distributions(path=[str(path)])
-        if dist.name.lower() in COMPARED
-    }
-    return sorted(found, key=str.lower)
+def versions(before: str) -> list[str]:
+    """What is compared here: as far as it is installed, else as an earlier run has it."""
+    line = next((line for line in before.split("\n") if line.startswith(BESIDE)), "")
+    earlier = [name.rsplit(" ", 1) for name in line.removeprefix(BESIDE).rstrip(".").split(", ") if name]
+    found = dict(name for name in earlier if len(name) == 2)
+    for path in (CACHE / "environments").glob("*/lib/python*/site-packages"):
+        for dist in distributions(path=[str(path)]):
+            if dist.name.lower() in COMPARED:
+                found[dist.name] = dist.version
+    return sorted((f"{name} {version}" for name, version in found.items()), key=str.lower)
 
 
 def written(text: str) -> dict[str, str]:
