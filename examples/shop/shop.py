@@ -8,5 +8,5 @@ def total(lines: list[tuple[str, int, int]]) -> int:
 
 def discount(amount: int, percent: int) -> int:
     if not 0 <= percent <= 100:
-        raise ValueError(f"a discount of {percent} %; 0 to 100 would do")
+        raise ValueError(f"invalid discount {percent}: expected 0 to 100")
     return amount - amount * percent // 100

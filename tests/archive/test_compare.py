@@ -44,7 +44,7 @@ def document(change: Callable[[dict[str, Any]], object]) -> Edit:
 
 
 def all_passed(found: dict[str, Any]) -> None:
-    """The document without its failure, as a careful hand would do it."""
+    """The document without its failure, as somebody might forge it."""
     found["outcome"], found["exit_code"] = "passed", 0
     found["tests"] = [test for test in found["tests"] if test["outcome"] == "passed"]
     found["summary"] |= {"total": 1, "failed": 0}

@@ -54,7 +54,7 @@ class Script:
         self.started: dict[str, Scripted] = {}
         self.most_at_once = 0
         self.on_wait: Callable[[], None] = lambda: None
-        self.passes: Callable[[float], None] = lambda seconds: None  # is told how long a wait may take
+        self.passes: Callable[[float], None] = lambda seconds: None  # gets how long a wait may take
         self._scripts: dict[str, Scripted] = {}
 
     def add(

@@ -31,7 +31,7 @@ INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this l
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"  # the user's own PYTHONPATH, to be put back
 ASKED_VARIABLE = "PROCTOR_ASKED"
 CHUNK = 500  # collected tests in one message
-FLUSH_SECONDS = 0.5  # until they are told of, even if they are fewer
+FLUSH_SECONDS = 0.5  # until they are reported, even if they are fewer
 MOST_WORDS = 5000
 LONGEST, _took = _channel.LONGEST, _channel.took
 MEASURED = ("min", "max", "mean", "stddev", "median")  # by pytest-benchmark, in seconds
@@ -194,7 +194,7 @@ class Observer:
         self.pinned.setdefault(None, []).append((text, blobs))
 
     def _watch(self):
-        """See every phase when its report is made. A hook would do, but to call one for each phase takes
+        """See every phase when its report is made. A hook could do this, but calling one for each phase takes
         pytest longer than most of what we do for a test that passes."""
         self.instead = self.made = vars(TestReport).get("from_item_and_call")
         if not isinstance(self.made, classmethod):

@@ -22,7 +22,7 @@ def notable_output(phases: Iterable[Phase]) -> Iterator[tuple[str, list[str], bo
     """(kind of output, lines, whether that is all of it) for each kind that has any."""
     phases = list(phases)
     for kind in ("stdout", "stderr"):
-        lines = [line for phase in phases for line in _text(phase, kind).splitlines() if line.strip()]
+        lines = [line for phase in phases for line in captured_text(phase, kind).splitlines() if line.strip()]
         if lines:
             shown = _last(lines)
             whole = not any(phase.tails and kind in phase.tails for phase in phases)
@@ -33,7 +33,8 @@ def notable_output(phases: Iterable[Phase]) -> Iterator[tuple[str, list[str], bo
         yield "log", shown[-_MOST:], len(shown) <= _MOST
 
 
-def _text(phase: Phase, kind: str) -> str:
+def captured_text(phase: Phase, kind: str) -> str:
+    """What a phase wrote to stdout or stderr, or the end of it where that is too long to carry."""
     text: str = getattr(phase, kind)
     return text or (phase.tails or {}).get(kind, "")
 

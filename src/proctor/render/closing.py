@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from proctor.events import Place
+from proctor.events import Place, TestFinished
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.failure_report import brief, causes_of, label, phase_text, short, word
 from proctor.render.links import place_url
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # loaded only if something failed
 
 ROWS = 30  # causes of one screen
 _FEW = 8  # rows of every other list
-_SLOWEST = 3
+SLOWEST = 3
 _SLOW = 0.1  # seconds; nobody asks for the slowest of tests that take less
 
 _TONES: dict[str, Tone] = {
@@ -90,10 +90,15 @@ def _seen_from(test: str, place: Place) -> str:
 def _slowest(result: RunResult, durations: int | None) -> Iterator[str]:
     if durations is None and len(result.tests) < 2:
         return
-    least, most = (_SLOW, _SLOWEST) if durations is None else (0.0, durations or len(result.tests))
-    for test in sorted(result.tests.values(), key=lambda test: -test.seconds)[:most]:
-        if test.seconds >= least:
-            yield f"{test.seconds:.2f}s {neutral(test.test)}"
+    least, most = (_SLOW, SLOWEST) if durations is None else (0.0, durations or len(result.tests))
+    for test in slowest(result, most, least):
+        yield f"{test.seconds:.2f}s {neutral(test.test)}"
+
+
+def slowest(result: RunResult, most: int, least: float) -> list[TestFinished]:
+    """At most so many tests, each of which took at least so many seconds; the slowest first."""
+    slow = (test for test in result.tests.values() if test.seconds >= least)
+    return sorted(slow, key=lambda test: -test.seconds)[:most]
 
 
 def skip_reasons(result: RunResult) -> Counter[str]:

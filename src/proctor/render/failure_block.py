@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from proctor.events import Failure, Phase, Place
 from proctor.outcome import RunOutcome
+from proctor.render.assertion_text import where_line
+from proctor.render.captured import captured_text
 from proctor.render.difference_text import write_difference
 from proctor.render.failure_report import cause_headline, causes_of, message_of, rows
 from proctor.render.links import place_url
@@ -19,6 +21,7 @@ from proctor.render.pytest_trace import Frame, Raise, parse, with_margin, withou
 from proctor.render.rerun import rerun
 from proctor.render.writer import Tone, Writer, plain_writer
 from proctor.result import RunResult
+from proctor.wire.reports.contents import log_line
 
 if TYPE_CHECKING:  # loaded only if something failed
     from proctor.causes import Cause
@@ -34,7 +37,7 @@ _HARNESS = re.compile(
     r"(?:^  File \"(?:\S*/(?:_pytest|pluggy|pytest)/|<frozen runpy>).*\n?){3,}", re.MULTILINE
 )
 _LIBRARY_LINE = re.compile(r".*(?:/site-packages/|/lib/python\d|<frozen |node_modules/|\bnode:internal)")
-_DIFFERENCE = re.compile(r"E\s+(?!\+ {2,}(?:where|and) )([-+?])(?: |$)")
+_DIFFERENCE = re.compile(r"E\s+([-+?])(?: |$)")
 _SIGNS: dict[str, Tone] = {"-": "removed", "+": "added", "?": "quiet"}
 _DEBUG = "debug: "  # begins the note of a test that stopped at a breakpoint
 _HOLLOW = re.compile(r"self = <[\w.]+ object at 0x[0-9a-f]+>")  # says nothing
@@ -192,7 +195,7 @@ class _Body:
         if not self._failure.difference or part.link:
             return lines
         end = next((at for at, line in enumerate(lines) if at and not line[1:].strip()), len(lines))
-        return (*lines[:end], *(line for line in lines[end:] if re.match(r"E\s+\+ +(?:where|and) ", line)))
+        return (*lines[:end], *(line for line in lines[end:] if where_line(line[1:])))
 
     def _is_user(self, frame: Frame) -> bool:
         """A frame of the project: on the way that the failure has, or else by its path."""
@@ -271,7 +274,7 @@ def _without_comparison(trace: str, message: str) -> str:
 
 def _tone_of_raised(line: str) -> Tone:
     """pytest's own differences have colours, too."""
-    found = _DIFFERENCE.match(line)
+    found = None if where_line(line[1:]) else _DIFFERENCE.match(line)
     return _SIGNS[found[1]] if found else "bad"
 
 
@@ -302,8 +305,8 @@ def _cut(text: str) -> str:
 
 
 def _write_captured(phase: Phase, whose: str, write: Writer) -> None:
-    texts = [(name, _captured(phase, name)) for name in ("stdout", "stderr")]
-    texts.append(("log", "\n".join(map(_record, phase.log))))
+    texts = [(name, captured_text(phase, name)) for name in ("stdout", "stderr")]
+    texts.append(("log", "\n".join(map(log_line, phase.log))))
     for name, text in texts:
         if text.strip():
             shown = neutral_block(text).rstrip().splitlines()
@@ -311,15 +314,3 @@ def _write_captured(phase: Phase, whose: str, write: Writer) -> None:
             write(f"  {name} of {phase.when}{whose}:{cut}\n", "quiet")
             for line in shown[-_OUTPUT_LINES:]:
                 write(f"    {line}\n")
-
-
-def _captured(phase: Phase, name: str) -> str:
-    text: str = getattr(phase, name)
-    return text or (phase.tails or {}).get(name, "")
-
-
-def _record(record: dict[str, Any]) -> str:
-    """As pytest writes it: `WARNING  app.billing:billing.py:12 quota is low`."""
-    file, line = record.get("filename"), record.get("lineno")
-    where = f":{file}:{line}" if file and line else ""
-    return f"{record.get('levelname', ''):8} {record.get('name', '')}{where} {record.get('msg', '')}".lstrip()

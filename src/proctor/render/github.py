@@ -6,14 +6,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from heapq import nlargest
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from proctor.events import Place, SuiteMissing, WarningRecorded
 from proctor.outcome import Outcome, RunOutcome
-from proctor.render.closing import verdict
+from proctor.render.closing import SLOWEST, slowest, verdict
 from proctor.render.failure_block import Block, blocks
 from proctor.render.failure_report import brief, causes_of, message_of, rows, short, word
 from proctor.render.human import report_text
@@ -31,7 +30,6 @@ MESSAGE = 64 << 10  # bytes of one annotation, as GitHub counts them
 SUMMARY = 1 << 20  # bytes of all that one step writes to its summary; beyond it GitHub shows nothing
 
 ROWS = 50  # of the table of causes
-SLOWEST = 3  # tests that are named
 _SLOW = 0.01  # seconds: what took less is not worth a row
 _ELSEWHERE = ("/", "..", "<")  # how a place begins that is no file of the repository
 _INSTALLED = frozenset({"site-packages", "dist-packages", "node_modules"})
@@ -208,8 +206,8 @@ def _causes_table(result: RunResult) -> str:
 
 
 def _slowest_table(result: RunResult) -> str:
-    slowest = nlargest(SLOWEST, result.tests.values(), key=lambda test: test.seconds)
-    shown = [(_code_cell(test.test), f"{test.seconds:.2f}s") for test in slowest if test.seconds >= _SLOW]
+    slow = slowest(result, SLOWEST, _SLOW)
+    shown = [(_code_cell(test.test), f"{test.seconds:.2f}s") for test in slow]
     return _table(("slowest", "time"), shown)
 
 

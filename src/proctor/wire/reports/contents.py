@@ -93,14 +93,15 @@ def _kept(phase: e.Phase, field: str) -> str:
 def output(test: e.TestFinished) -> str:
     """What a test wrote to stdout, and its log records, as pytest formats them, under a heading."""
     text = printed(test, "stdout")
-    records = [_record(record) for phase in test.phases for record in phase.log]
+    records = [log_line(record) for phase in test.phases for record in phase.log]
     if not records:
         return text
     between = "" if not text or text.endswith("\n") else "\n"
     return text + between + "\n".join(["--- log ---", *records, ""])
 
 
-def _record(record: dict[str, Any]) -> str:
+def log_line(record: dict[str, Any]) -> str:
+    """As pytest writes it: `WARNING  app.billing:billing.py:12 quota is low`, and its exception."""
     place = ":".join(str(record[key]) for key in ("name", "filename", "lineno") if record.get(key))
     line = f"{record.get('levelname') or '':<8} {place} {record.get('msg')}"
     return f"{line}\n{record['exc_text']}" if record.get("exc_text") else line

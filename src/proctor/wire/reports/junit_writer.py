@@ -151,7 +151,7 @@ def _cases(suite: SuiteResult, result: RunResult) -> Iterator[Case]:
 
 
 def _ended_by_pytest(suite: SuiteResult) -> bool:
-    """Then pytest has a report of its own, without the tests that it did not come to (`-x`)."""
+    """Whether pytest ended the session itself: its own report then lacks tests that never ran (`-x`)."""
     by_itself = suite.session.finished is not None and suite.stopped is None
     return by_itself and suite.entered.runner == "pytest"
 
