@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from proctor.outcome import Outcome, RunOutcome
+from proctor.outcome import BAD, Outcome, RunOutcome
 
 LONGEST = 1e10  # seconds: what took longer, or was later, is a number and no time
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=-LONGEST, lt=LONGEST)]
@@ -148,6 +148,8 @@ class RunStarted(Fact, frozen=True):
     retold: bool = False  # from a document or a public stream, which leave out how its sessions went
     invocation: Invocation | None = None  # None: no person gave a command, or nobody knows which
     host: str = ""  # the name of the machine
+    retries: int = 0  # how often a test that ended badly may run again
+    flaky_fails: bool = False  # a test that passes only when it runs again is a failure of the run
 
 
 class SuiteEntered(Fact, frozen=True):
@@ -168,6 +170,7 @@ class SuiteDescribed(Fact, frozen=True):
     root: str
     toolchain: dict[str, str] = {}
     environment: dict[str, Any] = {}
+    maxfail: int = 0  # failures after which the framework stops by itself; 0: it does not
 
 
 class CollectorFinished(Fact, frozen=True):
@@ -212,7 +215,18 @@ class TestStarted(Fact, frozen=True):
     place: Place | None = None
 
 
+class Attempt(Fact, frozen=True):
+    """How an earlier try at a test ended; the last try is the end of the test itself."""
+
+    outcome: Outcome
+    seconds: Seconds = 0.0
+    message: str | None = None
+    failure: Failure | None = None
+
+
 class TestFinished(Fact, frozen=True):
+    """The end of a test: the only one, however often it was tried."""
+
     test: str
     outcome: Outcome
     seconds: Seconds = 0.0
@@ -230,6 +244,41 @@ class TestFinished(Fact, frozen=True):
     subtype: str = ""  # bench, should_panic; nothing for a test like any other
     throughput: float | None = None  # of a benchmark, whose seconds are those of one iteration: MB/s
     foreign: Foreign | None = None
+    session: int = 1  # of its suite, in which it ran
+    worker: str = ""  # that ran it, where a session has several: gw0
+    attempts: tuple[Attempt, ...] = ()  # earlier tries, oldest first
+
+    @property
+    def flaky(self) -> bool:
+        """It passed after a try that did not."""
+        return self.outcome is Outcome.PASSED and any(one.outcome in BAD for one in self.attempts)
+
+
+class AttemptFailed(Fact, frozen=True):
+    """A try at a test ended badly, and the test may run again: its end comes later."""
+
+    result: TestFinished
+
+
+class TestOverdue(Fact, frozen=True):
+    """A test took longer than it may: we interrupt it."""
+
+    test: str
+    limit: Seconds
+
+
+class TestsQuarantined(Fact, frozen=True):
+    """Tests whose failures the project does not count, and why."""
+
+    tests: dict[str, str]
+
+
+class SessionStarted(Fact, frozen=True):
+    """Another session of the suite begins; the first one begins with the suite."""
+
+    number: int  # 2 for the second
+    died: bool = False  # the one before did not come to its end: this one runs the tests that never began
+    tests: int = 0  # that it is to run
 
 
 class ResultAmended(Fact, frozen=True):
@@ -275,6 +324,7 @@ class SessionFinished(Fact, frozen=True):
     collected: int = 0
     duration: Seconds = 0.0
     created: Seconds = 0.0
+    by_tests: int | None = None  # what the reports of its tests alone make of it; None: it does not say
 
 
 class StatusExplained(Fact, frozen=True):
@@ -368,6 +418,10 @@ class RunFinished(Fact, frozen=True):
 Event: TypeAlias = (
     TestStarted
     | TestFinished
+    | AttemptFailed
+    | TestOverdue
+    | TestsQuarantined
+    | SessionStarted
     | ResultAmended
     | FileAttached
     | OutputReceived

@@ -41,6 +41,17 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.running[event.test] = entry.at
             if event.place is not None:
                 suite.places[event.test] = event.place
+        case e.AttemptFailed():
+            suite.running.pop(event.result.test, None)
+            suite.attached.pop(event.result.test, None)
+            suite.attempts.setdefault(event.result.test, []).append(event.result)
+        case e.TestOverdue():
+            suite.session.overdue = {**suite.session.overdue, event.test: event.limit}
+        case e.TestsQuarantined():
+            suite.quarantined.update(event.tests)
+        case e.SessionStarted():
+            suite.sessions.append(Session(follows_death=event.died))
+            suite.running.clear()  # of these, the ones that are not to blame run again
         case e.FileAttached():
             suite.attached.setdefault(event.test, []).append(event.file)
         case e.ResultAmended():
@@ -100,6 +111,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
         case e.ProcessExited():
             if suite.session.exited is None or suite.session.exited.exit_code == 0:
                 suite.session.exited = event
+            if not event.test:
+                suite.session.lost = tuple(suite.running)
         case e.SuiteMissing():
             result.missing.append(event)
         case e.SummaryPrinted():
@@ -133,6 +146,8 @@ def _fold_tests(suite: SuiteResult, at: float, events: Sequence[e.Event]) -> boo
     if kinds.count(e.TestStarted) + kinds.count(e.TestFinished) < len(events) or suite.attached:
         return False
     ends = {event.test: event for event in events if type(event) is e.TestFinished}
+    if suite.quarantined or suite.attempts or any([event.attempts for event in ends.values()]):
+        return False
     if len(ends) < kinds.count(e.TestFinished) or not suite.tests.keys().isdisjoint(ends):
         return False
     if len(ends) < len(events) or not suite.running.keys().isdisjoint(ends):
@@ -157,15 +172,25 @@ def _fold_running(suite: SuiteResult, at: float, events: Sequence[e.Event]) -> N
 def _settle(suite: SuiteResult, event: e.TestFinished) -> None:
     if suite.attached:
         suite.attached.pop(event.test, None)
+    suite.attempts.pop(event.test, None)
     earlier = suite.tests.get(event.test)
     if earlier is not None:
         if earlier.outcome in BAD and event.outcome not in BAD:
             return  # run twice under one name: failing once is failing
-        suite.counts[earlier.outcome] -= 1
-        suite.parts -= bool(earlier.part_of)
+        _count(suite, earlier, -1)
     suite.tests[event.test] = event
-    suite.parts += bool(event.part_of)
-    suite.counts[event.outcome] += 1
+    _count(suite, event, 1)
+
+
+def _count(suite: SuiteResult, event: e.TestFinished, change: int) -> None:
+    """Each test counts once: as flaky, as excused, or by its outcome."""
+    suite.parts += change if event.part_of else 0
+    if event.outcome in BAD and event.test in suite.quarantined:
+        suite.excused += change
+    elif event.flaky:
+        suite.flaky += change
+    else:
+        suite.counts[event.outcome] += change
 
 
 def _finish(suite: SuiteResult, event: e.SuiteFinished | e.RunFinished) -> None:
@@ -277,7 +302,16 @@ def _lost(suite: SuiteResult) -> tuple[Outcome, str]:
     if exited is None or session.finished is not None:
         return Outcome.ERROR, "never finished"
     several = f"one of {len(suite.running)} tests that were running" if len(suite.running) > 1 else ""
-    if exited.signal:
-        said = f" ({session.fault.reason})" if session.fault else ""
-        return Outcome.CRASH, f"{exited.signal}{said}{several and f' during {several}'}"
-    return Outcome.CRASH, f"the process exited with {exited.exit_code} during {several or 'the test'}"
+    return Outcome.CRASH, process_ended(exited.signal or "", exited.exit_code, session.fault, several)
+
+
+def process_ended(signal: str, exit_code: int, fault: e.FaultTraced | None, several: str = "") -> str:
+    """How a process ended during a test, or during one of several."""
+    if signal:
+        said = f" ({fault.reason})" if fault else ""
+        return f"{signal}{said}{several and f' during {several}'}"
+    return f"the process exited with {exit_code} during {several or 'the test'}"
+
+
+def over_limit(seconds: float) -> str:
+    return f"time limit of {seconds:g} s reached"

@@ -124,6 +124,9 @@ class Session(msgspec.Struct):
     printed: str = ""  # by plugins of the framework, after its tests
     channel_error: str | None = None
     exited: ProcessExited | None = None  # of several processes, the first that did not end with 0
+    overdue: dict[str, float] = {}  # tests that we interrupted, and how long each was allowed to take
+    lost: tuple[str, ...] = ()  # tests that were running when its process ended
+    follows_death: bool = False  # the session before it did not come to its end
 
 
 class SuiteResult(msgspec.Struct):
@@ -149,9 +152,13 @@ class SuiteResult(msgspec.Struct):
     errors: list[CollectionFailed] = []
     tests: dict[str, TestFinished] = {}
     parts: int = 0  # how many of these are results that tests reported beside their own
+    attempts: dict[str, list[TestFinished]] = {}  # tries at tests that may run again, oldest first
+    quarantined: dict[str, str] = {}  # tests whose failures do not count, and why
     running: dict[str, float] = {}
     attached: dict[str, list[File]] = {}  # of results that are not closed yet
-    counts: Counter[Outcome] = msgspec.field(default_factory=Counter)
+    counts: Counter[Outcome] = msgspec.field(default_factory=Counter)  # without the next two
+    flaky: int = 0  # tests that passed when they ran again
+    excused: int = 0  # tests that ended badly in quarantine
     warnings: list[WarningRecorded] = []
     outcome: RunOutcome = RunOutcome.RUNNING
     reason: str = ""  # why the outcome is what it is, where the tests alone do not say it
@@ -191,6 +198,21 @@ class SuiteResult(msgspec.Struct):
     def printed(self) -> str:
         """By plugins of the framework, after its tests."""
         return "".join(session.printed for session in self.sessions)
+
+    @property
+    def restarts(self) -> int:
+        """Sessions after the first."""
+        return len(self.sessions) - 1
+
+    @property
+    def restarted(self) -> bool:
+        """A session died, and another one went on: fixtures of sessions were set up again."""
+        return any(session.follows_death for session in self.sessions)
+
+    def counts_as_bad(self, test: str) -> bool:
+        """Whether it ended badly, or was lost, and nothing excuses it."""
+        ended = self.tests.get(test)
+        return test not in self.quarantined and (ended is None or ended.outcome in BAD)
 
     @property
     def done(self) -> int:
@@ -271,6 +293,26 @@ class RunResult(msgspec.Struct):
         return sum((suite.counts for suite in self.suites[1:]), self.suites[0].counts)
 
     @property
+    def flaky(self) -> int:
+        return sum(suite.flaky for suite in self.suites)
+
+    @property
+    def excused(self) -> int:
+        return sum(suite.excused for suite in self.suites)
+
+    @property
+    def restarts(self) -> int:
+        return sum(suite.restarts for suite in self.suites)
+
+    @property
+    def restarted(self) -> bool:
+        return any(suite.restarted for suite in self.suites)
+
+    @property
+    def quarantined(self) -> Mapping[str, str]:
+        return _joined([suite.quarantined for suite in self.suites])
+
+    @property
     def left_out(self) -> int:
         return sum(suite.left_out for suite in self.suites)
 
@@ -321,7 +363,12 @@ class RunResult(msgspec.Struct):
     @property
     def failing(self) -> list[str]:
         """Files that could not be collected, then tests that crashed or took too long, then the others."""
-        bad = [test for suite in self.suites for test in suite.tests.values() if test.outcome in BAD]
+        bad = [
+            test
+            for suite in self.suites
+            for test in suite.tests.values()
+            if test.outcome in BAD and test.test not in suite.quarantined
+        ]
         bad.sort(key=lambda test: test.outcome not in (Outcome.CRASH, Outcome.TIMEOUT))
         files = (error.file for error in self.collection_errors)
         return list(dict.fromkeys([*files, *(test.test for test in bad)]))
@@ -343,6 +390,8 @@ class RunResult(msgspec.Struct):
             "errors": errors + len(self.collection_errors),
             "xfailed": counts[Outcome.XFAILED],
             "xpassed": counts[Outcome.XPASSED],
+            "flaky": self.flaky,
+            "quarantined": self.excused,
             "info": counts[Outcome.INFO],
             "warn": counts[Outcome.WARN],
             "deselected": deselected,

@@ -44,6 +44,13 @@ class Python(msgspec.Struct, frozen=True):
     packages: dict[str, str]  # pytest and its companions, by name: their versions
 
 
+class Quarantined(msgspec.Struct, frozen=True):
+    """Tests whose failures do not count: one by its ID, or all that a pattern with * and ? matches."""
+
+    test: str
+    reason: str = ""
+
+
 class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A request, checked for shape but not yet for whether it can be met."""
 
@@ -64,3 +71,11 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     programs: tuple[TestProgram, ...] = ()  # that the project's settings list
     strict_suites: bool | None = None  # incomplete without a suite that cannot start; None: in CI
     no_capture: bool = False  # output of tests is not kept apart but written as it comes
+    test_timeout: float = 0.0  # seconds for each test; 0: no limit
+    parallel: str = ""  # with workers: fork, xdist or off; empty: what is safe
+    isolate: bool = False  # a process for each test
+    retries: int = 0  # how often a test that ended badly runs again
+    max_retried: int = 50  # if more tests than these ended badly, none runs again
+    max_restarts: int = 20  # sessions that may follow one that died; 0: none
+    flaky_fails: bool = False
+    quarantine: tuple[Quarantined, ...] = ()

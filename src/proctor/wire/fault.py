@@ -59,6 +59,13 @@ class FaultReader:
         return FaultTraced(reason.partition(": ")[2], tuple(own), "\n".join(kept))
 
 
+def dumps(text: str, cwd: str) -> list[FaultTraced]:
+    """Those in the stderr of one process."""
+    reader = FaultReader(cwd)
+    reader.feed(text)
+    return reader.dumps()
+
+
 class Crashes:
     """Which dump belongs to which crash. Workers and forked children write to one stderr: a dump is assigned
     to a test only if its stack runs through that test and no other crash can have written it."""

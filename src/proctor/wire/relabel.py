@@ -32,10 +32,13 @@ def relabelled(event: e.Event, label: Callable[[str], str]) -> e.Event:
     """The event with its tests under other names."""
     match event:
         case e.TestFinished():
-            part_of = label(event.part_of) if event.part_of else ""
-            return replace(event, test=label(event.test), part_of=part_of)
-        case e.TestStarted() | e.ResultAmended() | e.FileAttached():
+            return _finished(event, label)
+        case e.TestStarted() | e.ResultAmended() | e.FileAttached() | e.TestOverdue():
             return replace(event, test=label(event.test))
+        case e.AttemptFailed():
+            return e.AttemptFailed(_finished(event.result, label))
+        case e.TestsQuarantined():
+            return e.TestsQuarantined({label(test): why for test, why in event.tests.items()})
         case e.OutputReceived() | e.ProcessExited() | e.WarningRecorded() if event.test:
             return replace(event, test=label(event.test))
         case e.TestsSelected():
@@ -46,3 +49,8 @@ def relabelled(event: e.Event, label: Callable[[str], str]) -> e.Event:
             return e.TestsDeselected(tuple(map(label, event.tests)))
         case _:
             return event
+
+
+def _finished(event: e.TestFinished, label: Callable[[str], str]) -> e.TestFinished:
+    part_of = label(event.part_of) if event.part_of else ""
+    return replace(event, test=label(event.test), part_of=part_of)

@@ -20,9 +20,10 @@ class Begun(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     line: int
 
 
-class PassedIn(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+class PassedIn(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
     keywords: tuple[str, ...]
     passed_in: tuple[e.Seconds, e.Seconds, e.Seconds]
+    worker: str = ""  # that ran it
 
 
 class Passed(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):

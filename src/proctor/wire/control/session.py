@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from proctor import events as e
-from proctor.fold import conclude
+from proctor.fold import conclude, over_limit, process_ended
 from proctor.outcome import BAD, Outcome
 from proctor.phases import COLLECT, failed_phases
 from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Body, Finished, Partial
 from proctor.wire.control.passing import Pairs
 from proctor.wire.control.program import amended, properties, reported
+from proctor.wire.fault import dumps as fault_dumps
 
 KEY = "proctor"
 _DIED = "???"  # the phase that pytest-xdist, and our own reporters, report when a worker dies during a test
@@ -39,6 +40,7 @@ class _Skip(msgspec.Struct):
 class _Description(msgspec.Struct):
     root: str
     environment: dict[str, Any] = {}
+    maxfail: int = 0
 
 
 class _InternalError(msgspec.Struct):
@@ -66,6 +68,25 @@ class _SessionFacts(msgspec.Struct):
     printed: str = ""  # by plugins, after the tests; may come in several parts
     finished: e.SessionFinished | None = None
     broken: str = ""
+    notices: tuple[str, ...] = ()  # what a reader of the run should know
+    limits: dict[str, e.Seconds] = {}  # tests that have a time limit of their own; 0: none
+    handed_over: str = ""  # why it ends at once, so that its tests run in another way
+
+
+class _Try(msgspec.Struct, frozen=True):
+    """An earlier try at a test, in the same session."""
+
+    phases: tuple[e.Phase, ...]
+
+
+class _Death(msgspec.Struct, frozen=True):
+    """How a process ended that ran one test of a session."""
+
+    signal: str = ""  # its name
+    exit_code: int = 0
+    dump: str = ""  # of faulthandler
+    limit: e.Seconds = 0.0  # seconds after which the test was interrupted; 0: it was not
+    place: e.Place | None = None  # where it was interrupted
 
 
 class _TestFacts(msgspec.Struct, frozen=True):
@@ -73,6 +94,9 @@ class _TestFacts(msgspec.Struct, frozen=True):
     passed_in: tuple[e.Seconds, e.Seconds, e.Seconds] | None = None
     keywords: tuple[str, ...] = ()
     benchmark: dict[str, Any] | None = None  # what was measured, by name; `median` is seconds of an iteration
+    worker: str = ""  # the process that ran it, where a session has several: gw0
+    tries: tuple[_Try, ...] = ()  # earlier ones, oldest first
+    death: _Death | None = None  # of its process, during the test
 
 
 class _SessionMessage(msgspec.Struct):
@@ -91,8 +115,13 @@ _test_facts = msgspec.json.Decoder(_TestMessage).decode
 class SessionReader:
     """Results in, events out. Holds what must wait: a suite begins when all its tests are known."""
 
-    def __init__(self, name: str, output: str, labels: UniqueNames) -> None:
+    def __init__(self, name: str, output: str, labels: UniqueNames, session: int = 1, cwd: str = "") -> None:
+        """`session` is its number in the suite. A later one knows no more tests than the first, and what it
+        says about its collection is known."""
         self._name, self._output, self._labels = name, output, labels
+        self._session, self._cwd = session, cwd
+        self.limits: dict[str, float] = {}  # tests that have a time limit of their own
+        self.handed_over = ""  # why the tests have to run in another way
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
         self._found: dict[str, e.Place] = {}
@@ -114,7 +143,7 @@ class SessionReader:
         name = frame.name
         if name is None:
             facts = _session_facts(frame.raw).proctor if frame.raw else None
-            return self._session(facts) if facts is not None else []
+            return self._of_session(facts) if facts is not None else []
         name = self._strings.setdefault(name, name)
         if isinstance(frame, Partial):
             return self._test_started(name, frame.body)
@@ -137,6 +166,8 @@ class SessionReader:
                     place=place,
                     passed_in=timed,
                     keywords=tuple(map(kept, words, words)),
+                    session=self._session,
+                    worker=end.proctor.worker,
                 )
             )
         return events
@@ -186,7 +217,24 @@ class SessionReader:
                 keywords=keywords,
                 files=files,
                 properties=custom,
+                session=self._session,
+                worker=facts.worker,
+                attempts=_attempts(facts.tries),
             )
+        return self._more(self._concluded(name, frame, facts, place, keywords, files), facts)
+
+    def _concluded(
+        self,
+        name: str,
+        frame: Finished,
+        facts: _TestFacts,
+        place: e.Place | None,
+        keywords: tuple[str, ...],
+        files: tuple[e.File, ...],
+    ) -> e.TestFinished:
+        status = frame.body.get("status")
+        if facts.death is not None:
+            return self._died(name, facts.death, place, keywords, files)
         if not facts.phases:  # sent in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
         ended = concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
@@ -199,14 +247,48 @@ class SessionReader:
             ended, outcome=Outcome.ERROR, message=contradiction, failure=e.Failure("", contradiction)
         )
 
-    def _session(self, facts: _SessionFacts) -> list[e.Event]:
+    def _more(self, ended: e.TestFinished, facts: _TestFacts) -> e.TestFinished:
+        if self._session == 1 and not facts.worker and not facts.tries:
+            return ended
+        attempts = _attempts(facts.tries)
+        return msgspec.structs.replace(ended, session=self._session, worker=facts.worker, attempts=attempts)
+
+    def _died(
+        self,
+        name: str,
+        death: _Death,
+        place: e.Place | None,
+        keywords: tuple[str, ...],
+        files: tuple[e.File, ...],
+    ) -> e.TestFinished:
+        """The process that ran this test, and only this one, is gone."""
+        dumps = fault_dumps(death.dump, self._cwd)
+        dump = dumps[-1] if dumps else None
+        if death.limit:
+            outcome, cause = Outcome.TIMEOUT, over_limit(death.limit)
+        else:
+            outcome, cause = Outcome.CRASH, process_ended(death.signal, death.exit_code, dump)
+        at = death.place or (dump.places[0] if dump and dump.places else None) or place
+        return e.TestFinished(
+            name,
+            outcome,
+            message=f"{cause} at {at}" if at else cause,
+            traceback=dump.text if dump else None,
+            place=place,
+            failure=e.Failure("", cause, at),
+            keywords=keywords,
+            files=files,
+        )
+
+    def _of_session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []
         self._toolchain |= facts.toolchain
         for tool in ("python", "pytest"):
             if version := getattr(facts, tool):
                 self._toolchain[tool] = version
         if facts.suite is not None:
-            found.append(e.SuiteDescribed(facts.suite.root, self._toolchain, facts.suite.environment))
+            of = facts.suite
+            found.append(e.SuiteDescribed(of.root, self._toolchain, of.environment, of.maxfail))
         found += facts.collectors
         self._note_places(facts.collectors)
         for error in facts.collection_errors:
@@ -230,6 +312,9 @@ class SessionReader:
             found.append(e.SessionInterrupted(facts.interrupted))
         if facts.printed:
             found.append(e.SummaryPrinted(facts.printed))
+        self.limits |= facts.limits
+        self.handed_over = facts.handed_over or self.handed_over
+        found += map(e.Noticed, facts.notices)
         if facts.broken:
             found.append(e.ChannelBroken(f"the reporter in the test process failed: {facts.broken}"))
         if facts.finished is not None:
@@ -264,6 +349,11 @@ class SessionReader:
         build = datetime.fromtimestamp(ended, UTC).isoformat() if 0 < ended < e.LONGEST else ""
         count = len(self._selected) + len(self._errors) + len(self._skips)
         return [e.SuiteStarted(self._name, build, count), *self._errors, *self._skips]
+
+
+def _attempts(tries: tuple[_Try, ...]) -> tuple[e.Attempt, ...]:
+    ended = (concluded("", one.phases) for one in tries)
+    return tuple(e.Attempt(one.outcome, one.seconds, one.message, one.failure) for one in ended)
 
 
 def _measured(ended: e.TestFinished, numbers: dict[str, Any]) -> e.TestFinished:

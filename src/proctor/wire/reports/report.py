@@ -103,8 +103,8 @@ class Report(ABC):
     def _ending(self, status: int | None = None, collected: int = 0, **times: float) -> e.Event:
         """`times` are `duration` and `created`, where the report has them."""
         if not self._gaps:
-            known = {name: took(seconds) for name, seconds in times.items()}
-            return e.SessionFinished(status, collected, **known)
+            duration, created = (took(times.get(name, 0.0)) for name in ("duration", "created"))
+            return e.SessionFinished(status, collected, duration, created)
         more = f"; and {len(self._gaps) - _SHOWN} more" if len(self._gaps) > _SHOWN else ""
         return e.ChannelBroken(f"{self.format}: {'; '.join(self._gaps[:_SHOWN])}{more}")
 
