@@ -33,6 +33,7 @@ SLOW = (
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
     "inject/test_failure_index.py",
+    "inject/test_later_sessions.py",
     "inject/test_report_fixture.py",
     "inject/test_summary.py",
     "inject/test_targets.py",

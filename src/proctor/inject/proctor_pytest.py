@@ -63,13 +63,15 @@ def _take_channel():
 
 
 def _take_request():
-    """What somebody asked for beyond a plain run: {"repeat": times, "locals": true}."""
+    """What somebody asked for beyond a plain run: {"repeat": times, "locals": true, "only": path, …}."""
     request = os.environ.pop(ASKED_VARIABLE, "")
     return loads(request) if request else {}
 
 
 CHANNEL = _take_channel() if __name__ == INJECTED else None  # elsewhere this file is a library
 ASKED = _take_request() if __name__ == INJECTED else {}
+if "only" in ASKED:
+    pytest_addoption = load("proctor_later").plugin_of(ASKED)
 
 
 @pytest.fixture
@@ -107,6 +109,8 @@ def pytest_configure(config):
         asked, observer = config.workerinput.get("proctor_asked", {}), Observer(config)
         config.pluginmanager.register(observer, "_proctor_observer")
         config.pluginmanager.register(Carrier(), "_proctor_carrier")
+        if "only" in asked:
+            load("proctor_later").join(config, asked)
     elif CHANNEL is not None:
         asked, observer = ASKED, Reporter(config, CHANNEL)
         config.pluginmanager.register(observer, "_proctor_reporter")
