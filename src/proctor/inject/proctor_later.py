@@ -7,36 +7,14 @@ every session of a suite after the first. Which tests run is known: nothing is s
 import pytest
 
 load = globals()["load"]  # the loader gives it to each file
-_channel = load("proctor_channel")
 SELECTING = ("lf", "failedfirst")  # options of pytest that skip whole files, by what failed last
-
-
-class Only:
-    """The tests of a session: by id, in the order of the file that names them.
-
-    An id may be that of several tests. `skip` is how many of them have run before.
-    """
-
-    def __init__(self, path):
-        with open(path, encoding="utf-8") as file:
-            asked = _channel.loads(file.read())
-        self.tests, self.skip = asked["tests"], asked.get("skip", {})
-
-    def of(self, items, name):
-        """Those of the items that are asked for; `name` gives the id of one."""
-        by_id: "dict[str, list[object]]" = {}
-        for item in items:
-            by_id.setdefault(_channel.literal(name(item)), []).append(item)
-        left = {test: iter(found[self.skip.get(test, 0) :]) for test, found in by_id.items()}
-        chosen = (next(left.get(test, iter(())), None) for test in self.tests)
-        return [item for item in chosen if item is not None]
 
 
 class Later:
     """Comes after every plugin that selects or sorts: a test that is asked for runs, whatever they say."""
 
     def __init__(self, asked):
-        self.asked, self.only = asked, Only(asked["only"])
+        self.asked, self.only = asked, load("proctor_only").Only(asked["only"])
         self.collected = []
         self.chosen = None
 
