@@ -32,6 +32,7 @@ SLOW = (
     "docs/test_support.py",  # installs what the examples need
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
+    "inject/test_explained_status.py",
     "inject/test_failure_index.py",
     "inject/test_later_sessions.py",
     "inject/test_later_unittest.py",
