@@ -117,7 +117,9 @@ def _came_to_its_end(session: Session) -> bool:
 
 
 def _ends(suite: SuiteResult) -> int:
-    return len(suite.tests) - suite.parts + sum(map(len, suite.attempts.values()))
+    """How often a test has come to an end, well or badly."""
+    finished = sum(1 + len(test.attempts) for test in suite.tests.values() if not test.part_of)
+    return finished + sum(map(len, suite.attempts.values()))
 
 
 def _never_began(suite: SuiteResult) -> Iterator[str]:

@@ -33,6 +33,7 @@ ASKED_VARIABLE = "PROCTOR_ASKED"
 CHUNK = 500  # collected tests in one message
 FLUSH_SECONDS = 0.5  # until they are reported, even if they are fewer
 MOST_WORDS = 5000
+INTERRUPTED, NOTHING = 2, 5  # exit statuses of pytest
 LONGEST, _took = _channel.LONGEST, _channel.took
 MEASURED = ("min", "max", "mean", "stddev", "median")  # by pytest-benchmark, in seconds
 SUMMARISERS = {
@@ -63,13 +64,15 @@ def _take_channel():
 
 
 def _take_request():
-    """What somebody asked for beyond a plain run: {"repeat": times, "locals": true}."""
+    """What somebody asked for beyond a plain run: {"repeat": times, "locals": true, "only": path, …}."""
     request = os.environ.pop(ASKED_VARIABLE, "")
     return loads(request) if request else {}
 
 
 CHANNEL = _take_channel() if __name__ == INJECTED else None  # elsewhere this file is a library
 ASKED = _take_request() if __name__ == INJECTED else {}
+if "only" in ASKED:
+    pytest_addoption = load("proctor_later").plugin_of(ASKED)
 
 
 @pytest.fixture
@@ -107,6 +110,8 @@ def pytest_configure(config):
         asked, observer = config.workerinput.get("proctor_asked", {}), Observer(config)
         config.pluginmanager.register(observer, "_proctor_observer")
         config.pluginmanager.register(Carrier(), "_proctor_carrier")
+        if "only" in asked:
+            load("proctor_later").join(config, asked)
     elif CHANNEL is not None:
         asked, observer = ASKED, Reporter(config, CHANNEL)
         config.pluginmanager.register(observer, "_proctor_reporter")
@@ -119,6 +124,10 @@ def pytest_configure(config):
         if asked.get("repeat", 1) > 1:
             repeat = load("proctor_repeat").Repeat(asked["repeat"], observer)
             config.pluginmanager.register(repeat, "_proctor_repeat")
+        if asked.get("quarantine"):
+            quarantine = load("proctor_quarantine").Quarantine(config, asked["quarantine"])
+            config.pluginmanager.register(quarantine, "_proctor_quarantine")
+            observer.excused = quarantine.match
     if any(map(config.pluginmanager.hasplugin, ("benchmark", "pytest_benchmark.plugin"))):
         config.pluginmanager.register(Benchmarks(), "_proctor_benchmarks")
 
@@ -172,6 +181,10 @@ class Quoted(dict):  # type: ignore[type-arg]  # which Python 3.7 does not know
         return text
 
 
+class Explained(int):
+    """An exit status that reports explain, until somebody puts another in its place, even an equal one."""
+
+
 class Observer:
     """Stands where the live exceptions are, in xdist's workers too, and pins plain facts to the reports."""
 
@@ -182,6 +195,7 @@ class Observer:
         # (node id, phase) -> facts, until the report comes by. In a worker of xdist also None -> what a test
         # has reported, which travels with the next report.
         self.pinned = {}
+        self.excused = None  # tells a test in quarantine by its id
         self.explain = _channel.Explain("pytest_failures", config)
         self._watch()
 
@@ -288,6 +302,8 @@ class Reporter(Observer):
         self.known = set()
         self.started = self.flushed = time()
         self.deselected = 0
+        self.failed = 0  # reports that pytest counts as failures, collection errors among them
+        self.broken = 0  # of those, collection errors
         self.setup_only = getattr(config.option, "setuponly", False)  # pytest itself calls no test
         self.traced = getattr(config.option, "tbstyle", "auto") != "no"
         self.is_controller = False  # of xdist
@@ -313,9 +329,20 @@ class Reporter(Observer):
             "environment": clean(getattr(self.config, "_metadata", {})),
             "cwd": str(self.config.invocation_params.dir),
         }
+        maxfail = self._maxfail()
+        if maxfail:
+            suite["maxfail"] = maxfail
         if suite != self.suite:
             self.suite = suite
             self.channel.session({"suite": suite})
+
+    def _maxfail(self):
+        """Failures after which pytest stops."""
+        option = self.config.option
+        limits = [getattr(option, "maxfail", 0)]
+        if getattr(option, "stepwise", False):
+            limits.append(2 if getattr(option, "stepwise_skip", False) else 1)
+        return min(filter(None, limits), default=0)
 
     def _try(self, action, *args):
         if self.channel.fd >= 0:
@@ -339,6 +366,8 @@ class Reporter(Observer):
         if self.collected > CHUNK or time() > self.flushed + FLUSH_SECONDS:
             self._flush_collectors()
         if report.failed:
+            self.failed += 1
+            self.broken += 1
             failure = getattr(report, "proctor_facts", None) or {"message": text.strip().rpartition("\n")[2]}
             error = {"id": report.nodeid, "longrepr": text, "failure": failure}
             self.channel.session({"collection_errors": [error]})
@@ -461,6 +490,8 @@ class Reporter(Observer):
         if is_plain and not test.has_subtests:
             test.add_plain(report.when, report.duration)
             return
+        if report.outcome == "failed" and not hasattr(report, "wasxfail"):
+            self.failed += not (self.excused and self.excused(report.nodeid))
         status = None
         if hasattr(report, "context") or test.has_subtests:
             # pytest fails a test for its subtests in this hook only; what they count as varies too.
@@ -548,10 +579,30 @@ class Reporter(Observer):
         self._try(self._finish_rest)
         self._try(self.channel.flush)
         self._watch_summary()
+        by_tests = self._explained(session)
         outcome = yield
+        if by_tests and session.exitstatus is by_tests:
+            session.exitstatus = exitstatus
+        elif by_tests is not None and session.exitstatus != 0:
+            by_tests = None  # a plugin has another opinion
         if outcome.excinfo is not None and not isinstance(outcome.excinfo[1], pytest.exit.Exception):
             _broke(outcome.excinfo[1], self.config)
-        self._try(self._session_finished, session)
+        self._try(self._session_finished, session, by_tests)
+
+    def _explained(self, session):
+        """The exit status, if it is the one that the reports explain, and None if it is not.
+
+        Unless it is 0, it is put in place of an equal one: who sets it from here on has a reason of his own.
+        """
+        if not self.failed:
+            expected = [0 if session.testscollected else NOTHING]
+        else:
+            expected = [1, INTERRUPTED] if self.broken else [1]
+        if session.exitstatus not in expected:
+            return None
+        if session.exitstatus != 0:
+            session.exitstatus = Explained(session.exitstatus)
+        return session.exitstatus
 
     def _watch_summary(self):
         """What plugins print after the tests is reported, if there are such plugins."""
@@ -570,15 +621,18 @@ class Reporter(Observer):
             if not test.plain and (test.status == "fail" or not test.called):
                 self._finish(nodeid, final=True)
 
-    def _session_finished(self, session):
+    def _session_finished(self, session, by_tests):
         now = time()
         self._flush_collectors()
         self._describe(session)
+        if session.testsfailed != self.failed:  # a coverage limit, for instance
+            by_tests = None
         facts = {
             "exit_status": int(session.exitstatus),
             "collected": session.testscollected + self.deselected,
             "duration": _took(now - self.started),
             "created": _took(now),
+            "by_tests": by_tests if by_tests is None else int(by_tests),
         }
         status = "pass" if facts["exit_status"] == 0 else "fail"
         self.channel.session({"finished": facts}, status=status, partial=False)

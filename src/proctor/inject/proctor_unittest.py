@@ -10,6 +10,7 @@ from time import time
 
 CHUNK = 500  # tests in one message
 STOPPED, USAGE, NOTHING = 2, 4, 5  # exit statuses, as proctor reads them
+ASKED_VARIABLE = "PROCTOR_ASKED"
 
 
 def _loader():
@@ -29,14 +30,22 @@ _channel, _loading = load("proctor_channel"), load("unittest_loading")
 class Session:
     """One run: load the tests, run them, report them, and give the exit status."""
 
-    def __init__(self, options):
-        self.options, self.here = options, os.getcwd()
+    def __init__(self, options, asked):
+        self.options, self.asked, self.here = options, asked, os.getcwd()
         self.explain = _channel.Explain("unittest_failures", self.here, options.pattern)
         self.channel = _channel.take()
         if self.channel is None:
             stop("this is started by `proctor run --runner unittest`")
         self.channel.session({"python": sys.version.split()[0]})
-        self.channel.session({"suite": {"root": self.here, "cwd": self.here}})
+        suite = {"root": self.here, "cwd": self.here}
+        if self.maxfail:
+            suite["maxfail"] = self.maxfail
+        self.channel.session({"suite": suite})
+
+    @property
+    def maxfail(self):
+        """Failures after which it stops; 0: it does not."""
+        return self.asked.get("maxfail", self.options.maxfail)
 
     def _failure(self, error, shown=None):
         plain = {"type": type(error).__name__, "message": shown or type(error).__name__}
@@ -46,16 +55,17 @@ class Session:
         """The exit status."""
         began = time()
         try:
-            status = self._run()
+            status = by_tests = self._run()
         except KeyboardInterrupt as error:
             facts = self._failure(error, str(error) or "KeyboardInterrupt")
             self.channel.session({"interrupted": facts})
-            status = STOPPED
+            status, by_tests = STOPPED, None
         now = time()
         finished = {
             "exit_status": status,
             "duration": _channel.took(now - began),
             "created": _channel.took(now),
+            "by_tests": None if by_tests == USAGE else by_tests,
         }
         self.channel.session({"finished": finished}, status="fail" if status else "pass", partial=False)
         return status
@@ -67,6 +77,8 @@ class Session:
             loaded = _loading.Loaded(self.options)
         except _loading.NoSuchTest as error:
             return refused(str(error))
+        if "only" in self.asked:
+            loaded.keep(load("proctor_only").Only(self.asked["only"]))
         self._report(loaded)
         if self.options.list:
             return 1 if loaded.errors else 0 if loaded.tests else NOTHING
@@ -140,11 +152,11 @@ def main():
     home = os.path.dirname(os.path.abspath(__file__))
     if sys.path and os.path.abspath(sys.path[0]) == home:
         sys.path[0] = os.getcwd()  # as `python -m unittest` has it
-    options = parsed(sys.argv[1:])
+    options, asked = parsed(sys.argv[1:]), os.environ.pop(ASKED_VARIABLE, "")
     sys.argv = [os.path.basename(sys.executable) + " -m unittest", *options.targets]
     if not faulthandler.is_enabled():
         faulthandler.enable(os.dup(2))  # not what a test makes of it
-    sys.exit(Session(options).perform())
+    sys.exit(Session(options, _channel.loads(asked or "{}")).perform())
 
 
 if __name__ == "__main__":
