@@ -10,7 +10,6 @@ import pytest
 from support.processes import Script
 
 from proctor import events as e
-from proctor import running
 from proctor.execute import Executed, Request, execute_with
 from proctor.launch import ASKED_VARIABLE, Launch, Session
 from proctor.outcome import Outcome, RunOutcome
@@ -22,7 +21,7 @@ from proctor.process.stop import Stop
 from proctor.result import RunResult
 from proctor.runners.plan import Plan, suites
 from proctor.running import Keeping
-from proctor.spec import RunSpec
+from proctor.spec import Quarantined, RunSpec
 
 SEGFAULT = -11
 
@@ -282,7 +281,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch, sessions: Sessions) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(running.time, "monotonic", clock.monotonic)
+    monkeypatch.setattr("proctor.running.time.monotonic", clock.monotonic)
     sessions.script.passes = clock.passes
     return clock
 
@@ -405,6 +404,65 @@ def test_the_rest_of_a_round_goes_on_after_a_crash_in_it(sessions: Sessions) -> 
     assert asked_for(sessions) == [["a", "b"], ["b"]]
 
 
+def test_a_round_of_crashes_goes_on_to_its_end(sessions: Sessions) -> None:
+    names = [f"t{number}" for number in range(5)]
+    sessions.add(collected(*names), *map(failed, names), ended(1, by_tests=1), code=1)
+    for at, name in enumerate(names):
+        sessions.add(collected(*names[at:]), begun(name), code=SEGFAULT)
+
+    result = sessions.run(retries=1)
+
+    assert set(outcomes(result).values()) == {"crash"} and result.restarts == 5
+
+
+# Tests in quarantine
+
+
+def test_a_bad_test_in_quarantine_does_not_count(sessions: Sessions) -> None:
+    sessions.add(collected("a", "b"), failed("a"), passed("b"), ended(1, by_tests=1), code=1)
+
+    result = sessions.run(quarantine=(Quarantined("a", "known"),), retries=2, maxfail=1)
+
+    assert (result.outcome, result.excused, result.restarts) == (RunOutcome.PASSED, 1, 0)
+    assert outcomes(result) == {"a": "failed", "b": "passed"} and result.quarantined == {"a": "known"}
+    assert result.summary()["failed"] == 0 and result.summary()["quarantined"] == 1
+
+
+def test_a_crash_in_quarantine_does_not_count(sessions: Sessions) -> None:
+    sessions.add(collected("a", "b"), begun("a"), code=SEGFAULT)
+    sessions.add(collected("b"), passed("b"), ended())
+
+    result = sessions.run(quarantine=(Quarantined("?"),))
+
+    assert (result.outcome, outcomes(result)) == (RunOutcome.PASSED, {"a": "crash", "b": "passed"})
+    assert result.excused == 1 and result.restarted
+
+
+def test_a_status_that_quarantine_does_not_explain_stays_a_failure(sessions: Sessions) -> None:
+    sessions.add(collected("a"), failed("a"), ended(1, by_tests=None), code=1)
+
+    result = sessions.run(quarantine=(Quarantined("a"),))
+
+    assert result.outcome is RunOutcome.FAILED and "which no test that counts explains" in result.reason
+
+
+def test_a_part_of_a_test_in_quarantine_is_in_it_too(sessions: Sessions) -> None:
+    part = message(name="a/part", status="fail", note="no")
+    sessions.add(collected("a"), begun("a"), part, passed("a", begins=False), ended())
+
+    result = sessions.run(quarantine=(Quarantined("a", "known"),))
+
+    assert (result.outcome, result.excused) == (RunOutcome.PASSED, 1)
+
+
+def test_an_entry_that_matches_no_test_is_told(sessions: Sessions) -> None:
+    sessions.add(collected("a"), passed("a"), ended())
+
+    result = sessions.run(quarantine=(Quarantined("gone"),))
+
+    assert result.notices == ["quarantine: 'gone' matches no test"]
+
+
 def test_too_many_bad_tests_do_not_run_again(sessions: Sessions) -> None:
     sessions.add(collected("a", "b"), failed("a"), failed("b"), ended(1, by_tests=1), code=1)
 
@@ -425,7 +483,10 @@ def test_a_status_that_retried_tests_do_not_explain_stays_a_failure(
 
     result = sessions.run(retries=1)
 
-    assert (result.outcome, result.reason) == (RunOutcome.FAILED, "exit status 1, though no test failed")
+    assert (result.outcome, result.reason) == (
+        RunOutcome.FAILED,
+        "exit status 1, which no test that counts explains",
+    )
     assert result.flaky == 1
 
 

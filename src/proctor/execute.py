@@ -34,6 +34,7 @@ from proctor.spec import RunSpec
 
 if TYPE_CHECKING:
     from proctor.containment import Next
+    from proctor.quarantine import Quarantine
 
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
 WEAK = "processes that the tests detach may outlive the run: this system does not let proctor adopt them"
@@ -76,18 +77,31 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
             if begun is not None:
                 living.callback(begun.close)
             started = _started(plan, run_id)
-            run = Running(started, request.sinks, shelf, request.result_lines, since)
+            quarantine = _quarantine(plan.spec)
+            run = Running(started, request.sinks, shelf, request.result_lines, since, quarantine)
             for missing in prepared.missing:
                 run.publish(missing)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
             crew = living.enter_context(_Crew(run, request, processes))
             crew.perform(begun)
+            if quarantine is not None:
+                complete = started.everything and not (run.stopped or started.collect_only)
+                for notice in quarantine.unmatched(complete):
+                    run.publish(e.Noticed(notice))
         executed = Executed(run.close(), shelf.files, run.faults)
         shelf.prune()
         if request.finish is not None:
             request.finish(executed)
         return executed
+
+
+def _quarantine(spec: RunSpec) -> Quarantine | None:
+    if not spec.quarantine:
+        return None
+    from proctor.quarantine import Quarantine  # few projects have one
+
+    return Quarantine(spec.quarantine)
 
 
 def _is_process(suite: Suite) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import translate
 
+from proctor import events as e
 from proctor.spec import Quarantined
 
 
@@ -29,6 +30,32 @@ class Quarantine:
                 self._matched.update(entries)
                 found[test] = next(filter(None, map(self._reasons.__getitem__, entries)), "")
         return found
+
+    def marked(self, events: Iterable[e.Event], known: Mapping[str, str]) -> list[e.Event]:
+        """The events, with one before the first that is about tests in quarantine; `known` are such tests.
+
+        What a test reports beside its own result is in quarantine with it.
+        """
+        marked: list[e.Event] = []
+        known = dict(known)
+        for event in events:
+            if found := self._new(event, known):
+                known |= found
+                marked.append(e.TestsQuarantined(found))
+            marked.append(event)
+        return marked
+
+    def _new(self, event: e.Event, known: Mapping[str, str]) -> dict[str, str]:
+        match event:
+            case e.TestsSelected():
+                return self.matching(event.tests)
+            case e.TestStarted() if event.test not in known:
+                return self.matching((event.test,))
+            case e.TestFinished() if event.test not in known:
+                if event.part_of in known:
+                    return {event.test: known[event.part_of]}
+                return self.matching((event.test,))
+        return {}
 
     def unmatched(self, everything: bool) -> list[str]:
         """A notice about each entry that has matched no test; none unless `everything` ran."""
