@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from typing import Any, ClassVar, TypeAlias
 
@@ -103,6 +102,8 @@ ASKED_VARIABLE = "PROCTOR_ASKED"
 
 def asking(launch: Launch, more: dict[str, Any]) -> Launch:
     """The same launch with more requests to its session."""
+    import json  # a plain run asks for nothing
+
     known = json.loads(launch.environment.get(ASKED_VARIABLE, "{}"))
     environment = {**launch.environment, ASKED_VARIABLE: json.dumps({**known, **more})}
     return msgspec.structs.replace(launch, environment=environment)

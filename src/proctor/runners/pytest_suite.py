@@ -10,8 +10,7 @@ from proctor.errors import UsageError
 from proctor.launch import Launch, Session, Text
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
-from proctor.runners.asked import asked
-from proctor.runners.plan import Plan, not_a_target
+from proctor.runners.plan import Plan, asked, not_a_target
 from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
 
