@@ -209,6 +209,10 @@ class SuiteResult(msgspec.Struct):
         """A session died, and another one went on: fixtures of sessions were set up again."""
         return any(session.follows_death for session in self.sessions)
 
+    def excuses(self, test: TestFinished) -> bool:
+        """Whether it ended badly and that does not count: it is in quarantine."""
+        return test.outcome in BAD and test.test in self.quarantined
+
     def counts_as_bad(self, test: str) -> bool:
         """Whether it ended badly, or was lost, and nothing excuses it."""
         ended = self.tests.get(test)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from proctor.events import SuiteMissing
+from proctor.events import ProcessExited, SuiteMissing
 from proctor.launch import Voice
 from proctor.outcome import BAD, EXIT_CODES, MAXFAIL, QUIET, WORST_FIRST, Outcome, RunOutcome
 from proctor.phases import is_collector
@@ -134,9 +134,11 @@ def _words(outcome: RunOutcome) -> str:
 
 def _retold(suite: SuiteResult) -> Verdict:
     """By what a document or a stream has of a suite."""
-    exited, session = suite.session.exited, suite.session
+    exited, session = suite.exited, suite.session
     if session.channel_error is not None:
         return RunOutcome.INCOMPLETE, session.channel_error
+    if exited is not None and _made_good(suite, exited):
+        exited = None
     if exited is not None and exited.signal:
         return RunOutcome.CRASHED, exited.signal
     if spoiled := _spoiled(suite):
@@ -153,6 +155,16 @@ def _retold(suite: SuiteResult) -> Verdict:
     if missing and not suite.run.collect_only:
         return RunOutcome.INCOMPLETE, f"{missing} of {len(suite.selected)} tests have no result"
     return (RunOutcome.PASSED if suite.tests or suite.run.collect_only else RunOutcome.NO_TESTS), ""
+
+
+def _made_good(suite: SuiteResult, exited: ProcessExited) -> bool:
+    """Whether the process ended as it did for tests that ran again or are in quarantine, as far as a record
+    of the suite says."""
+    ends = {one.outcome for test in suite.tests.values() for one in test.attempts}
+    ends |= {test.outcome for test in suite.tests.values() if suite.excuses(test)}
+    if exited.signal or exited.exit_code != 1:
+        return not ends.isdisjoint((Outcome.CRASH, Outcome.TIMEOUT))
+    return not ends.isdisjoint(BAD)
 
 
 def _unseen(suite: SuiteResult) -> Verdict:
