@@ -253,6 +253,12 @@ class TestFinished(Fact, frozen=True):
         """It passed after a try that did not."""
         return self.outcome is Outcome.PASSED and any(one.outcome in BAD for one in self.attempts)
 
+    @property
+    def tries(self) -> tuple[Attempt, ...]:
+        """All of them, the last included, where there were several."""
+        last = Attempt(self.outcome, self.seconds, self.message, self.failure)
+        return (*self.attempts, last) if self.attempts else ()
+
 
 class AttemptFailed(Fact, frozen=True):
     """A try at a test ended badly, and the test may run again: its end comes later."""

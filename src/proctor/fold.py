@@ -220,6 +220,24 @@ def _finish(suite: SuiteResult, event: e.SuiteFinished | e.RunFinished) -> None:
     suite.not_run = tuple(test for test in event.not_run if test not in suite.tests)
     for test in event.not_run:
         suite.running.pop(test, None)
+    _put_in_order(suite)
+
+
+def _put_in_order(suite: SuiteResult) -> None:
+    """Tests come in the order of the collection, however workers and restarts mixed them. What was not
+    selected stays behind the test that it followed, and a part with the test that it belongs to."""
+    if list(suite.tests) == list(suite.selected):
+        return
+    ranks = {test: rank for rank, test in enumerate(suite.selected)}
+    known = [rank for test in suite.tests if (rank := ranks.get(test)) is not None]
+    if known == sorted(known):
+        return
+    places: dict[str, int] = {}
+    last = -1
+    for name, test in suite.tests.items():
+        of = test.part_of or name
+        last = places[name] = ranks.get(of, places.get(of, last))
+    suite.tests = dict(sorted(suite.tests.items(), key=lambda item: places[item[0]]))
 
 
 def conclude(phases: Sequence[e.Phase]) -> Outcome:
