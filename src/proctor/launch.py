@@ -92,3 +92,4 @@ class Launch(msgspec.Struct, frozen=True):
     speech: Speech = Session()
     environment: dict[str, str] = {}  # added to the user's own
     memory: int = 0  # bytes for each process; 0: no limit
+    instead: Launch | None = None  # if it ends at once because its tests have to run in another way

@@ -70,6 +70,9 @@ def _take_request():
 
 CHANNEL = _take_channel() if __name__ == INJECTED else None  # elsewhere this file is a library
 ASKED = _take_request() if __name__ == INJECTED else {}
+WORKERS = None
+if CHANNEL is not None and (ASKED.get("workers") or ASKED.get("isolate")):
+    WORKERS = load("pytest_workers").Workers(ASKED, CHANNEL)
 
 
 @pytest.fixture
@@ -119,6 +122,8 @@ def pytest_configure(config):
         if asked.get("repeat", 1) > 1:
             repeat = load("proctor_repeat").Repeat(asked["repeat"], observer)
             config.pluginmanager.register(repeat, "_proctor_repeat")
+        if WORKERS is not None:
+            WORKERS.configure(config, observer)
     if any(map(config.pluginmanager.hasplugin, ("benchmark", "pytest_benchmark.plugin"))):
         config.pluginmanager.register(Benchmarks(), "_proctor_benchmarks")
 
@@ -135,8 +140,9 @@ def _broke(value, config=None):
     if CHANNEL is None or CHANNEL.fd < 0:
         return
     try:
-        failures = load("pytest_failures")
-        facts = {"failure": failures.of_session(value, config), "traceback": failures.trace(value)}
+        failures, facts = load("pytest_failures"), getattr(value, "proctor_facts", None)  # of a worker
+        if facts is None:
+            facts = {"failure": failures.of_session(value, config), "traceback": failures.trace(value)}
     except Exception:  # for lack of a descriptor, for instance
         facts = {
             "failure": {"type": type(value).__name__, "message": "%s: %s" % (type(value).__name__, value)}
@@ -540,7 +546,7 @@ class Reporter(Observer):
     def _interrupted(self, excinfo):
         value = excinfo.value
         shown = str(getattr(value, "msg", None) or value)
-        facts = self.explain("plainly", value, shown)
+        facts = getattr(value, "proctor_facts", None) or self.explain("plainly", value, shown)
         self.channel.session({"interrupted": facts or {"type": type(value).__name__, "message": shown}})
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)

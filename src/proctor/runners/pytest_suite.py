@@ -6,9 +6,13 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Session, Text
+from proctor.processors import processors
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
@@ -36,31 +40,64 @@ def can_load_plugin(python: tuple[int, ...], pytest: str) -> bool:
 
 
 def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
-    """Our path comes after the user's own PYTHONPATH, and the plugin takes it out again."""
-    if spec.workers and "pytest-xdist" not in python.packages:
-        needed = f"`-n {spec.workers}` needs pytest-xdist, which {python.path} does not have"
-        raise UsageError(f"{needed}; `{python.path} -m pip install pytest-xdist`, or leave out -n")
+    """With workers, one launch that forks them, and what to start `instead` if that proves unsafe."""
     able = can_load_plugin(python.version, python.packages["pytest"])
     if not able and (spec.repeat > 1 or spec.locals or spec.no_capture):
         old = f"pytest {python.packages['pytest']} is too old for the plugin"
         raise UsageError(f"{old}, which --repeat, --locals and -s need")
+    if spec.parallel == "off":
+        spec = msgspec.structs.replace(spec, workers="")
+    has_xdist = "pytest-xdist" in python.packages
+    by_xdist = spec.workers and (spec.parallel == "xdist" or not able)
+    if by_xdist and not has_xdist:
+        needed = f"`-n {spec.workers}` needs pytest-xdist, which {python.path} does not have"
+        raise UsageError(f"{needed}; `{python.path} -m pip install pytest-xdist`, or leave out -n")
+    if not spec.workers or by_xdist:
+        launch = _launch(spec, environ, python, able, spec.workers)
+    else:
+        instead = _launch(spec, environ, python, able, spec.workers) if has_xdist else None
+        launch = msgspec.structs.replace(_launch(spec, environ, python, able, ""), instead=instead)
+    return Plan((launch,), interpreter=python.path)
+
+
+def _launch(spec: RunSpec, environ: Mapping[str, str], python: Python, able: bool, xdist: str) -> Launch:
+    """`xdist`: how many workers of pytest-xdist. Our path comes after the user's own PYTHONPATH, and the
+    plugin takes it out again."""
     argv = [python.path, "-m", "pytest"]
     argv += ["-p", PLUGIN] if able else ["-p", TEXT_PLUGIN, *_TEXT_OPTIONS]
     pythonpath = environ.get("PYTHONPATH", "")
     joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
     environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
-    if spec.repeat > 1 or spec.locals:
-        environment[ASKED_VARIABLE] = json.dumps({"repeat": spec.repeat, "locals": spec.locals})
+    if asked := _asked(spec, python, bool(xdist)):
+        environment[ASKED_VARIABLE] = json.dumps(asked)
     if spec.seed is not None:
         environment[HASH_SEED] = str(spec.seed)
         argv += [f"--randomly-seed={spec.seed}"] if "pytest-randomly" in python.packages else []
     verbosity = 2 if spec.verbosity is None and spec.full_differences else spec.verbosity
     argv += [f"--verbosity={verbosity}"] if verbosity is not None else []
     argv += ["--capture=no"] if spec.no_capture else []
-    argv += _selection(spec)
+    argv += _selection(spec, xdist)
     speech = Session() if able else Text()
-    launch = Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
-    return Plan((launch,), interpreter=python.path)
+    return Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
+
+
+def _asked(spec: RunSpec, python: Python, xdist: bool) -> dict[str, Any]:
+    """What the plugin is to do beyond a plain run."""
+    asked: dict[str, Any] = {}
+    if spec.repeat > 1 or spec.locals:
+        asked |= {"repeat": spec.repeat, "locals": spec.locals}
+    if spec.test_timeout:
+        asked["test_timeout"] = spec.test_timeout
+    if xdist:
+        return asked
+    if spec.isolate:
+        asked["isolate"] = True
+    if spec.workers:
+        asked["workers"] = processors() if spec.workers == "auto" else int(spec.workers)
+        asked["xdist"] = "pytest-xdist" in python.packages
+    if spec.parallel == "fork" and (spec.workers or spec.isolate):
+        asked["parallel"] = spec.parallel
+    return asked
 
 
 def detect(root: Path) -> bool:
@@ -89,7 +126,7 @@ def has_settings(root: Path) -> bool:
     return False
 
 
-def _selection(spec: RunSpec) -> list[str]:
+def _selection(spec: RunSpec, xdist: str) -> list[str]:
     """Values follow a `=`, so that none of them can be taken for an option."""
     chosen = spec.selection
     for target in chosen.targets:
@@ -103,8 +140,8 @@ def _selection(spec: RunSpec) -> list[str]:
         options.append(f"-m={chosen.markers}")
     if spec.maxfail:
         options.append(f"--maxfail={spec.maxfail}")
-    if spec.workers:
-        options.append(f"--numprocesses={spec.workers}")
+    if xdist:
+        options.append(f"--numprocesses={xdist}")
     return [*options, *spec.arguments, *chosen.targets]
 
 
