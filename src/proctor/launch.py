@@ -94,6 +94,7 @@ class Launch(msgspec.Struct, frozen=True):
     speech: Speech = Session()
     environment: dict[str, str] = {}  # added to the user's own
     memory: int = 0  # bytes for each process; 0: no limit
+    instead: Launch | None = None  # if it ends at once because its tests have to run in another way
 
 
 #: The variable in which a session finds what somebody asked for beyond a plain run, as JSON.
