@@ -11,6 +11,7 @@ What proctor concludes from the facts is proctor's business. The facts are under
 import os
 import sys
 from time import time
+from weakref import ref
 
 import pytest
 
@@ -43,6 +44,7 @@ SUMMARISERS = {
     "warnings",
 }  # plugins of pytest itself that print a summary
 USUAL = ["setup", "call", "teardown", ""]  # none comes after these
+ENDS = ("passed", "failed", "skipped")  # others are words of plugins that run a test again
 PASSED = '{"name":%s,"status":"pass","proctor":{"keywords":%s,"passed_in":[%de-9,%de-9,%de-9]}}'
 
 
@@ -232,14 +234,16 @@ class Observer:
         try:
             excinfo, records = call.excinfo, self.logs.records if self.logs is not None else None
             # What an earlier attempt at this test has left is not part of this one.
-            self.pinned.pop((item.nodeid, call.when), None)
-            facts = {}
+            before, facts = self.pinned.pop((item.nodeid, call.when), None), {}
+            if before and ("mark" in before or "hidden" in before):
+                facts["hidden"] = load("proctor_tries").hidden(before, call.when, call)
             if None in self.pinned:
                 facts["reported"] = self.pinned.pop(None)
             if excinfo is not None and not isinstance(
                 excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)
             ):
                 facts["failure"] = self.explain("of_test", item, excinfo, call.when)
+                facts["mark"] = ref(call), getattr(call, "duration", 0.0)
             if records:
                 facts["log"] = [_log_record(record) for record in records]
             if facts:
@@ -259,6 +263,8 @@ class Observer:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
         facts = self.pinned.pop((report.nodeid, report.when), None) if self.pinned else None
+        if facts:
+            facts.pop("mark", None)
         if getattr(report, "context", None) is not None:
             # The values of a subtest do not survive the way to xdist's controller.
             facts = dict(facts or (), subtest=subtest_name(report))
@@ -436,7 +442,10 @@ class Reporter(Observer):
         if self.channel.fd < 0:
             return
         try:
+            before = self.tests.get(nodeid) if self.tests else None
             test = self.tests[nodeid] = UnderWay(nodeid)
+            if before is not None:
+                test.follow(before)
             file, line = location[0], location[1]
             self.channel.send(
                 '{"name":%s,"status":"error","partial":true,"file":%s,"line":%d}'
@@ -541,7 +550,9 @@ class Reporter(Observer):
         test.spell_out()
         if not test.phases:
             return  # interrupted: it stays open
-        if not (test.called or final or self.setup_only):
+        if final and test.rerun:
+            test.status = "fail"  # it was not run again
+        elif test.rerun or not (test.called or final or self.setup_only):
             # A plugin that runs tests again has hidden this attempt: the next one counts.
             self.tests[nodeid] = test
             return
@@ -618,7 +629,7 @@ class Reporter(Observer):
         """A hook that breaks pytest between a test's failure and its end does not cost us the failure; and a
         test of which no attempt was shown has no other end."""
         for nodeid, test in list(self.tests.items()):
-            if not test.plain and (test.status == "fail" or not test.called):
+            if not test.plain and (test.status == "fail" or test.rerun or not test.called):
                 self._finish(nodeid, final=True)
 
     def _session_finished(self, session, by_tests):
@@ -664,7 +675,9 @@ class UnderWay:
         "passed",
         "phases",
         "plain",
+        "rerun",
         "status",
+        "tries",
     )
 
     def __init__(self, nodeid):
@@ -680,14 +693,31 @@ class UnderWay:
             self.benchmark = None
             self.phases = list(zip(USUAL, map(_took, self.passed)))
             self.files, self.status = [], "pass"
+            self.tries, self.rerun = [], ""  # earlier ones; the phase for which a plugin wants another
             self.called = len(self.passed) > 1
             self.passed = USUAL[:3]  # so that no phase is the next of the usual ones
 
+    def follow(self, before):
+        """It has begun once more, and nobody has seen the end of it before."""
+        before.spell_out()
+        self.spell_out()
+        before.end_try()
+        self.tries, self.keywords = before.tries, before.keywords
+
+    def end_try(self, again="setup"):
+        """Another attempt at the same test: the last one counts. `again` is the phase that it begins with."""
+        if self.rerun:
+            self.tries.append(load("proctor_tries").reported(self.phases))
+        self.phases = self.phases[: again == "call"]
+        self.files, self.status, self.benchmark, self.rerun = [], "pass", None, ""
+
     def begin(self, when, outcome="passed"):
+        if self.phases and (when == "setup" or when == self.rerun):
+            self.end_try(when)
+        if outcome not in ENDS:
+            self.rerun = when
         ends = outcome in ("failed", "skipped") or (when == "call" and outcome == "passed")  # not `rerun`
         self.called = self.called or ends
-        if when == "setup" and self.phases:  # another attempt at the same test: the last one counts
-            self.phases, self.files, self.status, self.benchmark = [], [], "pass", None
 
     def add(self, report, facts, status=None, traced=True):
         if status is not None:
@@ -695,6 +725,7 @@ class UnderWay:
         if not traced:
             facts.pop("traceback", None)
         self.begin(report.when, report.outcome)
+        self.tries += facts.pop("hidden", ())
         if facts["outcome"] == "failed":
             self.status = "fail"
         elif facts["outcome"] == "skipped" and self.status == "pass":
@@ -716,6 +747,8 @@ class UnderWay:
             for phase in self.phases
         ]
         measured = ',"benchmark":' + dumps(clean(self.benchmark)) if self.benchmark else ""
+        if self.tries:
+            measured += ',"tries":' + dumps(clean(self.tries))
         facts = '{"keywords":%s,"phases":[%s]%s}' % (self.keywords, ",".join(phases), measured)
         files = [{"name": name, "length": len(data)} for name, data in self.files]
         listed = ',"files":' + dumps(files) if files else ""
