@@ -443,7 +443,8 @@ def test_no_tests_are_no_pass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("-n", "2"), "one test after the other"),
+        (("--repeat", "2"), "--repeat: unittest has no such option; it is for pytest"),
+        (("--parallel", "fork", "-n", "2"), "--parallel: unittest has no such option; it is for pytest"),
         (("-m", "slow"), "has no markers"),
         (("-k", "a and"), "invalid expression"),
         (("tests/nowhere.py",), "no such file: tests/nowhere.py"),

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import proctor
 from proctor import events as e
+from proctor.launch import ASKED_VARIABLE
 from proctor.runners import pytest_suite
 from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Finished, Partial
@@ -83,7 +84,7 @@ def _session(
     root: Path, command: list[str], environ: Mapping[str, str], asked: Mapping[str, Any] | None
 ) -> Heard:
     listener = Listener.on_a_pipe().listen()
-    more = {pytest_suite.ASKED_VARIABLE: json.dumps(asked)} if asked else {}
+    more = {ASKED_VARIABLE: json.dumps(asked)} if asked else {}
     done = subprocess.run(
         command,
         cwd=root,
@@ -97,7 +98,7 @@ def _session(
     listener.finish()
     assert listener.error is None, listener.error
     ran = Ran(done.returncode, text_of(done.stdout), text_of(done.stderr))
-    reader = SessionReader("tests", "", UniqueNames(), asked.get("session", 1) if asked else 1, str(root))
+    reader = SessionReader("tests", "", UniqueNames(), str(root), asked.get("session", 1) if asked else 1)
     events, facts = reader.start(), []
     for frame in listener.frames:
         if isinstance(frame, (Partial, Finished)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from proctor.errors import UsageError
 from proctor.launch import Launch, Session, Text
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
-from proctor.runners.plan import Plan, not_a_target
+from proctor.runners.plan import Plan, asked, not_a_target
 from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
 
@@ -19,13 +18,13 @@ PLUGIN = "_proctor_injected_pytest"
 TEXT_PLUGIN = "_proctor_injected_text"
 PLUGIN_PATH = str(Path(__file__).parent.parent / "inject" / "path")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"
-ASKED_VARIABLE = "PROCTOR_ASKED"
 HASH_SEED = "PYTHONHASHSEED"
 
 _OLDEST_PYTHON = (3, 7)
 _OLDEST_PYTEST = (6, 2)
 _SECTIONS = {"pyproject.toml": b"[tool.pytest", "tox.ini": b"[pytest]", "setup.cfg": b"[tool:pytest]"}
 _COLLECTED = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")
+_NEED_PLUGIN = ("repeat", "locals", "no_capture", "retries", "isolate", "test_timeout", "parallel")
 _TEXT_OPTIONS = ("--verbosity=1", "--tb=short", "-rA")  # as a number, so that no `-q` takes it back
 
 
@@ -35,22 +34,25 @@ def can_load_plugin(python: tuple[int, ...], pytest: str) -> bool:
     return python[:2] >= _OLDEST_PYTHON and numbers >= _OLDEST_PYTEST
 
 
+def too_old_for(python: Python) -> tuple[str, ...]:
+    """Options, as a RunSpec names them, that this pytest cannot have."""
+    if can_load_plugin(python.version, python.packages["pytest"]):
+        return ()
+    return _NEED_PLUGIN if "pytest-xdist" in python.packages else (*_NEED_PLUGIN, "workers")
+
+
 def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
     """Our path comes after the user's own PYTHONPATH, and the plugin takes it out again."""
     if spec.workers and "pytest-xdist" not in python.packages:
         needed = f"`-n {spec.workers}` needs pytest-xdist, which {python.path} does not have"
         raise UsageError(f"{needed}; `{python.path} -m pip install pytest-xdist`, or leave out -n")
     able = can_load_plugin(python.version, python.packages["pytest"])
-    if not able and (spec.repeat > 1 or spec.locals or spec.no_capture):
-        old = f"pytest {python.packages['pytest']} is too old for the plugin"
-        raise UsageError(f"{old}, which --repeat, --locals and -s need")
     argv = [python.path, "-m", "pytest"]
     argv += ["-p", PLUGIN] if able else ["-p", TEXT_PLUGIN, *_TEXT_OPTIONS]
     pythonpath = environ.get("PYTHONPATH", "")
     joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
     environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
-    if spec.repeat > 1 or spec.locals:
-        environment[ASKED_VARIABLE] = json.dumps({"repeat": spec.repeat, "locals": spec.locals})
+    environment |= asked(spec) if able else {}
     if spec.seed is not None:
         environment[HASH_SEED] = str(spec.seed)
         argv += [f"--randomly-seed={spec.seed}"] if "pytest-randomly" in python.packages else []
@@ -58,7 +60,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
     argv += [f"--verbosity={verbosity}"] if verbosity is not None else []
     argv += ["--capture=no"] if spec.no_capture else []
     argv += _selection(spec)
-    speech = Session() if able else Text()
+    speech = Session(continues=True) if able else Text()
     launch = Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
     return Plan((launch,), interpreter=python.path)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -13,6 +13,7 @@ from proctor.launch import Voice
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.result import RunResult, SuiteResult
 from proctor.text import literal, without_escapes
+from proctor.wire.stream.words import QUARANTINED
 
 _BY_TESTS = {RunOutcome.FAILED, RunOutcome.COLLECTION_ERROR, RunOutcome.CRASHED, RunOutcome.TIMEOUT}
 _NO_FAULT = {RunOutcome.PASSED, RunOutcome.NO_TESTS}
@@ -55,6 +56,17 @@ def tests_of(suite: SuiteResult) -> Iterator[e.TestFinished]:
 def tests(result: RunResult) -> Iterator[e.TestFinished]:
     """Those of all suites, then one for each suite that could not be started."""
     return chain(chain.from_iterable(map(tests_of, result.suites)), map(missing_test, result.missing))
+
+
+def excuse(test: e.TestFinished, quarantined: Mapping[str, str]) -> str:
+    """What a format says that has no word for a test which ended badly in quarantine; empty for any other."""
+    if test.outcome not in BAD or test.test not in quarantined:
+        return ""
+    return excused(quarantined[test.test], test.message or str(test.outcome))
+
+
+def excused(reason: str, message: str) -> str:
+    return ": ".join(part for part in (QUARANTINED, reason, message) if part)
 
 
 def missing_test(missing: e.SuiteMissing) -> e.TestFinished:

@@ -27,6 +27,8 @@ STATUS = {
     **dict.fromkeys(BAD, "fail"),
 }
 
+FLAKY, QUARANTINED = "flaky", "quarantined"  # in `extra` of a test, where it is so
+
 PLAIN = {"ok": Outcome.PASSED, "fail": Outcome.FAILED, "ignore": Outcome.SKIPPED}
 #: Nearly every format has words for passed, failed and skipped; an outcome without a word is written as one.
 KIND = {outcome: PLAIN[status] for outcome, status in STATUS.items()}
@@ -42,8 +44,15 @@ WORDS = {
     Outcome.INFO: "info",
     Outcome.WARN: "warn",
 }
+#: Likewise of a test in quarantine, which is ignored whatever it did.
+BAD_WORDS = {Outcome.FAILED: "failed"} | {outcome: WORDS[outcome] for outcome in BAD - {Outcome.FAILED}}
 _RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:[.][0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})")
 STRICT_XPASS = "[XPASS(strict)]"  # how pytest begins to say that a test passed which must not
+
+
+def status_of(outcome: Outcome, quarantined: bool) -> str:
+    """The status of a test; one that ended badly in quarantine is ignored."""
+    return "ignore" if quarantined and outcome in BAD else STATUS[outcome]
 
 
 def one_line(text: str) -> str:
