@@ -43,7 +43,6 @@ class Session(msgspec.Struct, frozen=True):
 
     voice: ClassVar[Voice] = Voice.CONTROL
     continues: bool = False  # another session can run a part of its tests: it heeds `asking`
-    limits_tests: bool = False  # it ends tests itself that take too long
 
 
 class Program(msgspec.Struct, frozen=True):

@@ -77,8 +77,7 @@ def _launch(spec: RunSpec, environ: Mapping[str, str], python: Python, able: boo
     argv += [f"--verbosity={verbosity}"] if verbosity is not None else []
     argv += ["--capture=no"] if spec.no_capture else []
     argv += _selection(spec, xdist)
-    forks = not xdist and bool(spec.workers or spec.isolate)
-    speech = Session(continues=True, limits_tests=forks) if able else Text()
+    speech = Session(continues=True) if able else Text()
     return Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
 
 
