@@ -175,11 +175,18 @@ class SessionReader:
                     place=place,
                     passed_in=timed,
                     keywords=tuple(map(kept, words, words)),
-                    session=self._session,
-                    worker=end.proctor.worker,
                 )
             )
-        return events
+        if self._session == 1 and not pairs.passed[0].proctor.worker:  # nearly all
+            return events
+        return [self._placed(event, pairs, at // 2) for at, event in enumerate(events)]
+
+    def _placed(self, event: e.Event, pairs: Pairs, at: int) -> e.Event:
+        """With the session and the worker that the test of this pair ran in."""
+        if not isinstance(event, e.TestFinished):
+            return event
+        worker = pairs.passed[at].proctor.worker
+        return msgspec.structs.replace(event, session=self._session, worker=worker)
 
     def close(self) -> list[e.Event]:
         """The end of the channel: the errors and skips of a suite that never began."""
