@@ -87,7 +87,7 @@ class Job:
         """`dump` is a file for what faulthandler writes."""
         self.name, self.number, self.dump = name, number, dump
         self._socket, self._groups, self._stop, self._pid = end, groups, stop, _getpid()
-        self._coming: "deque[int]" = deque()
+        self.coming: "deque[int]" = deque()  # tests that were handed out and have not begun
         self._last = False  # nobody hands out more
         self._held = []
 
@@ -114,7 +114,7 @@ class Job:
             test = self._next()
             if test is None:
                 return
-            self._coming.popleft()
+            self.coming.popleft()
             following = self._next()
             self._stop[1 + self.number] = 0
             self._held.append(("begun", test))
@@ -124,15 +124,15 @@ class Job:
                 return
 
     def _next(self):
-        while not self._coming and not self._last:
+        while not self.coming and not self._last:
             self.flush()
             handed = self._receive()
             if handed is None:
                 self._last = True
             else:
                 group, start = handed
-                self._coming.extend(self._groups[group][start:])
-        return self._coming[0] if self._coming else None
+                self.coming.extend(self._groups[group][start:])
+        return self.coming[0] if self.coming else None
 
     def _receive(self):
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
