@@ -1,4 +1,4 @@
-"""One pytest session with our plugin, as proctor would start it: what it was asked for, and what it reports."""
+"""One pytest session with our plugin, as proctor would start it: what it is asked for, and what it tells."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Finished, Partial
 from proctor.wire.control.session import SessionReader
 from support.channel import Listener
+from support.inject import text_of
 from support.projects import GUARD, clean_environment, project_python
 
 
@@ -78,7 +79,7 @@ def session_of(
     listener.listen()
     out, err = process.communicate(timeout=GUARD)
     listener.finish()
-    told = Told(process.returncode, *(text.decode("utf-8", "backslashreplace") for text in (out, err)))
+    told = Told(process.returncode, text_of(out), text_of(err))
     reader = SessionReader("pytest", "output", UniqueNames(), cwd=os.fspath(root))
     for frame in listener.frames:
         if isinstance(frame, (Partial, Finished)):

@@ -71,6 +71,7 @@ class _SessionFacts(msgspec.Struct):
     notices: tuple[str, ...] = ()  # what a reader of the run should know
     limits: dict[str, e.Seconds] = {}  # tests that have a time limit of their own; 0: none
     handed_over: str = ""  # why it ends at once, so that its tests run in another way
+    timed: bool = False  # it ends tests that reach their limit itself
 
 
 class _Try(msgspec.Struct, frozen=True):
@@ -122,6 +123,7 @@ class SessionReader:
         self._session, self._cwd = session, cwd
         self.limits: dict[str, float] = {}  # tests that have a time limit of their own
         self.handed_over = ""  # why the tests have to run in another way
+        self.timed = False  # whether it ends tests that reach their limit itself
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
         self._found: dict[str, e.Place] = {}
@@ -314,6 +316,7 @@ class SessionReader:
             found.append(e.SummaryPrinted(facts.printed))
         self.limits |= facts.limits
         self.handed_over = facts.handed_over or self.handed_over
+        self.timed = facts.timed or self.timed
         found += map(e.Noticed, facts.notices)
         if facts.broken:
             found.append(e.ChannelBroken(f"the reporter in the test process failed: {facts.broken}"))
