@@ -1,4 +1,4 @@
-"""One pytest session with our plugin and anything that it may be asked for: what it reports."""
+"""One pytest session with our plugin, as proctor would start it: what it is asked for, and what it tells."""
 
 from __future__ import annotations
 

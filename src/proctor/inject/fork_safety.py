@@ -42,6 +42,8 @@ SERVED = {
     "pytest_django",
     "_proctor_injected_pytest",
 }
+#: Threads that wait for something that does not come, and hold nothing.
+HARMLESS = {"pytest_rerunfailures.ServerStatusDB.run_server"}  # for workers of xdist
 _NODE_HOOKS = ("pytest_testnodedown", "pytest_configure_node")
 
 
@@ -147,22 +149,22 @@ def living_threads():
     except ChildProcessError:
         pass
     for _ in range(LOOKS):
-        if len(os.listdir(TASKS)) == 1:
+        harmless = sum(_function(thread) in HARMLESS for thread in threading.enumerate())
+        if len(os.listdir(TASKS)) == 1 + harmless:
             return ""
         sleep(0.005)
     return _named()
 
 
 def _named():
-    main = threading.main_thread()
-    names = [
-        "%s (%s)" % (thread.name, _function(thread)) for thread in threading.enumerate() if thread is not main
-    ]
-    native = len(os.listdir(TASKS)) - 1 - len(names)
-    if native > 0:
+    main, others = threading.main_thread(), threading.enumerate()
+    functions = {thread.name: _function(thread) for thread in others if thread is not main}
+    native = max(0, len(os.listdir(TASKS)) - len(others))
+    names = ["%s (%s)" % pair for pair in functions.items() if pair[1] not in HARMLESS]
+    count = len(names) + native
+    if native:
         names.append("%d of a library" % native)
     shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
-    count = len(os.listdir(TASKS)) - 1
     return "%d other thread%s alive: %s" % (count, " is" if count == 1 else "s are", shown)
 
 

@@ -27,6 +27,7 @@ import signal
 import socket
 import struct
 import tempfile
+import warnings
 from collections import deque
 from time import monotonic, sleep  # taken at the start: a test may replace the clock
 
@@ -298,7 +299,9 @@ class Pool:
         self.client.prepare(number)
         ours, theirs = _socketpair()
         dump = _temporary_file()
-        pid = _fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python 3.12 warns of threads; those that matter were counted
+            pid = _fork()
         if pid == 0:
             self._be_worker(number, ours, theirs, dump)
         theirs.close()
