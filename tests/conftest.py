@@ -36,6 +36,7 @@ SLOW = (
     "inject/test_failure_index.py",
     "inject/test_later_sessions.py",
     "inject/test_later_unittest.py",
+    "inject/test_marks.py",
     "inject/test_report_fixture.py",
     "inject/test_summary.py",
     "inject/test_targets.py",

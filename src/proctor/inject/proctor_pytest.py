@@ -283,6 +283,16 @@ class Observer:
             except Exception as error:
                 self._give_up(error)
 
+    def pytest_collection_finish(self, session):
+        """In a worker, which reports no limits, but has the tests whose marks are invalid."""
+        self._limits(session.items)
+
+    def _limits(self, items):
+        """Time limits that marks give to tests."""
+        if not _has_limits(items):
+            return {}
+        return load("proctor_marks").limits(self.config, items, ASKED.get("test_timeout"))
+
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector):
         outcome = yield
@@ -412,6 +422,9 @@ class Reporter(Observer):
             }
         if self.is_controller:
             return  # it collects nothing itself
+        limits = self._limits(session.items)
+        if limits:
+            self.channel.session({"limits": limits})
         self._selected([item.nodeid for item in session.items], markers)
 
     @pytest.hookimpl(optionalhook=True)
@@ -647,6 +660,25 @@ class Reporter(Observer):
         }
         status = "pass" if facts["exit_status"] == 0 else "fail"
         self.channel.session({"finished": facts}, status=status, partial=False)
+
+
+def _has_limits(items):
+    """Whether one of the tests has a mark `timeout`: most have no marks, and the same parent as the last."""
+    parent = None
+    for item in items:
+        if item.own_markers and _is_limited(item):
+            return True
+        if item.parent is not parent:
+            parent = node = item.parent
+            while node is not None:
+                if node.own_markers and _is_limited(node):
+                    return True
+                node = node.parent
+    return False
+
+
+def _is_limited(node):
+    return any(mark.name == "timeout" for mark in node.own_markers)
 
 
 def _child(node):
