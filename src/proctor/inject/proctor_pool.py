@@ -292,8 +292,11 @@ class Pool:
     # Workers come and go
 
     def _staff(self):
+        """Each worker gets something to do before one of them gets more."""
         while self.free and self.waiting and not self._is_stopping():
             self._start(self.free.pop())
+        for worker in self.workers:
+            self._hand_out(worker)
 
     def _start(self, number):
         self.client.prepare(number)
@@ -307,7 +310,7 @@ class Pool:
         theirs.close()
         worker = Worker(_name_of(number), number, pid, ours, dump)
         self.workers.append(worker)
-        self._hand_out(worker)
+        self._hand_over(worker)
 
     def _be_worker(self, number, ours, theirs, dump):
         """Never returns."""
@@ -329,12 +332,16 @@ class Pool:
         """So much that it always knows which test follows."""
         while len(worker.handed) < AHEAD and not worker.told_last:
             if self.waiting and not (self.one_each and (worker.handed or worker.began)):
-                group, start = self.waiting.popleft()
-                worker.handed.extend((group, at) for at in range(start, len(self.groups[group])))
-                worker.send((group, start))
+                self._hand_over(worker)
             else:
                 worker.told_last = True
                 worker.send(None)
+
+    def _hand_over(self, worker):
+        """One group."""
+        group, start = self.waiting.popleft()
+        worker.handed.extend((group, at) for at in range(start, len(self.groups[group])))
+        worker.send((group, start))
 
     def _is_stopping(self):
         if self.client.stopping():

@@ -684,7 +684,7 @@ def _has_limits(items):
 
 
 def _is_limited(node):
-    return any([mark.name == "timeout" for mark in node.own_markers])
+    return any(mark.name == "timeout" for mark in node.own_markers)
 
 
 def _child(node):
