@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
@@ -42,6 +43,8 @@ class Session(msgspec.Struct, frozen=True):
     """It reports a session of many tests on the control channel."""
 
     voice: ClassVar[Voice] = Voice.CONTROL
+    continues: bool = False  # another session can run a part of its tests: it heeds `asking`
+    limits_tests: bool = False  # it ends tests itself that take too long
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -92,3 +95,14 @@ class Launch(msgspec.Struct, frozen=True):
     speech: Speech = Session()
     environment: dict[str, str] = {}  # added to the user's own
     memory: int = 0  # bytes for each process; 0: no limit
+
+
+#: The variable in which a session finds what somebody asked for beyond a plain run, as JSON.
+ASKED_VARIABLE = "PROCTOR_ASKED"
+
+
+def asking(launch: Launch, more: dict[str, Any]) -> Launch:
+    """The same launch with more requests to its session."""
+    known = json.loads(launch.environment.get(ASKED_VARIABLE, "{}"))
+    environment = {**launch.environment, ASKED_VARIABLE: json.dumps({**known, **more})}
+    return msgspec.structs.replace(launch, environment=environment)

@@ -127,6 +127,14 @@ class Session(msgspec.Struct):
     overdue: dict[str, float] = {}  # tests that we interrupted, and how long each was allowed to take
     lost: tuple[str, ...] = ()  # tests that were running when its process ended
     follows_death: bool = False  # the session before it did not come to its end
+    round: int = 0  # as of SessionStarted
+
+
+class Doubled(msgspec.Struct):
+    """Tests of one name."""
+
+    times: int  # that it was selected
+    left: int  # of these, how many have not begun
 
 
 class SuiteResult(msgspec.Struct):
@@ -144,6 +152,7 @@ class SuiteResult(msgspec.Struct):
     foreign: dict[str, Any] = {}  # likewise
     foreign_end: dict[str, Any] = {}  # as SuiteFinished has it
     selected: dict[str, None] = {}  # in the order in which they run; each once
+    doubled: dict[str, Doubled] = {}  # those that were selected several times
     places: dict[str, Place] = {}
     markers: dict[str, tuple[str, ...]] = {}
     deselected: list[str] = []
@@ -212,6 +221,11 @@ class SuiteResult(msgspec.Struct):
     def excuses(self, test: TestFinished) -> bool:
         """Whether it ended badly and that does not count: it is in quarantine."""
         return test.outcome in BAD and test.test in self.quarantined
+
+    @property
+    def bad(self) -> int:
+        """Tests that have ended badly so far, also those that may run again."""
+        return sum(self.counts[outcome] for outcome in BAD) + len(self.attempts)
 
     def counts_as_bad(self, test: str) -> bool:
         """Whether it ended badly, or was lost, and nothing excuses it."""
@@ -299,6 +313,10 @@ class RunResult(msgspec.Struct):
     @property
     def flaky(self) -> int:
         return sum(suite.flaky for suite in self.suites)
+
+    @property
+    def bad(self) -> int:
+        return sum(suite.bad for suite in self.suites)
 
     @property
     def excused(self) -> int:

@@ -144,6 +144,16 @@ class Shelf:
     def sinks(self) -> list[Sink]:
         return [self.recording] if self.recording is not None else []
 
+    def keep(self, name: str, data: bytes) -> str | None:
+        """The path of a new file with this content; None if it cannot be written."""
+        path, descriptor = self.store.create(name)
+        if descriptor is None:
+            return None
+        try:
+            return str(self.files.path / path) if self.store.write(descriptor, data) else None
+        finally:
+            os.close(descriptor)
+
     def output(self, test: str) -> Output:
         """For the process of that test, or of a whole suite."""
         return _ProgramOutput(self.store) if test else _SuiteOutput(self.recording)
@@ -235,6 +245,10 @@ class Running:
             self._labels = SuiteLabels(name for names in known for name in names)
         self.publish(suite, number)
         return number
+
+    def end_session(self, suite: int) -> None:
+        """The process of a session is gone, and the suite may have another one."""
+        self._relay.close_session(self.now(), suite)
 
     def leave(self, suite: int) -> None:
         """All processes of the suite are gone."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.launch import Launch, Session, Text
+from proctor.launch import ASKED_VARIABLE, Launch, Session, Text
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
@@ -19,7 +19,6 @@ PLUGIN = "_proctor_injected_pytest"
 TEXT_PLUGIN = "_proctor_injected_text"
 PLUGIN_PATH = str(Path(__file__).parent.parent / "inject" / "path")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"
-ASKED_VARIABLE = "PROCTOR_ASKED"
 HASH_SEED = "PYTHONHASHSEED"
 
 _OLDEST_PYTHON = (3, 7)
@@ -58,7 +57,7 @@ def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
     argv += [f"--verbosity={verbosity}"] if verbosity is not None else []
     argv += ["--capture=no"] if spec.no_capture else []
     argv += _selection(spec)
-    speech = Session() if able else Text()
+    speech = Session(continues=True) if able else Text()
     launch = Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
     return Plan((launch,), interpreter=python.path)
 

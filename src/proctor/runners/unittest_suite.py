@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.launch import Launch
+from proctor.launch import Launch, Session
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
 from proctor.runners.plan import Plan, not_a_target
@@ -61,7 +61,8 @@ def plan(spec: RunSpec, _environ: Mapping[str, str], python: Python) -> Plan:
         options.append("--no-capture")
     argv = (python.path, REPORTER, *options, *spec.arguments, "--", *chosen.targets)
     environment = {HASH_SEED: str(spec.seed)} if spec.seed is not None else {}
-    launch = Launch(argv, spec.root, spec.runner, environment=environment, memory=spec.memory)
+    speech = Session(continues=True)
+    launch = Launch(argv, spec.root, spec.runner, speech, environment, spec.memory)
     return Plan((launch,), interpreter=python.path)
 
 

@@ -115,11 +115,18 @@ _test_facts = msgspec.json.Decoder(_TestMessage).decode
 class SessionReader:
     """Results in, events out. Holds what must wait: a suite begins when all its tests are known."""
 
-    def __init__(self, name: str, output: str, labels: UniqueNames, session: int = 1, cwd: str = "") -> None:
-        """`session` is its number in the suite. A later one knows no more tests than the first, and what it
-        says about its collection is known."""
+    def __init__(
+        self,
+        name: str,
+        output: str,
+        labels: UniqueNames,
+        cwd: str = "",
+        session: int = 1,
+        known: bool = False,
+    ) -> None:
+        """`session` is its number in the suite; `known`: an earlier process has told what was collected."""
         self._name, self._output, self._labels = name, output, labels
-        self._session, self._cwd = session, cwd
+        self._cwd, self._session, self._known = cwd, session, known
         self.limits: dict[str, float] = {}  # tests that have a time limit of their own
         self.handed_over = ""  # why the tests have to run in another way
         self._toolchain: dict[str, str] = {}
@@ -282,6 +289,10 @@ class SessionReader:
 
     def _of_session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []
+        if self.handed_over:
+            return found  # what it says of its end is no news
+        if self._known:
+            _forget_collection(facts)
         self._toolchain |= facts.toolchain
         for tool in ("python", "pytest"):
             if version := getattr(facts, tool):
@@ -346,9 +357,18 @@ class SessionReader:
 
     def _begin(self, ended: float) -> list[e.Event]:
         self._begun = True
+        if self._known:
+            return list(self._errors)
         build = datetime.fromtimestamp(ended, UTC).isoformat() if 0 < ended < e.LONGEST else ""
         count = len(self._selected) + len(self._errors) + len(self._skips)
         return [e.SuiteStarted(self._name, build, count), *self._errors, *self._skips]
+
+
+def _forget_collection(facts: _SessionFacts) -> None:
+    """An earlier process of the suite has told the same. That something cannot be collected may be new."""
+    facts.collectors, facts.skipped = [], []
+    facts.deselected, facts.selected, facts.markers = (), (), {}
+    facts.warnings = [warning for warning in facts.warnings if warning.when == "runtest"]
 
 
 def _attempts(tries: tuple[_Try, ...]) -> tuple[e.Attempt, ...]:
