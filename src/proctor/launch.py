@@ -43,7 +43,6 @@ class Session(msgspec.Struct, frozen=True):
 
     voice: ClassVar[Voice] = Voice.CONTROL
     continues: bool = False  # another session can run a part of its tests: it heeds `asking`
-    limits_tests: bool = False  # it ends tests itself that take too long
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -94,6 +93,7 @@ class Launch(msgspec.Struct, frozen=True):
     speech: Speech = Session()
     environment: dict[str, str] = {}  # added to the user's own
     memory: int = 0  # bytes for each process; 0: no limit
+    instead: Launch | None = None  # if it ends at once because its tests have to run in another way
 
 
 #: The variable in which a session finds what somebody asked for beyond a plain run, as JSON.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from proctor.events import ProcessExited, SuiteMissing
+from proctor.events import SuiteMissing
 from proctor.launch import Voice
 from proctor.outcome import BAD, EXIT_CODES, MAXFAIL, QUIET, WORST_FIRST, Outcome, RunOutcome
 from proctor.phases import is_collector
@@ -162,16 +162,16 @@ def _words(outcome: RunOutcome) -> str:
 
 def _retold(suite: SuiteResult) -> Verdict:
     """By what a document or a stream has of a suite."""
-    exited, session = suite.exited, suite.session
+    exited, session = suite.session.exited, suite.session
     if session.channel_error is not None:
         return RunOutcome.INCOMPLETE, session.channel_error
-    if exited is not None and _made_good(suite, exited):
-        exited = None
-    if exited is not None and exited.signal:
+    if exited is not None and exited.signal and not _excuses_death(suite):
         return RunOutcome.CRASHED, exited.signal
     if spoiled := _spoiled(suite):
         return spoiled
     code = exited.exit_code if exited is not None and suite.source != Voice.PROGRAM else 0
+    if (code == 1 and _excuses(suite)) or _excuses_death(suite):
+        code = 0
     if suite.source == Voice.BUILD:
         return _built(suite, code)
     nothing = all(map(is_collector, suite.tests.values()))  # modules that skipped themselves have no tests
@@ -185,14 +185,16 @@ def _retold(suite: SuiteResult) -> Verdict:
     return (RunOutcome.PASSED if suite.tests or suite.run.collect_only else RunOutcome.NO_TESTS), ""
 
 
-def _made_good(suite: SuiteResult, exited: ProcessExited) -> bool:
-    """Whether the process ended as it did for tests that ran again or are in quarantine, as far as a record
-    of the suite says."""
-    ends = {one.outcome for test in suite.tests.values() for one in test.attempts}
-    ends |= {test.outcome for test in suite.tests.values() if suite.excuses(test)}
-    if exited.signal or exited.exit_code != 1:
-        return not ends.isdisjoint((Outcome.CRASH, Outcome.TIMEOUT))
-    return not ends.isdisjoint(BAD)
+def _excuses_death(suite: SuiteResult) -> bool:
+    """A test with which its process ended is one whose failures do not count."""
+    if not _excuses(suite):
+        return False
+    lost = (Outcome.CRASH, Outcome.TIMEOUT)
+    return any(
+        (test.outcome in lost and test.test in suite.quarantined)
+        or (test.flaky and any(one.outcome in lost for one in test.attempts))
+        for test in suite.tests.values()
+    )
 
 
 def _unseen(suite: SuiteResult) -> Verdict:

@@ -21,6 +21,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from support.made_runs import run_of
 from support.projects import GUARD, clean_environment, command
 from support.streams import BUILD, STARTED, case, final, suite, written
 
@@ -137,9 +138,8 @@ PLACE = e.Place("tests/test_shop.py", 41)
 
 
 def failure(name: str, message: str = "assert 1 == 2", place: e.Place | None = PLACE) -> FailureLine:
-    found = failure_line(
-        e.TestFinished(name, Outcome.FAILED, failure=e.Failure("AssertionError", message, place))
-    )
+    test = e.TestFinished(name, Outcome.FAILED, failure=e.Failure("AssertionError", message, place))
+    found = failure_line(test, run_of().suites[0])
     assert found is not None
     return found
 

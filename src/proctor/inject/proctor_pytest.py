@@ -74,6 +74,9 @@ CHANNEL = _take_channel() if __name__ == INJECTED else None  # elsewhere this fi
 ASKED = _take_request() if __name__ == INJECTED else {}
 if "only" in ASKED:
     pytest_addoption = load("proctor_later").plugin_of(ASKED, CHANNEL)
+WORKERS = None
+if CHANNEL is not None and (ASKED.get("workers") or ASKED.get("isolate")):
+    WORKERS = load("pytest_workers").Workers(ASKED, CHANNEL)
 
 
 @pytest.fixture
@@ -129,6 +132,8 @@ def pytest_configure(config):
             quarantine = load("proctor_quarantine").Quarantine(config, asked["quarantine"])
             config.pluginmanager.register(quarantine, "_proctor_quarantine")
             observer.excused = quarantine.match
+        if WORKERS is not None:
+            WORKERS.configure(config, observer)
     if any(map(config.pluginmanager.hasplugin, ("benchmark", "pytest_benchmark.plugin"))):
         config.pluginmanager.register(Benchmarks(), "_proctor_benchmarks")
 
@@ -145,8 +150,9 @@ def _broke(value, config=None):
     if CHANNEL is None or CHANNEL.fd < 0:
         return
     try:
-        failures = load("pytest_failures")
-        facts = {"failure": failures.of_session(value, config), "traceback": failures.trace(value)}
+        failures, facts = load("pytest_failures"), getattr(value, "proctor_facts", None)  # of a worker
+        if facts is None:
+            facts = {"failure": failures.of_session(value, config), "traceback": failures.trace(value)}
     except Exception:  # for lack of a descriptor, for instance
         facts = {
             "failure": {"type": type(value).__name__, "message": "%s: %s" % (type(value).__name__, value)}
@@ -590,7 +596,7 @@ class Reporter(Observer):
     def _interrupted(self, excinfo):
         value = excinfo.value
         shown = str(getattr(value, "msg", None) or value)
-        facts = self.explain("plainly", value, shown)
+        facts = getattr(value, "proctor_facts", None) or self.explain("plainly", value, shown)
         self.channel.session({"interrupted": facts or {"type": type(value).__name__, "message": shown}})
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)

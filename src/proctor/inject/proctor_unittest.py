@@ -47,7 +47,7 @@ class Session:
         """Failures after which it stops; 0: it does not."""
         return self.asked.get("maxfail", self.options.maxfail)
 
-    def _failure(self, error, shown=None):
+    def failure(self, error, shown=None):
         plain = {"type": type(error).__name__, "message": shown or type(error).__name__}
         return self.explain("plainly", error, shown) or plain
 
@@ -57,7 +57,7 @@ class Session:
         try:
             status = by_tests = self._run()
         except KeyboardInterrupt as error:
-            facts = self._failure(error, str(error) or "KeyboardInterrupt")
+            facts = self.failure(error, str(error) or "KeyboardInterrupt")
             self.channel.session({"interrupted": facts})
             status, by_tests = STOPPED, None
         now = time()
@@ -82,23 +82,36 @@ class Session:
         self._report(loaded)
         if self.options.list:
             return 1 if loaded.errors else 0 if loaded.tests else NOTHING
-        results = load("unittest_result")
-        output = results.NotCaptured() if self.options.no_capture else results.Output()
-        result = results.Result(self, loaded, output)
+        with warnings.catch_warnings():
+            if not sys.warnoptions:
+                warnings.simplefilter("default")
+            bad = self._run_tests(loaded)
+        if loaded.errors or bad:
+            return 1
+        return 0 if loaded.tests else NOTHING
+
+    def _run_tests(self, loaded):
+        """Whether something failed."""
+        if self.asked.get("workers") or self.asked.get("isolate"):
+            workers = load("unittest_workers").Workers(self, loaded)
+            if workers.run():
+                return workers.bad
+        result, output = self.result(loaded)
         try:
-            with warnings.catch_warnings():
-                if not sys.warnoptions:
-                    warnings.simplefilter("default")
-                loaded.suite.run(result)
+            loaded.suite.run(result)
         finally:
             output.close()
-        if loaded.errors or not result.wasSuccessful():
-            return 1
-        return 0 if result.begun else NOTHING
+        return not result.wasSuccessful()
+
+    def result(self, loaded):
+        """What unittest reports to, and the output that it captures."""
+        results = load("unittest_result")
+        output = results.NotCaptured() if self.options.no_capture else results.Output()
+        return results.Result(self, loaded, output), output
 
     def _report(self, loaded):
         for file, error, text in loaded.errors:
-            failure = self._failure(error)
+            failure = self.failure(error)
             self.channel.session({"collection_errors": [{"id": file, "longrepr": text, "failure": failure}]})
         if loaded.deselected:
             self.channel.session({"deselected": loaded.deselected})

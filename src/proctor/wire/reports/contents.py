@@ -10,10 +10,9 @@ from typing import Any
 
 from proctor import events as e
 from proctor.launch import Voice
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import BAD, QUARANTINED, Outcome, RunOutcome
 from proctor.result import RunResult, SuiteResult
 from proctor.text import literal, without_escapes
-from proctor.wire.stream.words import QUARANTINED
 
 _BY_TESTS = {RunOutcome.FAILED, RunOutcome.COLLECTION_ERROR, RunOutcome.CRASHED, RunOutcome.TIMEOUT}
 _NO_FAULT = {RunOutcome.PASSED, RunOutcome.NO_TESTS}

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import BAD, Outcome
+from proctor.outcome import BAD, QUARANTINED, Outcome
 from proctor.result import RunResult, SuiteResult
 from proctor.text import literal
 from proctor.wire.literal import literal_in
@@ -26,7 +26,7 @@ from proctor.wire.reports.report import (
     refined,
     took,
 )
-from proctor.wire.stream.words import KIND, QUARANTINED
+from proctor.wire.stream.words import KIND
 
 # 0.0: the version of CTRF's schema that we write.
 SPEC_VERSION = "0.0.0"

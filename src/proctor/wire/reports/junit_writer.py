@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import BAD, QUARANTINED, Outcome, RunOutcome
 from proctor.phases import failed_phases, is_collector
 from proctor.result import RunResult, SuiteResult
 from proctor.unique_names import without_number
@@ -29,7 +29,7 @@ from proctor.wire.reports.junit_case import (
     value_text,
 )
 from proctor.wire.reports.junit_names import CaseName, collector_name, test_name
-from proctor.wire.stream.words import KIND, QUARANTINED
+from proctor.wire.stream.words import KIND
 
 #: The cases of one suite of a run.
 Cases: TypeAlias = Callable[[SuiteResult, RunResult], Iterable[Case]]

@@ -7,12 +7,12 @@ from typing import TypeVar
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import QUARANTINED, Outcome
 from proctor.phases import COLLECT
 from proctor.wire.reports.report import place_of
 from proctor.wire.stream.foreign import foreign_of
 from proctor.wire.stream.objects import collection_object, test_object
-from proctor.wire.stream.words import BAD_WORDS, KIND, PLAIN, QUARANTINED, STATUS, WORDS, Object, one_line
+from proctor.wire.stream.words import BAD_WORDS, KIND, PLAIN, STATUS, WORDS, Object, one_line
 
 _Told = TypeVar("_Told", e.TestFinished, e.CollectionFailed)
 

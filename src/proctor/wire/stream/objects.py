@@ -5,14 +5,12 @@ from __future__ import annotations
 from math import isfinite
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import FLAKY, QUARANTINED, Outcome
 from proctor.phases import COLLECT, is_collector
 from proctor.result import SuiteResult
 from proctor.wire.stream.foreign import restored, with_more
 from proctor.wire.stream.words import (
     BAD_WORDS,
-    FLAKY,
-    QUARANTINED,
     STRICT_XPASS,
     SUBTYPES,
     WORDS,

@@ -27,8 +27,6 @@ STATUS = {
     **dict.fromkeys(BAD, "fail"),
 }
 
-FLAKY, QUARANTINED = "flaky", "quarantined"  # in `extra` of a test, where it is so
-
 PLAIN = {"ok": Outcome.PASSED, "fail": Outcome.FAILED, "ignore": Outcome.SKIPPED}
 #: Nearly every format has words for passed, failed and skipped; an outcome without a word is written as one.
 KIND = {outcome: PLAIN[status] for outcome, status in STATUS.items()}
