@@ -34,6 +34,7 @@ SLOW = (
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",
     "inject/test_failure_index.py",
+    "inject/test_later_reports.py",
     "inject/test_later_sessions.py",
     "inject/test_later_unittest.py",
     "inject/test_marks.py",

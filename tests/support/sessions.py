@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -85,10 +86,13 @@ def _session(
 ) -> Heard:
     listener = Listener.on_a_pipe().listen()
     more = {ASKED_VARIABLE: json.dumps(asked)} if asked else {}
+    plain = {
+        name: "" for name in os.environ if name.startswith("PYTEST_XDIST")
+    }  # what runs us may be a worker
     done = subprocess.run(
         command,
         cwd=root,
-        env=clean_environment(**listener.environment, **more, **environ),
+        env=clean_environment(**listener.environment, **more, **plain, **environ),
         pass_fds=[listener.writer],
         stdin=subprocess.DEVNULL,
         capture_output=True,

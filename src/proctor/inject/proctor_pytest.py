@@ -34,7 +34,6 @@ ASKED_VARIABLE = "PROCTOR_ASKED"
 CHUNK = 500  # collected tests in one message
 FLUSH_SECONDS = 0.5  # until they are reported, even if they are fewer
 MOST_WORDS = 5000
-INTERRUPTED, NOTHING = 2, 5  # exit statuses of pytest
 LONGEST, _took = _channel.LONGEST, _channel.took
 MEASURED = ("min", "max", "mean", "stddev", "median")  # by pytest-benchmark, in seconds
 SUMMARISERS = {
@@ -74,7 +73,7 @@ def _take_request():
 CHANNEL = _take_channel() if __name__ == INJECTED else None  # elsewhere this file is a library
 ASKED = _take_request() if __name__ == INJECTED else {}
 if "only" in ASKED:
-    pytest_addoption = load("proctor_later").plugin_of(ASKED)
+    pytest_addoption = load("proctor_later").plugin_of(ASKED, CHANNEL)
 WORKERS = None
 if CHANNEL is not None and (ASKED.get("workers") or ASKED.get("isolate")):
     WORKERS = load("pytest_workers").Workers(ASKED, CHANNEL)
@@ -187,10 +186,6 @@ class Quoted(dict):  # type: ignore[type-arg]  # which Python 3.7 does not know
         if len(self) < MOST_WORDS:
             self[word] = text
         return text
-
-
-class Explained(int):
-    """An exit status that reports explain, until somebody puts another in its place, even an equal one."""
 
 
 class Observer:
@@ -609,30 +604,21 @@ class Reporter(Observer):
         self._try(self._finish_rest)
         self._try(self.channel.flush)
         self._watch_summary()
-        by_tests = self._explained(session)
+        explained = self._explained(session)
         outcome = yield
-        if by_tests and session.exitstatus is by_tests:
-            session.exitstatus = exitstatus
-        elif by_tests is not None and session.exitstatus != 0:
-            by_tests = None  # a plugin has another opinion
         if outcome.excinfo is not None and not isinstance(outcome.excinfo[1], pytest.exit.Exception):
             _broke(outcome.excinfo[1], self.config)
+        by_tests = explained.end(session) if explained else None
         self._try(self._session_finished, session, by_tests)
 
     def _explained(self, session):
-        """The exit status, if it is the one that the reports explain, and None if it is not.
-
-        Unless it is 0, it is put in place of an equal one: who sets it from here on has a reason of his own.
-        """
-        if not self.failed:
-            expected = [0 if session.testscollected else NOTHING]
-        else:
-            expected = [1, INTERRUPTED] if self.broken else [1]
-        if session.exitstatus not in expected:
+        """Watches an exit status that is not 0."""
+        if session.exitstatus == 0 and not self.failed:  # nearly all
             return None
-        if session.exitstatus != 0:
-            session.exitstatus = Explained(session.exitstatus)
-        return session.exitstatus
+        try:
+            return load("proctor_status").Explained(session, self.failed, self.broken)
+        except Exception:  # for lack of a descriptor, for instance
+            return None
 
     def _watch_summary(self):
         """What plugins print after the tests is reported, if there are such plugins."""
@@ -655,6 +641,8 @@ class Reporter(Observer):
         now = time()
         self._flush_collectors()
         self._describe(session)
+        if session.exitstatus == 0 and not self.failed:
+            by_tests = 0
         if session.testsfailed != self.failed:  # a coverage limit, for instance
             by_tests = None
         facts = {
