@@ -361,7 +361,8 @@ class RunResult(msgspec.Struct):
         lost = (Outcome.CRASH, Outcome.TIMEOUT)
         for suite in self.suites:
             if any(suite.counts[outcome] for outcome in lost):
-                return next(test.test for test in suite.tests.values() if test.outcome in lost)
+                tests = (test for test in suite.tests.values() if not suite.excuses(test))
+                return next(test.test for test in tests if test.outcome in lost)
         return None
 
     @property

@@ -15,14 +15,13 @@ from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.verdict import missing_reason
 from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
 from proctor.wire.reports.report import MAX_DOCUMENT
-from proctor.wire.stream.words import KIND
+from proctor.wire.stream.words import KIND, MOST_SESSIONS
 
 #: The tests and the collection errors of one suite.
 _Share: TypeAlias = tuple[list[Test], list[CollectionError]]
 #: Fields that a test of the document has in common with `TestFinished`, without the outcome.
 _SHARED = [name for name in Test.__struct_fields__ if name in e.TestFinished.__struct_fields__[2:]]
 _SHARED.remove("attempts")  # without the last one, which is the test itself
-MOST_SESSIONS = 1000  # of a suite; what says more is no count of sessions
 #: Outcomes in `json_report`, and those that are better.
 _WORSE = {"skipped": frozenset({Outcome.PASSED})}
 _WORSE |= dict.fromkeys(("failed", "error"), frozenset({Outcome.PASSED, Outcome.SKIPPED}))
