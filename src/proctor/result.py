@@ -28,7 +28,7 @@ from proctor.events import (
     TestFinished,
     WarningRecorded,
 )
-from proctor.outcome import BAD, EXIT_CODES, Outcome, RunOutcome
+from proctor.outcome import BAD, EXIT_CODES, FLAKY, QUARANTINED, Outcome, RunOutcome
 
 T = TypeVar("T")
 
@@ -221,6 +221,10 @@ class SuiteResult(msgspec.Struct):
     def excuses(self, test: TestFinished) -> bool:
         """Whether it ended badly and that does not count: it is in quarantine."""
         return test.outcome in BAD and test.test in self.quarantined
+
+    def counted(self, test: TestFinished) -> str:
+        """As what a test counts: its outcome, unless that is not all there is to it."""
+        return QUARANTINED if self.excuses(test) else FLAKY if test.flaky else str(test.outcome)
 
     @property
     def bad(self) -> int:

@@ -109,7 +109,9 @@ def test_while_a_run_goes_on_the_tests_that_will_run_again_are_counted() -> None
 
 
 def test_agents_get_a_row_for_each_flaky_and_quarantined_test() -> None:
-    assert agent_text(result_of(AGAIN)).splitlines()[2:5] == [
+    assert agent_text(result_of(AGAIN)).splitlines()[1:6] == [
+        "t.py::always :3 E: x",
+        " attempts: error, failed",
         "flaky: t.py::flaky :3 E: x",
         "flaky: t.py::crashes :3 SIGSEGV",
         "quarantined (see #12): t.py::known :3 E: x",
