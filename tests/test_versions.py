@@ -289,19 +289,31 @@ def test_a_module_that_cannot_be_imported_is_the_same_collection_error(
     assert_same(document, broken_reference)
 
 
-@pytest.mark.parametrize("version", WITH_XDIST, ids=str)
+@each_with_plugin
 def test_workers_give_the_same_document_as_one_process(
     version: Version, project: Path, reference: dict[str, Any]
 ) -> None:
     document = selected_run(project, "-n", "2", python=version.interpreter())
 
-    assert_same(document, as_from_workers(reference))
+    for test in document["tests"]:
+        test.pop("worker", None)
+    assert_same(document, reference)
+
+
+@pytest.mark.parametrize("version", WITH_XDIST, ids=str)
+def test_workers_of_xdist_give_the_same_document_as_one_process(
+    version: Version, project: Path, reference: dict[str, Any]
+) -> None:
+    """A project that turns them on in its own options keeps them."""
+    document = document_of(project, *SELECTED, "--numprocesses=2", python=version.interpreter())
+
+    assert_same(comparable(document, project), as_from_workers(reference))
 
 
 def as_from_workers(reference: dict[str, Any]) -> dict[str, Any]:
     """Workers of xdist keep to themselves how they collected and what they left out."""
     expected: dict[str, Any] = json.loads(json.dumps(reference, default=list))
-    expected["command"].insert(5, "--numprocesses=2")
+    expected["command"].insert(expected["command"].index("--doctest-modules") + 1, "--numprocesses=2")
     expected["summary"]["deselected"] = 0
     report = expected["json_report"]
     report["collectors"] = {}
@@ -534,3 +546,25 @@ def test_text_can_earn_a_pass(version: Version, tmp_path: Path) -> None:
 
     assert (document["outcome"], document["reason"]) == ("passed", "")
     assert document["summary"]["passed"] == 3
+
+
+@each_with_text
+def test_a_version_too_old_for_the_plugin_runs_without_what_needs_it_unless_it_was_named(
+    version: Version, tmp_path: Path
+) -> None:
+    root = write_project(tmp_path, {"test_a.py": "def test_a(): pass\n"})
+    asked = ("--retries", "1", "--test-timeout", "9", "--isolate", "--repeat", "2")
+    old = f"pytest {version.pytest} is too old for the plugin, which it needs"
+
+    document = document_of(root, *asked, python=version.interpreter())
+    refused = run_suite(root, "--runner", "pytest", *asked, python=version.interpreter())
+    (root / "proctor.toml").write_text("retries = 1\n")
+    by_settings = document_of(root, "--runner", "pytest", python=version.interpreter())
+
+    assert outcomes(document) == {"test_a.py::test_a": "passed"}
+    assert document["notices"] == [
+        f"{option}: {old}; its tests run without it"
+        for option in ("--repeat", "--retries", "--isolate", "--test-timeout")
+    ]
+    assert (refused.code, refused.err) == (4, f"proctor: --repeat: {old} [usage]\n")
+    assert by_settings["notices"] == [f"retries: {old}; its tests run without it"]

@@ -44,7 +44,7 @@ class Containment:
             return None
         if dead:
             left = self._left(suite)
-            if not self._may_restart(progress, bool(left)):
+            if not self._may_restart(progress, bool(left), session.round):
                 return None
             if left:
                 self._restarts += 1
@@ -58,8 +58,9 @@ class Containment:
         number, tests, tries = suite.session.round, suite.tests, suite.attempts
         return [test for test in self._again if test not in tests and len(tries.get(test, ())) <= number]
 
-    def _may_restart(self, progress: int, tests_left: bool) -> bool:
-        self._early_deaths = self._early_deaths + 1 if progress <= 1 else 0
+    def _may_restart(self, progress: int, tests_left: bool, number: int) -> bool:
+        early = progress <= 1 and not number  # where tests run again, each may well be the end of its session
+        self._early_deaths = self._early_deaths + 1 if early else 0
         if not progress:
             self.notice = "no test came to an end" if tests_left else ""
         elif self._early_deaths == _EARLY_DEATHS:
@@ -117,7 +118,9 @@ def _came_to_its_end(session: Session) -> bool:
 
 
 def _ends(suite: SuiteResult) -> int:
-    return len(suite.tests) - suite.parts + sum(map(len, suite.attempts.values()))
+    """How often a test has come to an end, well or badly."""
+    finished = sum(1 + len(test.attempts) for test in suite.tests.values() if not test.part_of)
+    return finished + sum(map(len, suite.attempts.values()))
 
 
 def _never_began(suite: SuiteResult) -> Iterator[str]:

@@ -34,6 +34,7 @@ from proctor.spec import RunSpec
 
 if TYPE_CHECKING:
     from proctor.containment import Next
+    from proctor.quarantine import Quarantine
 
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
 WEAK = "processes that the tests detach may outlive the run: this system does not let proctor adopt them"
@@ -76,18 +77,31 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
             if begun is not None:
                 living.callback(begun.close)
             started = _started(plan, run_id)
-            run = Running(started, request.sinks, shelf, request.result_lines, since)
+            quarantine = _quarantine(plan.spec)
+            run = Running(started, request.sinks, shelf, request.result_lines, since, quarantine)
             for missing in prepared.missing:
                 run.publish(missing)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
             crew = living.enter_context(_Crew(run, request, processes))
             crew.perform(begun)
+            if quarantine is not None:
+                complete = started.everything and not (run.stopped or started.collect_only)
+                for notice in quarantine.unmatched(complete):
+                    run.publish(e.Noticed(notice))
         executed = Executed(run.close(), shelf.files, run.faults)
         shelf.prune()
         if request.finish is not None:
             request.finish(executed)
         return executed
+
+
+def _quarantine(spec: RunSpec) -> Quarantine | None:
+    if not spec.quarantine:
+        return None
+    from proctor.quarantine import Quarantine  # few projects have one
+
+    return Quarantine(spec.quarantine)
 
 
 def _is_process(suite: Suite) -> bool:
@@ -190,6 +204,7 @@ class _Crew(Generic[P]):
         self._jobs: list[_Job[P]] = []
         self._waiting: deque[Launch] = deque()
         self._artifacts: tuple[Artifact, ...] = ()  # of the suite under way
+        self._handed_over = ""  # why its tests have to run in another way
         self._limit = self._spec.timeout or None  # seconds since the start of the run
         self._read_until = 0.0  # what processes wrote before this moment has been read
         self._at_once = (
@@ -255,16 +270,18 @@ class _Crew(Generic[P]):
         else:
             self._announce(suite)
         self.work()
-        self._continue(suite)
+        if suite.voice is Voice.CONTROL:
+            self._continue(suite.launches[0])
         self._run.leave(self._suite)
 
-    def _continue(self, planned: Suite) -> None:
+    def _continue(self, launch: Launch) -> None:
         """More sessions, until nothing of the suite is left to run."""
+        if self._handed_over and launch.instead is not None:
+            launch = self._hand_over(launch.instead)
         suite = self._run.result.suites[self._suite]
         if suite.session.finished is not None and not suite.session.overdue and not suite.attempts:
             return  # nearly all
-        launch = next((one for one in planned.launches if isinstance(one.speech, Session)), None)
-        if launch is None or not (isinstance(launch.speech, Session) and launch.speech.continues):
+        if not (isinstance(launch.speech, Session) and launch.speech.continues):
             return
         from proctor.containment import Containment, died  # only for what did not go well
 
@@ -280,6 +297,14 @@ class _Crew(Generic[P]):
             if following is None or not self._start_session(launch, following):
                 return
             self.work()
+
+    def _hand_over(self, instead: Launch) -> Launch:
+        """The tests have to run in another way: what the first process said of its end is no news."""
+        reason, self._handed_over = self._handed_over, ""
+        self._run.publish(e.Noticed(f"pytest-xdist runs the tests: {reason}"))
+        self._start_suite(instead)
+        self.work()
+        return instead
 
     def _start_session(self, launch: Launch, following: Next) -> bool:
         suite, shelf = self._run.result.suites[self._suite], self._run.shelf
@@ -427,6 +452,7 @@ class _Crew(Generic[P]):
         job.process.close()
         job.listener.end(job.process.exit_status)
         self._artifacts += job.listener.artifacts
+        self._handed_over = job.listener.handed_over
         self._jobs.remove(job)
 
 

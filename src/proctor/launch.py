@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from typing import Any, ClassVar, TypeAlias
 
@@ -44,7 +43,6 @@ class Session(msgspec.Struct, frozen=True):
 
     voice: ClassVar[Voice] = Voice.CONTROL
     continues: bool = False  # another session can run a part of its tests: it heeds `asking`
-    limits_tests: bool = False  # it ends tests itself that take too long
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -95,6 +93,7 @@ class Launch(msgspec.Struct, frozen=True):
     speech: Speech = Session()
     environment: dict[str, str] = {}  # added to the user's own
     memory: int = 0  # bytes for each process; 0: no limit
+    instead: Launch | None = None  # if it ends at once because its tests have to run in another way
 
 
 #: The variable in which a session finds what somebody asked for beyond a plain run, as JSON.
@@ -103,6 +102,8 @@ ASKED_VARIABLE = "PROCTOR_ASKED"
 
 def asking(launch: Launch, more: dict[str, Any]) -> Launch:
     """The same launch with more requests to its session."""
+    import json  # a plain run asks for nothing
+
     known = json.loads(launch.environment.get(ASKED_VARIABLE, "{}"))
     environment = {**launch.environment, ASKED_VARIABLE: json.dumps({**known, **more})}
     return msgspec.structs.replace(launch, environment=environment)

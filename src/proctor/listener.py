@@ -301,8 +301,6 @@ class SessionListener(Listener):
     ) -> None:
         self._labels = UniqueNames() if run.result.suites[suite].session.round else run.labels
         self._cwd, self._test_timeout = launch.cwd, test_timeout
-        keeps = isinstance(launch.speech, Session) and launch.speech.limits_tests
-        self._grace = OWN_LIMIT_SECONDS if keeps else 0.0
         self._fault, self._crashes = FaultReader(launch.cwd), Crashes(launch.cwd)
         self._stdout, self._stderr, self._both = (
             Excerpt(_LAST_OUTPUT),
@@ -338,10 +336,11 @@ class SessionListener(Listener):
         if not self._test_timeout and not self._session.limits:
             return
         suite = self._run.result.suites[self._suite]
+        grace = OWN_LIMIT_SECONDS if self._session.timed else 0.0
         for test, since in suite.running.items():
             limit = self._session.limits.get(test, self._test_timeout)
             if limit and test not in suite.session.overdue:
-                yield test, limit, since + limit + self._grace
+                yield test, limit, since + limit + grace
 
     def lose_channel(self) -> None:
         session = self._run.result.suites[self._suite].session

@@ -23,6 +23,7 @@ from proctor.result import RunResult
 from proctor.unique_names import UniqueNames
 
 if TYPE_CHECKING:
+    from proctor.quarantine import Quarantine
     from proctor.wire.relabel import SuiteLabels
 
 _encoder = msgspec.json.Encoder()
@@ -197,8 +198,10 @@ class Running:
         shelf: Shelf,
         result_lines: Sequence[ResultLine],
         since: float,
+        quarantine: Quarantine | None = None,
     ) -> None:
         self.shelf = shelf
+        self._quarantine = quarantine
         self._since = since
         self._result_lines = list(result_lines)
         if shelf.recording is not None:
@@ -260,6 +263,9 @@ class Running:
     def publish_all(self, events: Sequence[e.Event], suite: int = 0) -> None:
         if self._labels is not None:
             events = [self._labels.relabelled(event, suite) for event in events]
+        if self._quarantine is not None:
+            known = self.result.suites[suite].quarantined if suite < len(self.result.suites) else {}
+            events = self._quarantine.marked(events, known)
         self._relay.publish_all(events, self.now(), suite)
 
     def write_results(self, results: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:

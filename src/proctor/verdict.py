@@ -43,7 +43,8 @@ def _of_sessions(suite: SuiteResult) -> Verdict:
     outcome = next(outcome for outcome in WORST_FIRST if outcome in outcomes)
     if outcome in QUIET:
         return _missing(suite) or (outcome, "")
-    return outcome, "; ".join(dict.fromkeys(why for _, why in found if why))
+    told = [why for session, (_, why) in zip(suite.sessions, found, strict=True) if not session.lost]
+    return outcome, "; ".join(dict.fromkeys(filter(None, told)))  # what tests were lost by, they say
 
 
 def _of_session(suite: SuiteResult, session: Session) -> Verdict:
@@ -307,7 +308,8 @@ def _unspoiled(suite: SuiteResult, session: Session, code: int) -> Verdict:
         why = f"the session ended with status {said}, the process with {code}"
         return RunOutcome.INCOMPLETE, _with_output(session, why)
     if code != 0 and not (_excuses(suite) and finished is not None and finished.by_tests == code):
-        return RunOutcome.FAILED, _with_output(session, f"exit status {code}, though no test failed")
+        unexplained = "which no test that counts explains" if _excuses(suite) else "though no test failed"
+        return RunOutcome.FAILED, _with_output(session, f"exit status {code}, {unexplained}")
     if suite.run.collect_only:
         return (RunOutcome.PASSED if suite.selected else RunOutcome.NO_TESTS), ""
     return _missing(suite) or ((RunOutcome.PASSED if suite.tests else RunOutcome.NO_TESTS), "")

@@ -443,7 +443,8 @@ def test_no_tests_are_no_pass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("-n", "2"), "one test after the other"),
+        (("--repeat", "2"), "--repeat: unittest has no such option; it is for pytest"),
+        (("--parallel", "fork", "-n", "2"), "--parallel: unittest has no such option; it is for pytest"),
         (("-m", "slow"), "has no markers"),
         (("-k", "a and"), "invalid expression"),
         (("tests/nowhere.py",), "no such file: tests/nowhere.py"),
@@ -487,6 +488,9 @@ def test_where_there_is_no_pytest_unittest_takes_its_place_unless_pytest_was_ask
 
     found = proctor("run", "--format", "json", cwd=tmp_path).document
     assert (found["runner"], found["outcome"]) == ("unittest", "passed")
+    repeated = proctor("run", "--format", "json", "--repeat", "2", cwd=tmp_path).document
+    notice = "--repeat: unittest has no such option; it is for pytest; its tests run without it"
+    assert (repeated["outcome"], repeated["notices"]) == ("passed", [notice])
     assert "unittest runs the tests" in proctor("doctor", cwd=tmp_path).out
     asked = proctor("run", "--runner", "pytest", cwd=tmp_path)
     assert asked.code != 0

@@ -7,6 +7,7 @@ the first failure of a run that proctor reads; the failure index of a plain pyte
 load = globals()["load"]  # the loader gives it to each file
 _exceptions, _channel = load("proctor_exceptions"), load("proctor_channel")
 Frames, causes_of, shown_by = _exceptions.Frames, _exceptions.causes_of, _exceptions.shown_by
+OUR_WORKER = "_proctor_sender"  # a plugin; the others are of xdist
 clean, cut, exact, os = _channel.clean, _channel.cut, _channel.exact, _channel.os
 
 
@@ -18,7 +19,7 @@ class Failures:
         self.real_locals = real_locals
         root = str(getattr(config, "rootpath", None) or config.rootdir)
         self.frames = Frames(root, str(config.invocation_params.dir), config.getini("python_files"))
-        self.in_worker = hasattr(config, "workerinput")  # of xdist
+        self.in_worker = hasattr(config, "workerinput") and not config.pluginmanager.hasplugin(OUR_WORKER)
         # The comparisons of the last assertion that failed: where it is, and what differs.
         self.asserted, self.differences = None, []
         self.plainly = self.frames.failure

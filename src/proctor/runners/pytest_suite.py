@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from proctor.errors import UsageError
-from proctor.launch import ASKED_VARIABLE, Launch, Session, Text
+from proctor.launch import Launch, Session, Text
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
-from proctor.runners.plan import Plan, not_a_target
+from proctor.runners.plan import Plan, asked, not_a_target
 from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
 
@@ -25,6 +26,7 @@ _OLDEST_PYTHON = (3, 7)
 _OLDEST_PYTEST = (6, 2)
 _SECTIONS = {"pyproject.toml": b"[tool.pytest", "tox.ini": b"[pytest]", "setup.cfg": b"[tool:pytest]"}
 _COLLECTED = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")
+_NEED_PLUGIN = ("repeat", "locals", "no_capture", "retries", "isolate", "test_timeout", "parallel")
 _TEXT_OPTIONS = ("--verbosity=1", "--tb=short", "-rA")  # as a number, so that no `-q` takes it back
 
 
@@ -34,32 +36,62 @@ def can_load_plugin(python: tuple[int, ...], pytest: str) -> bool:
     return python[:2] >= _OLDEST_PYTHON and numbers >= _OLDEST_PYTEST
 
 
+def too_old_for(python: Python) -> tuple[str, ...]:
+    """Options, as a RunSpec names them, that this pytest cannot have."""
+    if can_load_plugin(python.version, python.packages["pytest"]):
+        return ()
+    return _NEED_PLUGIN if "pytest-xdist" in python.packages else (*_NEED_PLUGIN, "workers")
+
+
 def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
-    """Our path comes after the user's own PYTHONPATH, and the plugin takes it out again."""
-    if spec.workers and "pytest-xdist" not in python.packages:
+    """With workers, one launch that forks them, and what to start `instead` if that proves unsafe."""
+    able = can_load_plugin(python.version, python.packages["pytest"])
+    if spec.parallel == "off":
+        spec = msgspec.structs.replace(spec, workers="")
+    has_xdist = "pytest-xdist" in python.packages
+    by_xdist = spec.workers and (spec.parallel == "xdist" or not able)
+    if by_xdist and not has_xdist:
         needed = f"`-n {spec.workers}` needs pytest-xdist, which {python.path} does not have"
         raise UsageError(f"{needed}; `{python.path} -m pip install pytest-xdist`, or leave out -n")
-    able = can_load_plugin(python.version, python.packages["pytest"])
-    if not able and (spec.repeat > 1 or spec.locals or spec.no_capture):
-        old = f"pytest {python.packages['pytest']} is too old for the plugin"
-        raise UsageError(f"{old}, which --repeat, --locals and -s need")
+    if not spec.workers or by_xdist:
+        launch = _launch(spec, environ, python, able, spec.workers)
+    else:
+        instead = _launch(spec, environ, python, able, spec.workers) if has_xdist else None
+        launch = msgspec.structs.replace(_launch(spec, environ, python, able, ""), instead=instead)
+    return Plan((launch,), interpreter=python.path)
+
+
+def _launch(spec: RunSpec, environ: Mapping[str, str], python: Python, able: bool, xdist: str) -> Launch:
+    """`xdist`: how many workers of pytest-xdist. Our path comes after the user's own PYTHONPATH, and the
+    plugin takes it out again."""
     argv = [python.path, "-m", "pytest"]
     argv += ["-p", PLUGIN] if able else ["-p", TEXT_PLUGIN, *_TEXT_OPTIONS]
     pythonpath = environ.get("PYTHONPATH", "")
     joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
     environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
-    if spec.repeat > 1 or spec.locals:
-        environment[ASKED_VARIABLE] = json.dumps({"repeat": spec.repeat, "locals": spec.locals})
+    environment |= _asked(spec, python, bool(xdist)) if able else {}
     if spec.seed is not None:
         environment[HASH_SEED] = str(spec.seed)
         argv += [f"--randomly-seed={spec.seed}"] if "pytest-randomly" in python.packages else []
     verbosity = 2 if spec.verbosity is None and spec.full_differences else spec.verbosity
     argv += [f"--verbosity={verbosity}"] if verbosity is not None else []
     argv += ["--capture=no"] if spec.no_capture else []
-    argv += _selection(spec)
+    argv += _selection(spec, xdist)
     speech = Session(continues=True) if able else Text()
-    launch = Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
-    return Plan((launch,), interpreter=python.path)
+    return Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
+
+
+def _asked(spec: RunSpec, python: Python, xdist: bool) -> dict[str, str]:
+    """What the plugin is to do beyond a plain run, as an addition to the environment."""
+    if xdist:
+        return asked(msgspec.structs.replace(spec, isolate=False))
+    if not (spec.workers or spec.isolate):
+        return asked(spec)
+    from proctor.processors import processors  # a plain run needs no number
+
+    workers = processors() if spec.workers == "auto" else int(spec.workers or 0)
+    by_hand = spec.parallel if spec.parallel == "fork" else ""
+    return asked(spec, workers=workers, xdist="pytest-xdist" in python.packages, parallel=by_hand)
 
 
 def detect(root: Path) -> bool:
@@ -88,7 +120,7 @@ def has_settings(root: Path) -> bool:
     return False
 
 
-def _selection(spec: RunSpec) -> list[str]:
+def _selection(spec: RunSpec, xdist: str) -> list[str]:
     """Values follow a `=`, so that none of them can be taken for an option."""
     chosen = spec.selection
     for target in chosen.targets:
@@ -102,8 +134,8 @@ def _selection(spec: RunSpec) -> list[str]:
         options.append(f"-m={chosen.markers}")
     if spec.maxfail:
         options.append(f"--maxfail={spec.maxfail}")
-    if spec.workers:
-        options.append(f"--numprocesses={spec.workers}")
+    if xdist:
+        options.append(f"--numprocesses={xdist}")
     return [*options, *spec.arguments, *chosen.targets]
 
 

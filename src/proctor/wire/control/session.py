@@ -71,6 +71,7 @@ class _SessionFacts(msgspec.Struct):
     notices: tuple[str, ...] = ()  # what a reader of the run should know
     limits: dict[str, e.Seconds] = {}  # tests that have a time limit of their own; 0: none
     handed_over: str = ""  # why it ends at once, so that its tests run in another way
+    timed: bool = False  # it ends tests itself that take too long
 
 
 class _Try(msgspec.Struct, frozen=True):
@@ -129,6 +130,7 @@ class SessionReader:
         self._cwd, self._session, self._known = cwd, session, known
         self.limits: dict[str, float] = {}  # tests that have a time limit of their own
         self.handed_over = ""  # why the tests have to run in another way
+        self.timed = False  # the session ends tests itself that take too long
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
         self._found: dict[str, e.Place] = {}
@@ -173,11 +175,18 @@ class SessionReader:
                     place=place,
                     passed_in=timed,
                     keywords=tuple(map(kept, words, words)),
-                    session=self._session,
-                    worker=end.proctor.worker,
                 )
             )
-        return events
+        if self._session == 1 and not pairs.passed[0].proctor.worker:  # nearly all
+            return events
+        return [self._placed(event, pairs, at // 2) for at, event in enumerate(events)]
+
+    def _placed(self, event: e.Event, pairs: Pairs, at: int) -> e.Event:
+        """With the session and the worker that the test of this pair ran in."""
+        if not isinstance(event, e.TestFinished):
+            return event
+        worker = pairs.passed[at].proctor.worker
+        return msgspec.structs.replace(event, session=self._session, worker=worker)
 
     def close(self) -> list[e.Event]:
         """The end of the channel: the errors and skips of a suite that never began."""
@@ -324,6 +333,7 @@ class SessionReader:
         if facts.printed:
             found.append(e.SummaryPrinted(facts.printed))
         self.limits |= facts.limits
+        self.timed = self.timed or facts.timed
         self.handed_over = facts.handed_over or self.handed_over
         found += map(e.Noticed, facts.notices)
         if facts.broken:

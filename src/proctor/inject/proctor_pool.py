@@ -1,0 +1,571 @@
+"""Workers: processes that this one forks and that run the tests it hands out. PYTEST_DONT_REWRITE
+
+Runs in the interpreter of the tests: Python 3.7 or newer, the standard library and nothing else. Knows no
+test framework: a test is a number. Whoever uses a pool (its *client*) says what running one means:
+
+    run_job(job)                in a worker: runs `job.tests()` and tells the pool how they end
+    begun(worker, test)         here, as are all others
+    ended(worker, test, facts)  with what the worker told
+    said(worker, *message)      anything else that it told
+    died(worker, test, death)   in the middle of a test, or after its time limit
+    lost(worker, death)         after its last test
+    limit(test)                 seconds; 0: none
+    stopping()                  whether no more tests are to begin
+    prepare(number)             before the worker of that number is forked
+    idle()                      everything that has arrived was handled
+    ending(error)               all workers are going to be interrupted because of it
+    parted(error, interrupted)  they are gone; facts of the tests that were interrupted
+"""
+
+import errno
+import gc
+import marshal
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import tempfile
+import warnings
+from collections import deque
+from time import monotonic, sleep  # taken at the start: a test may replace the clock
+
+load = globals()["load"]  # the loader gives it to each file
+_channel = load("proctor_channel")
+
+INTERRUPT_SECONDS = 2.0  # for a sign that the interrupt was heard
+CLEANUP_SECONDS = 10.0  # for fixtures, once it was heard
+ABORT_SECONDS = 0.5  # for faulthandler to write where the process hangs
+AHEAD = 2  # tests that a worker knows beyond the one that it runs
+MOST_STILLBORN = 3  # workers in a row that die before their first test
+GLANCE_SECONDS = 0.5  # between looks at workers whose end the system does not announce
+HIT_SECONDS = 0.2  # for a signal to arrive
+GONE_SECONDS = 1.0  # for a worker to end after it has closed its socket
+MOST_DUMP = 64 * 1024  # bytes
+PIECE = 1 << 16
+
+OUR_FRAMES = '  File "%s/' % os.path.dirname(os.path.abspath(__file__))
+_LENGTH = struct.Struct("<I")
+_exit, _getpid, _kill, _fork = os._exit, os.getpid, os.kill, os.fork
+_dumps, _loads = marshal.dumps, marshal.loads
+
+
+class CannotWork(Exception):
+    """Workers die before they have begun a test."""
+
+
+def _frame(message):
+    try:
+        data = _dumps(message)
+    except ValueError:
+        data = _dumps(_marshallable(message))
+    return _LENGTH.pack(len(data)) + data
+
+
+def _marshallable(value):
+    """The same value, with the text of everything that is no plain value."""
+    if value is None or type(value) in (bool, int, float, str, bytes):
+        return value
+    if isinstance(value, (bool, int, float, str)):  # of a class that has more to it
+        return next(kind(value) for kind in (int, float, str) if isinstance(value, kind))
+    if isinstance(value, dict):
+        return {_marshallable(key): _marshallable(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple([_marshallable(item) for item in value])
+    if isinstance(value, (list, set, frozenset)):
+        return [_marshallable(item) for item in value]
+    try:
+        return str(value)
+    except Exception:
+        return "<unprintable: %s>" % type(value).__name__
+
+
+class Job:
+    """In a worker: the tests that come, and the way back."""
+
+    def __init__(self, name, number, end, dump, groups, stop):
+        """`dump` is a file for what faulthandler writes."""
+        self.name, self.number, self.dump = name, number, dump
+        self._socket, self._groups, self._stop, self._pid = end, groups, stop, _getpid()
+        self.coming: "deque[int]" = deque()  # tests that were handed out and have not begun
+        self._last = False  # nobody hands out more
+        self._held = []
+
+    @property
+    def stopped(self):
+        """Whether no more tests are to begin."""
+        return self._stop[0] != 0
+
+    @property
+    def is_late(self):
+        """Whether the coordinator has interrupted this test, or is about to."""
+        return self._stop[1 + self.number] != 0
+
+    def settle(self):
+        """A test that has ended in the moment in which it was interrupted: the next one is not to be hit."""
+        if self.is_late:
+            until = monotonic() + HIT_SECONDS
+            while monotonic() < until:
+                sleep(0.01)
+
+    def tests(self):
+        """Each test with the one that follows it, or None."""
+        while True:
+            test = self._next()
+            if test is None:
+                return
+            self.coming.popleft()
+            following = self._next()
+            self._stop[1 + self.number] = 0
+            self._held.append(("begun", test))
+            self.flush()
+            yield test, following
+            if self.stopped:
+                return
+
+    def _next(self):
+        while not self.coming and not self._last:
+            self.flush()
+            handed = self._receive()
+            if handed is None:
+                self._last = True
+            else:
+                group, start = handed
+                self.coming.extend(self._groups[group][start:])
+        return self.coming[0] if self.coming else None
+
+    def _receive(self):
+        (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
+        return _loads(self._read(length))
+
+    def _read(self, size):
+        data = b""
+        while len(data) < size:
+            try:
+                piece = self._socket.recv(size - len(data))
+            except OSError:
+                piece = b""
+            if not piece:
+                _exit(1)  # the coordinator is gone
+            data += piece
+        return data
+
+    def tell(self, *message):
+        """Reaches the coordinator with the beginning of the next test, or with `flush`."""
+        self._held.append(message)
+
+    def flush(self):
+        if _getpid() != self._pid:
+            _exit(0)  # a process that a test has forked, and that has left the test: it runs no others
+        if not self._held:
+            return
+        held, self._held = self._held, []
+        try:
+            self._socket.sendall(_frame(held))
+        except OSError:
+            _exit(1)  # the coordinator is gone, or a test has closed what was not its own
+
+
+class Worker:
+    """What the coordinator knows of a worker."""
+
+    def __init__(self, name, number, pid, end, dump):
+        self.name, self.number, self.pid, self.socket, self.dump = name, number, pid, end, dump
+        self.pidfd = _pidfd(pid)
+        self.buffer = bytearray()
+        self.handed: "deque[tuple[int, int]]" = deque()  # (group, position) of tests that it has not begun
+        self.told_last = False
+        self.test = None  # that it is running
+        self.began = 0  # how many it has
+        self.limit = self.until = 0.0
+        self.overdue = False  # the running test has reached its limit
+        self.place = None  # where that was interrupted
+        self.ending = None  # the signals that are still to come, and when
+        self.left = False  # it has said that it is done
+        self.status = None  # with which it ended
+
+    def close(self):
+        self.socket.close()
+        self.dump.close()
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+
+    def send(self, message):
+        try:
+            self.socket.sendall(_frame(message))
+        except OSError:
+            pass  # it is dying, and that is noticed elsewhere
+
+    def signal(self, number):
+        try:
+            _kill(self.pid, number)
+        except OSError:
+            pass
+
+
+class Ending:
+    """Interrupt, abort, kill, with a pause after each."""
+
+    def __init__(self, now):
+        self.steps = [signal.SIGINT, signal.SIGABRT, signal.SIGKILL]
+        self.next = now
+        self.was_heard = False
+
+    def heard(self, now):
+        if signal.SIGABRT in self.steps and not self.was_heard:
+            self.was_heard = True
+            self.next = now + CLEANUP_SECONDS
+
+    def due(self, now):
+        if not self.steps or now < self.next:
+            return None
+        step = self.steps.pop(0)
+        self.next = now + (INTERRUPT_SECONDS if step == signal.SIGINT else ABORT_SECONDS)
+        return step
+
+
+def _pidfd(pid):
+    try:
+        return os.pidfd_open(pid)  # Linux, Python 3.9
+    except (AttributeError, OSError):
+        return -1
+
+
+def _out_of_the_way(fd):
+    """The same file with a number that tests do not expect to be free, or to be theirs."""
+    import fcntl
+
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _channel.OUR_FD)
+    finally:
+        os.close(fd)
+
+
+def _temporary_file():
+    fd, path = tempfile.mkstemp()
+    os.unlink(path)
+    return os.fdopen(_out_of_the_way(fd), "w+b")
+
+
+def _socketpair():
+    ours, theirs = socket.socketpair()
+    try:
+        theirs = socket.socket(fileno=_out_of_the_way(theirs.detach()))
+        ours = socket.socket(fileno=_out_of_the_way(ours.detach()))
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.EINVAL):  # a limit on descriptors
+            raise
+        ours, theirs = socket.socketpair()
+    return ours, theirs
+
+
+class Pool:
+    """Runs `groups`, lists of tests, in `size` workers. `one_each`: each group in a worker of its own."""
+
+    def __init__(self, client, groups, size, one_each=False):
+        self.client, self.groups, self.size, self.one_each = client, groups, size, one_each
+        self.waiting = deque((number, 0) for number in range(len(groups)))
+        self.workers = []
+        self.free = list(range(size - 1, -1, -1))  # numbers of workers
+        self.stop = mmap.mmap(-1, 1 + size)  # shared: all are to stop, this worker is late
+        self.stillborn = 0
+        self.closing = False
+        self.interrupted = []  # what tests said that were interrupted at the end
+        self.pid = _getpid()
+
+    def work(self):
+        """Returns when all tests have ended, or no more are to begin."""
+        try:
+            while True:
+                self._staff()
+                if not self.workers:
+                    return
+                self._turn(self._patience(monotonic()))
+        except BaseException as error:
+            if _getpid() == self.pid:
+                self._end(error)
+            raise
+        finally:
+            self.stop.close()
+
+    # Workers come and go
+
+    def _staff(self):
+        """Each worker gets something to do before one of them gets more."""
+        while self.free and self.waiting and not self._is_stopping():
+            self._start(self.free.pop())
+        for worker in self.workers:
+            self._hand_out(worker)
+
+    def _start(self, number):
+        self.client.prepare(number)
+        ours, theirs = _socketpair()
+        dump = _temporary_file()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python 3.12 warns of threads; those that matter were counted
+            pid = _fork()
+        if pid == 0:
+            self._be_worker(number, ours, theirs, dump)
+        theirs.close()
+        worker = Worker(_name_of(number), number, pid, ours, dump)
+        self.workers.append(worker)
+        self._hand_over(worker)
+
+    def _be_worker(self, number, ours, theirs, dump):
+        """Never returns."""
+        code = 1
+        try:
+            gc.freeze()  # the collector would touch, and so copy, all the memory that workers share
+            ours.close()
+            for other in self.workers:
+                other.close()
+            job = Job(_name_of(number), number, theirs, dump, self.groups, self.stop)
+            self.client.run_job(job)
+            job.tell("left")
+            job.flush()
+            code = 0
+        finally:
+            _exit(code)
+
+    def _hand_out(self, worker):
+        """So much that it always knows which test follows."""
+        while len(worker.handed) < AHEAD and not worker.told_last:
+            if self.waiting and not (self.one_each and (worker.handed or worker.began)):
+                self._hand_over(worker)
+            else:
+                worker.told_last = True
+                worker.send(None)
+
+    def _hand_over(self, worker):
+        """One group."""
+        group, start = self.waiting.popleft()
+        worker.handed.extend((group, at) for at in range(start, len(self.groups[group])))
+        worker.send((group, start))
+
+    def _is_stopping(self):
+        if self.client.stopping():
+            self.waiting.clear()
+            self.stop[0] = 1
+            return True
+        return False
+
+    # What they say
+
+    def _turn(self, seconds):
+        """Waits for news, and hears all that has arrived before it judges who is late."""
+        by_fd = {}
+        poll = select.poll()
+        for worker in self.workers:
+            for fd in (worker.socket.fileno(), worker.pidfd):
+                if fd >= 0:
+                    by_fd[fd] = worker
+                    poll.register(fd, select.POLLIN)
+        gone = []
+        for fd, _ in poll.poll(None if seconds is None else int(seconds * 1000) + 1):
+            worker = by_fd[fd]
+            if fd == worker.pidfd or not self._hear(worker):
+                gone.append(worker)
+        gone += [worker for worker in self.workers if worker.pidfd < 0 and self._has_ended(worker)]
+        for worker in gone:
+            if worker in self.workers:
+                self._bury(worker)
+        self.client.idle()
+        self._push(monotonic())
+
+    def _hear(self, worker):
+        """Whether there was anything to hear; nothing is the end, after a sign that there is something."""
+        try:
+            data = worker.socket.recv(PIECE, socket.MSG_DONTWAIT)
+        except OSError:
+            return False
+        buffer = worker.buffer
+        buffer += data
+        at = 0
+        while len(buffer) - at >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(buffer, at)
+            end = at + _LENGTH.size + length
+            if len(buffer) < end:
+                break
+            messages = _loads(bytes(buffer[at + _LENGTH.size : end]))
+            at = end
+            for message in messages:
+                self._heard(worker, message)
+        del buffer[:at]
+        return bool(data)
+
+    def _heard(self, worker, message):
+        kind = message[0]
+        if self.closing:
+            if kind == "interrupted":
+                worker.ending.heard(monotonic())
+                self.interrupted.append(message[1])
+        elif kind == "begun":
+            self._begun(worker, message[1])
+        elif kind == "ended":
+            self._ended(worker, message[1], message[2])
+        elif kind == "left":
+            worker.left = True
+        elif kind == "interrupted":
+            worker.place = message[1].get("place")
+            if worker.ending is not None:
+                worker.ending.heard(monotonic())
+            if not worker.overdue:
+                self.client.said(worker, *message)
+        else:
+            self.client.said(worker, *message)
+
+    def _begun(self, worker, test):
+        self.stillborn = 0
+        worker.handed.popleft()
+        worker.began += 1
+        worker.test, worker.overdue, worker.place = test, False, None
+        worker.limit = self.client.limit(test)
+        worker.until = monotonic() + worker.limit if worker.limit else 0.0
+        self._hand_out(worker)
+        self.client.begun(worker, test)
+
+    def _ended(self, worker, test, facts):
+        overdue, worker.test, worker.until, worker.ending = worker.overdue, None, 0.0, None
+        if overdue:  # it went on after the interrupt, and that does not make it a test that passed
+            self.client.died(worker, test, self._death(worker, 0))
+        else:
+            self.client.ended(worker, test, facts)
+        worker.overdue = False
+        self._is_stopping()
+
+    # Time limits
+
+    def _patience(self, now):
+        """Seconds until something is due; None: nothing is."""
+        times = [worker.until for worker in self.workers if worker.until and not worker.overdue]
+        times += [worker.ending.next for worker in self.workers if worker.ending and worker.ending.steps]
+        times += [now + GLANCE_SECONDS for worker in self.workers if worker.pidfd < 0]
+        return max(0.0, min(times) - now) if times else None
+
+    def _push(self, now):
+        for worker in self.workers:
+            if worker.until and now >= worker.until and not worker.overdue:
+                worker.overdue, worker.ending = True, Ending(now)
+                self.stop[1 + worker.number] = 1
+            step = worker.ending.due(now) if worker.ending is not None else None
+            if step is not None:
+                worker.signal(step)
+
+    # Deaths
+
+    def _has_ended(self, worker):
+        if worker.status is None:
+            try:
+                pid, status = os.waitpid(worker.pid, os.WNOHANG)
+            except ChildProcessError:  # somebody else has waited for it
+                pid, status = worker.pid, 0
+            if pid:
+                worker.status = status
+        return worker.status is not None
+
+    def _bury(self, worker):
+        """It has ended, or nothing can be heard from it any more."""
+        while self._hear(worker):
+            pass
+        until = monotonic() + GONE_SECONDS
+        while not self._has_ended(worker):
+            if monotonic() > until:
+                worker.signal(signal.SIGKILL)
+            sleep(0.002)
+        self.workers.remove(worker)
+        self.free.append(worker.number)
+        death = self._death(worker, worker.status)
+        worker.close()
+        self._take_back(worker)
+        self._mourn(worker, death)
+
+    def _take_back(self, worker):
+        """What it has not begun goes to the next one."""
+        starts: "dict[int, int]" = {}
+        for group, at in worker.handed:
+            starts.setdefault(group, at)
+        self.waiting.extendleft(reversed(list(starts.items())))
+
+    def _mourn(self, worker, death):
+        if worker.test is not None:
+            self.client.died(worker, worker.test, death)
+        elif not worker.left and worker.began:
+            self.client.lost(worker, death)
+        elif not worker.left:
+            self.stillborn += 1
+            if self.stillborn >= MOST_STILLBORN:
+                raise CannotWork(
+                    "%d workers in a row died before their first test: %s" % (self.stillborn, how(death))
+                )
+        self._is_stopping()
+
+    def _death(self, worker, status):
+        death = {}
+        if os.WIFSIGNALED(status):
+            death["signal"] = _name(os.WTERMSIG(status))
+        elif os.WIFEXITED(status):
+            death["exit_code"] = os.WEXITSTATUS(status)
+        dump = _contents(worker.dump)
+        if dump:
+            death["dump"] = dump
+        if worker.overdue:
+            death["limit"] = worker.limit
+            if worker.place:
+                death["place"] = worker.place
+        return death
+
+    def _end(self, error):
+        """Ends all workers: they may clean up; a second interrupt kills them at once."""
+        self.closing = True
+        self.client.ending(error)
+        now = monotonic()
+        for worker in self.workers:
+            worker.ending = Ending(now)
+        try:
+            while self.workers:
+                self._part(monotonic())
+        except KeyboardInterrupt:
+            for worker in self.workers:
+                worker.signal(signal.SIGKILL)
+                self._has_ended(worker)
+        self.client.parted(error, self.interrupted)
+
+    def _part(self, now):
+        """Nothing that they say counts any more, but for the sign that they clean up."""
+        for worker in list(self.workers):
+            step = worker.ending.due(now)
+            if step is not None:
+                worker.signal(step)
+            self._hear(worker)
+            if self._has_ended(worker):
+                self.workers.remove(worker)
+                worker.close()
+        if self.workers:
+            sleep(0.005)
+
+
+def _name_of(number):
+    return "gw%d" % number
+
+
+def how(death):
+    return death.get("signal") or "exit code %d" % death.get("exit_code", 0)
+
+
+def _name(number):
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "signal %d" % number
+
+
+def _contents(file):
+    """Of a dump, without our own frames, which are of no use to a reader."""
+    try:
+        size = os.fstat(file.fileno()).st_size
+        dump = os.pread(file.fileno(), MOST_DUMP, max(0, size - MOST_DUMP))
+    except OSError:
+        return ""
+    lines = dump.decode("utf-8", "backslashreplace").splitlines(True)
+    return "".join([line for line in lines if not line.startswith(OUR_FRAMES)])
