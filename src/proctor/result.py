@@ -231,10 +231,6 @@ class SuiteResult(msgspec.Struct):
         """Tests that have ended badly so far, also those that may run again."""
         return sum(self.counts[outcome] for outcome in BAD) + len(self.attempts)
 
-    def excuses(self, test: TestFinished) -> bool:
-        """Whether it ended badly and that does not count: it is in quarantine."""
-        return test.outcome in BAD and test.test in self.quarantined
-
     def counts_as_bad(self, test: str) -> bool:
         """Whether it ended badly, or was lost, and nothing excuses it."""
         ended = self.tests.get(test)
