@@ -8,6 +8,7 @@ from support.made_runs import failed, passed, run_of
 from support.streams import STARTED, StringWriter
 
 from proctor import events as e
+from proctor.cli.text_settings import TextSettings
 from proctor.fold import begin, fold
 from proctor.outcome import Outcome, RunOutcome
 from proctor.render.agent import Detail, agent_text
@@ -121,7 +122,8 @@ def test_agents_get_a_row_for_each_flaky_and_quarantined_test() -> None:
 def test_agents_of_a_run_that_passed_get_the_rows_too() -> None:
     result = run_of(flaky("t.py::b", Outcome.FAILED), outcome=PASSED)
 
-    assert agent_text(result) == "1 flaky\nflaky: t.py::b :3 E: x\n"
+    for text in (agent_text(result), TextSettings().agent_text(result)):
+        assert text == "1 flaky\nflaky: t.py::b :3 E: x\n"
 
 
 def test_many_flaky_tests_are_counted() -> None:
