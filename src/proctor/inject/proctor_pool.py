@@ -267,6 +267,7 @@ class Pool:
         self.client, self.groups, self.size, self.one_each = client, groups, size, one_each
         self.waiting = deque((number, 0) for number in range(len(groups)))
         self.workers = []
+        self.poll, self.by_fd = select.poll(), {}
         self.free = list(range(size - 1, -1, -1))  # numbers of workers
         self.stop = mmap.mmap(-1, 1 + size)  # shared: all are to stop, this worker is late
         self.stillborn = 0
@@ -276,6 +277,7 @@ class Pool:
 
     def work(self):
         """Returns when all tests have ended, or no more are to begin."""
+        gc.freeze()  # the collector would touch, and so copy, all the memory that the processes share
         try:
             while True:
                 self._staff()
@@ -287,6 +289,7 @@ class Pool:
                 self._end(error)
             raise
         finally:
+            gc.unfreeze()
             self.stop.close()
 
     # Workers come and go
@@ -310,13 +313,16 @@ class Pool:
         theirs.close()
         worker = Worker(_name_of(number), number, pid, ours, dump)
         self.workers.append(worker)
+        for fd in (worker.socket.fileno(), worker.pidfd):
+            if fd >= 0:
+                self.by_fd[fd] = worker
+                self.poll.register(fd, select.POLLIN)
         self._hand_over(worker)
 
     def _be_worker(self, number, ours, theirs, dump):
         """Never returns."""
         code = 1
         try:
-            gc.freeze()  # the collector would touch, and so copy, all the memory that workers share
             ours.close()
             for other in self.workers:
                 other.close()
@@ -354,16 +360,9 @@ class Pool:
 
     def _turn(self, seconds):
         """Waits for news, and hears all that has arrived before it judges who is late."""
-        by_fd = {}
-        poll = select.poll()
-        for worker in self.workers:
-            for fd in (worker.socket.fileno(), worker.pidfd):
-                if fd >= 0:
-                    by_fd[fd] = worker
-                    poll.register(fd, select.POLLIN)
         gone = []
-        for fd, _ in poll.poll(None if seconds is None else int(seconds * 1000) + 1):
-            worker = by_fd[fd]
+        for fd, _ in self.poll.poll(None if seconds is None else int(seconds * 1000) + 1):
+            worker = self.by_fd[fd]
             if fd == worker.pidfd or not self._hear(worker):
                 gone.append(worker)
         gone += [worker for worker in self.workers if worker.pidfd < 0 and self._has_ended(worker)]
@@ -474,6 +473,9 @@ class Pool:
                 worker.signal(signal.SIGKILL)
             sleep(0.002)
         self.workers.remove(worker)
+        for fd in [fd for fd, owner in self.by_fd.items() if owner is worker]:
+            self.poll.unregister(fd)
+            del self.by_fd[fd]
         self.free.append(worker.number)
         death = self._death(worker, worker.status)
         worker.close()
