@@ -223,6 +223,20 @@ def test_every_attempt_is_recorded(tmp_path: Path, plugin: str, release: str, wo
     assert "try 3" in (tests["never"].message or "")
 
 
+@pytest.mark.parametrize("plugin", ["rerunfailures", "pytest-retry"])
+def test_every_attempt_in_a_worker_is_recorded(tmp_path: Path, python: str, plugin: str) -> None:
+    root = write_project(tmp_path, {"test_a.py": TRIED.replace("MARK", MARKS[plugin])})
+    root = write_project(root, {"test_b.py": "def test_b(): pass\n"})
+
+    ended = pytest_session(root, *only(plugin), python=python, asked={"workers": 2}).ended
+
+    third = ended["test_a.py::test_third"]
+    assert third.worker
+    assert [(tried.message or "").partition("\n")[0] for tried in third.attempts] == [
+        f"AssertionError: try {number}" for number in (1, 2)
+    ]
+
+
 @pytest.mark.parametrize(
     "source, tries",
     [

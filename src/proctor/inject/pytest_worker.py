@@ -7,6 +7,7 @@ that the coordinator had when it forked, gets what must be its own, and its hook
 import os
 import sys
 import warnings
+from copy import copy
 
 import pytest
 
@@ -21,6 +22,7 @@ LOGGING = (
     "pytest_warning_recorded",
 )
 DETAILS = ("filename", "lineno", "line")
+ENDS = ("passed", "failed", "skipped")
 
 
 class Work:
@@ -202,7 +204,8 @@ class Sender:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report):
-        self.reports.append(report)
+        # Of a try that failed, a plugin may make the report of the next one.
+        self.reports.append(report if report.outcome in ENDS else copy(report))
         session = self.session
         if report.outcome == "failed" and not hasattr(report, "wasxfail"):
             session.testsfailed += 1
