@@ -224,7 +224,9 @@ class SuiteResult(msgspec.Struct):
 
     def counted(self, test: TestFinished) -> str:
         """As what a test counts: its outcome, unless that is not all there is to it."""
-        return QUARANTINED if self.excuses(test) else FLAKY if test.flaky else str(test.outcome)
+        if self.quarantined and self.excuses(test):
+            return QUARANTINED
+        return FLAKY if test.attempts and test.flaky else test.outcome
 
     @property
     def bad(self) -> int:

@@ -35,7 +35,7 @@ def reconcile(result: RunResult, document: Document) -> str:
 def _differences(result: RunResult, document: Document) -> Iterator[str]:
     if document.outcome != result.outcome:
         yield f"{document.outcome} there, {result.outcome} here"
-    there = {test.node_id: str(counted(test)) for test in document.tests}
+    there = {test.node_id: counted(test) for test in document.tests}
     here = {name: suite.counted(test) for suite in result.suites for name, test in suite.tests.items()}
     for name in there.keys() | here.keys():
         if there.get(name) != here.get(name):

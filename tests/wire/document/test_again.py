@@ -7,14 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from support.any_results import results
 from support.full_runs import AGAIN
 from support.records import GREEN, document_of, read, read_document, recorded, stream_of
 
 from proctor import events as e
 from proctor.archive.compare import reconcile
 from proctor.outcome import Outcome, RunOutcome
-from proctor.result import RunResult
+from proctor.result import RunResult, Session
+from proctor.text import literal
 from proctor.wire.document import schema
+from proctor.wire.document import writer as document
+from proctor.wire.document.run import DocumentRun
 from proctor.wire.stream.reader import StreamReader
 
 Edit = Callable[[dict[str, Any]], None]
@@ -247,3 +252,60 @@ def test_an_archive_whose_document_counts_other_failures_is_not_believed() -> No
     said = reconcile(recorded(ended(EXCUSED))[0], schema.read(json.dumps(found).encode()))
 
     assert "t.py::b is failed there, quarantined here" in said
+
+
+def test_each_of_several_suites_has_its_own_sessions() -> None:
+    events: tuple[e.Event, ...] = (
+        e.SuiteEntered("one", "pytest", (), "/p"),
+        *FLAKY,
+        e.SuiteFinished(RunOutcome.PASSED, 1.0),
+        e.SuiteEntered("two", "pytest", (), "/p"),
+        *AGAIN,
+        e.SuiteFinished(RunOutcome.FAILED, 1.0),
+    )
+    found = document_of(events)
+
+    result, gaps = read_document(found)
+
+    assert gaps == []
+    assert [suite["restarts"] for suite in found["suites"]] == [1, 2]
+    assert found["suites"][1]["counts"] == {
+        "passed": 1,
+        "failed": 1,
+        "skipped": 1,
+        "flaky": 2,
+        "quarantined": 1,
+    }
+    assert [(suite.restarts, suite.restarted, suite.flaky) for suite in result.suites] == [
+        (1, False, 1),
+        (2, True, 2),
+    ]
+    found["suites"][1]["restarts"] = 1
+    assert "it says 3 restarts, and its suites say 2" in "; ".join(read_document(found)[1])
+
+
+def told(result: RunResult) -> list[Any]:
+    """What can be said of any tests, whatever their names are made of."""
+    quarantined = result.quarantined
+    return [
+        (
+            test.outcome,
+            test.session,
+            test.worker,
+            test.flaky,
+            name in quarantined,
+            [(one.outcome, literal(one.message or ""), one.failure is not None) for one in test.attempts],
+        )
+        for name, test in result.tests.items()
+    ]
+
+
+@given(results())
+def test_attempts_and_quarantine_of_any_run_are_read_back(result: RunResult) -> None:
+    result.suites[0].sessions.append(Session())  # some of its tests are of the second one
+    raw = b"".join(document.chunks(result, lambda path: path))
+
+    again = read(raw, DocumentRun())[0]
+
+    assert told(again) == told(result)
+    assert (again.flaky, again.excused, again.counts) == (result.flaky, result.excused, +result.counts)

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from lxml import etree
 from support.full_runs import AGAIN, result_of
+from support.made_runs import run_of
 from support.reports import outcomes, read
 
+from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
 from proctor.result import RunResult
 from proctor.wire import formats
@@ -172,3 +174,13 @@ def test_quarantine_is_believed_only_of_our_own_reports() -> None:
 
     assert outcomes(report_of(test)) == {"a": "skipped"}
     assert report_of(test, "proctor").excused == 1
+
+
+def test_the_text_of_an_attempt_names_its_place_once() -> None:
+    why = e.Failure("", "SIGSEGV", e.Place("t.py", 3))
+    crash = e.Attempt(Outcome.CRASH, 0.1, "SIGSEGV at t.py:3", why)
+    result = run_of(e.TestFinished("t.py::a", Outcome.PASSED, attempts=(crash,)), outcome=RunOutcome.PASSED)
+
+    (found,) = etree.fromstring(b"".join(formats.writer("junit")(result))).iter("flakyError")
+
+    assert (found.get("message"), found.text) == ("SIGSEGV at t.py:3", "t.py:3: SIGSEGV")

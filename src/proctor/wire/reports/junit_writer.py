@@ -208,7 +208,8 @@ def earlier(test: e.TestFinished) -> Iterator[Complaint]:
             tag = "Failure" if one.outcome is Outcome.FAILED else "Error"
             failure = one.failure or e.Failure()
             message = one.message or failure.message or str(one.outcome)
-            text = f"{failure.place}: {message}" if failure.place else ""
+            place = str(failure.place or "")
+            text = f"{place}: {message.removesuffix(f' at {place}')}" if place else ""
             yield Complaint(f"{kind}{tag}", failure.type or str(one.outcome), message, text)
 
 
