@@ -207,9 +207,7 @@ class _Crew(Generic[P]):
         self._handed_over = ""  # why its tests have to run in another way
         self._limit = self._spec.timeout or None  # seconds since the start of the run
         self._read_until = 0.0  # what processes wrote before this moment has been read
-        self._at_once = (
-            (os.cpu_count() or 1) if self._spec.workers == "auto" else int(self._spec.workers or 1)
-        )
+        self._at_once = _at_once(self._spec.workers)
 
     def __enter__(self) -> _Crew[P]:
         return self
@@ -454,6 +452,15 @@ class _Crew(Generic[P]):
         self._artifacts += job.listener.artifacts
         self._handed_over = job.listener.handed_over
         self._jobs.remove(job)
+
+
+def _at_once(workers: str) -> int:
+    """Programs that may run at a time."""
+    if not workers:
+        return 1
+    from proctor.processors import worker_count  # most runs have no workers
+
+    return worker_count(workers)
 
 
 def _maxfail(suite: SuiteResult) -> int:

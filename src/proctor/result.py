@@ -28,7 +28,7 @@ from proctor.events import (
     TestFinished,
     WarningRecorded,
 )
-from proctor.outcome import BAD, EXIT_CODES, Outcome, RunOutcome
+from proctor.outcome import BAD, EXIT_CODES, FLAKY, QUARANTINED, Outcome, RunOutcome
 
 T = TypeVar("T")
 
@@ -218,14 +218,18 @@ class SuiteResult(msgspec.Struct):
         """A session died, and another one went on: fixtures of sessions were set up again."""
         return any(session.follows_death for session in self.sessions)
 
+    def excuses(self, test: TestFinished) -> bool:
+        """Whether it ended badly and that does not count: it is in quarantine."""
+        return test.outcome in BAD and test.test in self.quarantined
+
+    def counted(self, test: TestFinished) -> str:
+        """As what a test counts: its outcome, unless that is not all there is to it."""
+        return QUARANTINED if self.excuses(test) else FLAKY if test.flaky else str(test.outcome)
+
     @property
     def bad(self) -> int:
         """Tests that have ended badly so far, also those that may run again."""
         return sum(self.counts[outcome] for outcome in BAD) + len(self.attempts)
-
-    def excuses(self, test: TestFinished) -> bool:
-        """Whether it ended badly and that does not count: it is in quarantine."""
-        return test.outcome in BAD and test.test in self.quarantined
 
     def counts_as_bad(self, test: str) -> bool:
         """Whether it ended badly, or was lost, and nothing excuses it."""
@@ -361,7 +365,8 @@ class RunResult(msgspec.Struct):
         lost = (Outcome.CRASH, Outcome.TIMEOUT)
         for suite in self.suites:
             if any(suite.counts[outcome] for outcome in lost):
-                return next(test.test for test in suite.tests.values() if test.outcome in lost)
+                tests = (test for test in suite.tests.values() if not suite.excuses(test))
+                return next(test.test for test in tests if test.outcome in lost)
         return None
 
     @property

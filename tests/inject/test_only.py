@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import proctor_pytest
+from proctor.quarantine import Quarantine
+from proctor.spec import Quarantined
 
 PATTERNS = proctor_pytest._load("proctor_only").Patterns
 
@@ -38,3 +42,14 @@ def test_a_pattern(pattern: str, test: str, matches: bool) -> None:
 
 def test_no_pattern_matches_nothing() -> None:
     assert not PATTERNS([]).match("")
+
+
+@given(st.text("ab*?[\\\n", max_size=8), st.text("ab*?[\\\n", max_size=10))
+def test_both_sides_of_the_channel_match_alike(pattern: str, test: str) -> None:
+    entries = Quarantine([Quarantined(pattern), Quarantined("other*")])
+
+    assert PATTERNS([pattern, "other*"]).match(test) is (test in entries.matching([test]))
+
+
+def test_a_pattern_of_many_stars_takes_no_time() -> None:
+    assert not PATTERNS(["*a" * 30 + "*b"]).match("a" * 5000)

@@ -408,3 +408,19 @@ def test_the_terminal_is_left_in_order_when_we_are_stopped(tmp_path: Path) -> No
         seen(ours, "\x1b[?25h")
 
     assert shown.returncode == 2
+
+
+def test_failed_tries_and_new_sessions_are_named_above_the_picture() -> None:
+    file = io.StringIO()
+    relay = Relay(
+        STARTED, [LiveTerminal(Console(width=100, file=file, force_terminal=True, color_system=None))]
+    )
+    test = e.TestFinished("t.py::a", Outcome.FAILED, failure=e.Failure("E", "E: no", e.Place("t.py", 3)))
+
+    relay.publish(e.AttemptFailed(test), 0.5)
+    relay.publish(e.SessionStarted(2, tests=1, round=1), 0.6)
+    relay.close(1.0)
+
+    lines = ESCAPES.sub("", file.getvalue()).splitlines()
+    assert "FAILED t.py::a at t.py:3: E: no (to be run again)" in lines
+    assert "session 2: 1 test to be run again" in lines

@@ -57,18 +57,18 @@ class Told:
         return "".join(facts["handed_over"] for facts in self.facts if "handed_over" in facts)
 
 
-def session_of(
+def start_session(
+    listener: Listener,
     root: Path,
     asked: Mapping[str, Any],
     *arguments: str,
     python: str = "",
     environ: Mapping[str, str] | None = None,
-) -> Told:
-    listener = Listener.on_a_pipe()
+) -> subprocess.Popen[bytes]:
     own = clean_environment(**(environ or {}))
     own = {name: value for name, value in own.items() if not name.startswith("PYTEST_")}
     own |= {"PYTHONPATH": PLUGIN_PATH, PATH_VARIABLE: "", ASKED_VARIABLE: json.dumps(asked)}
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [python or project_python(), "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", *arguments],
         cwd=root,
         env=own | listener.environment,
@@ -77,6 +77,17 @@ def session_of(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+
+
+def session_of(
+    root: Path,
+    asked: Mapping[str, Any],
+    *arguments: str,
+    python: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> Told:
+    listener = Listener.on_a_pipe()
+    process = start_session(listener, root, asked, *arguments, python=python, environ=environ)
     listener.listen()
     out, err = process.communicate(timeout=GUARD)
     listener.finish()

@@ -35,7 +35,7 @@ class Patterns:
 
     def __init__(self, patterns):
         self.exact = {pattern for pattern in patterns if "*" not in pattern and "?" not in pattern}
-        globs = [_expression(pattern) for pattern in patterns if pattern not in self.exact]
+        globs = [_expression(pattern, at) for at, pattern in enumerate(patterns) if pattern not in self.exact]
         self.globs = re.compile("|".join(globs), re.DOTALL) if globs else None
         self.known: "dict[str, bool]" = {}
 
@@ -49,9 +49,11 @@ class Patterns:
         return found
 
 
-def _expression(pattern):
-    parts = (".*" if part == "*" else "." if part == "?" else re.escape(part) for part in _PARTS(pattern))
-    return "(?:%s)" % "".join(parts)
-
-
-_PARTS = re.compile(r"\*|\?|[^*?]+").findall
+def _expression(pattern, number):
+    """What is between two * is looked for once, without a way back: a long pattern does not take longer and
+    longer. `number` tells its groups from those of other patterns."""
+    first, *rest = [re.escape(part).replace(r"\?", ".") for part in re.split(r"\*+", pattern)]
+    for place, part in enumerate(rest[:-1]):
+        group = "p%d_%d" % (number, place)
+        first += "(?=(?P<%s>.*?%s))(?P=%s)" % (group, part, group)
+    return "(?:%s)" % (first + ".*" + rest[-1] if rest else first)

@@ -37,7 +37,6 @@ _channel = load("proctor_channel")
 INTERRUPT_SECONDS = 2.0  # for a sign that the interrupt was heard
 CLEANUP_SECONDS = 10.0  # for fixtures, once it was heard
 ABORT_SECONDS = 0.5  # for faulthandler to write where the process hangs
-AHEAD = 2  # tests that a worker knows beyond the one that it runs
 MOST_STILLBORN = 3  # workers in a row that die before their first test
 GLANCE_SECONDS = 0.5  # between looks at workers whose end the system does not announce
 HIT_SECONDS = 0.2  # for a signal to arrive
@@ -84,12 +83,12 @@ def _marshallable(value):
 class Job:
     """In a worker: the tests that come, and the way back."""
 
-    def __init__(self, name, number, end, dump, groups, stop):
-        """`dump` is a file for what faulthandler writes."""
+    def __init__(self, name, number, end, dump, groups, stop, first, only):
+        """`dump` is a file for what faulthandler writes; `only` the `first` group is to run."""
         self.name, self.number, self.dump = name, number, dump
         self._socket, self._groups, self._stop, self._pid = end, groups, stop, _getpid()
-        self.coming: "deque[int]" = deque()  # tests that were handed out and have not begun
-        self._last = False  # nobody hands out more
+        self.coming: "deque[int]" = deque(groups[first[0]][first[1] :])
+        self._last = only  # nobody hands out more
         self._held = []
 
     @property
@@ -125,7 +124,9 @@ class Job:
                 return
 
     def _next(self):
+        """Asks for more only when it has to: others may need it sooner."""
         while not self.coming and not self._last:
+            self._held.append(("wants",))
             self.flush()
             handed = self._receive()
             if handed is None:
@@ -175,7 +176,6 @@ class Worker:
         self.pidfd = _pidfd(pid)
         self.buffer = bytearray()
         self.handed: "deque[tuple[int, int]]" = deque()  # (group, position) of tests that it has not begun
-        self.told_last = False
         self.test = None  # that it is running
         self.began = 0  # how many it has
         self.limit = self.until = 0.0
@@ -267,6 +267,7 @@ class Pool:
         self.client, self.groups, self.size, self.one_each = client, groups, size, one_each
         self.waiting = deque((number, 0) for number in range(len(groups)))
         self.workers = []
+        self.poll, self.by_fd = select.poll(), {}
         self.free = list(range(size - 1, -1, -1))  # numbers of workers
         self.stop = mmap.mmap(-1, 1 + size)  # shared: all are to stop, this worker is late
         self.stillborn = 0
@@ -276,6 +277,7 @@ class Pool:
 
     def work(self):
         """Returns when all tests have ended, or no more are to begin."""
+        gc.freeze()  # the collector would touch, and so copy, all the memory that the processes share
         try:
             while True:
                 self._staff()
@@ -287,40 +289,43 @@ class Pool:
                 self._end(error)
             raise
         finally:
+            gc.unfreeze()
             self.stop.close()
 
     # Workers come and go
 
     def _staff(self):
-        """Each worker gets something to do before one of them gets more."""
         while self.free and self.waiting and not self._is_stopping():
             self._start(self.free.pop())
-        for worker in self.workers:
-            self._hand_out(worker)
 
     def _start(self, number):
         self.client.prepare(number)
         ours, theirs = _socketpair()
         dump = _temporary_file()
+        first = self.waiting.popleft()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python 3.12 warns of threads; those that matter were counted
             pid = _fork()
         if pid == 0:
-            self._be_worker(number, ours, theirs, dump)
+            self._be_worker(number, ours, theirs, dump, first)
         theirs.close()
         worker = Worker(_name_of(number), number, pid, ours, dump)
         self.workers.append(worker)
-        self._hand_over(worker)
+        for fd in (worker.socket.fileno(), worker.pidfd):
+            if fd >= 0:
+                self.by_fd[fd] = worker
+                self.poll.register(fd, select.POLLIN)
+        self._note(worker, first)
 
-    def _be_worker(self, number, ours, theirs, dump):
+    def _be_worker(self, number, ours, theirs, dump, first):
         """Never returns."""
         code = 1
         try:
-            gc.freeze()  # the collector would touch, and so copy, all the memory that workers share
             ours.close()
             for other in self.workers:
                 other.close()
-            job = Job(_name_of(number), number, theirs, dump, self.groups, self.stop)
+            shared = self.groups, self.stop
+            job = Job(_name_of(number), number, theirs, dump, *shared, first, self.one_each)
             self.client.run_job(job)
             job.tell("left")
             job.flush()
@@ -329,19 +334,15 @@ class Pool:
             _exit(code)
 
     def _hand_out(self, worker):
-        """So much that it always knows which test follows."""
-        while len(worker.handed) < AHEAD and not worker.told_last:
-            if self.waiting and not (self.one_each and (worker.handed or worker.began)):
-                self._hand_over(worker)
-            else:
-                worker.told_last = True
-                worker.send(None)
+        """The next group, before the last test of this one begins: it has to know which test follows."""
+        handed = self.waiting.popleft() if self.waiting else None
+        if handed is not None:
+            self._note(worker, handed)
+        worker.send(handed)
 
-    def _hand_over(self, worker):
-        """One group."""
-        group, start = self.waiting.popleft()
+    def _note(self, worker, handed):
+        group, start = handed
         worker.handed.extend((group, at) for at in range(start, len(self.groups[group])))
-        worker.send((group, start))
 
     def _is_stopping(self):
         if self.client.stopping():
@@ -354,16 +355,9 @@ class Pool:
 
     def _turn(self, seconds):
         """Waits for news, and hears all that has arrived before it judges who is late."""
-        by_fd = {}
-        poll = select.poll()
-        for worker in self.workers:
-            for fd in (worker.socket.fileno(), worker.pidfd):
-                if fd >= 0:
-                    by_fd[fd] = worker
-                    poll.register(fd, select.POLLIN)
         gone = []
-        for fd, _ in poll.poll(None if seconds is None else int(seconds * 1000) + 1):
-            worker = by_fd[fd]
+        for fd, _ in self.poll.poll(None if seconds is None else int(seconds * 1000) + 1):
+            worker = self.by_fd[fd]
             if fd == worker.pidfd or not self._hear(worker):
                 gone.append(worker)
         gone += [worker for worker in self.workers if worker.pidfd < 0 and self._has_ended(worker)]
@@ -404,6 +398,8 @@ class Pool:
             self._begun(worker, message[1])
         elif kind == "ended":
             self._ended(worker, message[1], message[2])
+        elif kind == "wants":
+            self._hand_out(worker)
         elif kind == "left":
             worker.left = True
         elif kind == "interrupted":
@@ -422,7 +418,6 @@ class Pool:
         worker.test, worker.overdue, worker.place = test, False, None
         worker.limit = self.client.limit(test)
         worker.until = monotonic() + worker.limit if worker.limit else 0.0
-        self._hand_out(worker)
         self.client.begun(worker, test)
 
     def _ended(self, worker, test, facts):
@@ -474,6 +469,9 @@ class Pool:
                 worker.signal(signal.SIGKILL)
             sleep(0.002)
         self.workers.remove(worker)
+        for fd in [fd for fd, owner in self.by_fd.items() if owner is worker]:
+            self.poll.unregister(fd)
+            del self.by_fd[fd]
         self.free.append(worker.number)
         death = self._death(worker, worker.status)
         worker.close()

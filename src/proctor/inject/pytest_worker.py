@@ -40,6 +40,10 @@ class Work:
                 nextitem = None if following is None else self.items[following]
                 if not self._run_test(test, self.items[test], nextitem):
                     break
+            self.job.flush()
+            self._tear_down()
+        except KeyboardInterrupt as error:  # while it waited for the next test
+            self._interrupted(error)
             self._tear_down()
         except Exception as error:
             self._broke(error)

@@ -143,6 +143,7 @@ class Coordinator:
         self.limits = _limits(self.config, self.items, asked)
         self.facts = ""  # about the worker, with each test
         self.lost_data = set()
+        self.hooks: "dict[object, object]" = {}
         reporter._listed = self._listed
 
     def run(self, groups, one_each):
@@ -187,7 +188,7 @@ class Coordinator:
 
     def begun(self, worker, test):
         item = self.items[test]
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        self._hooks(item).pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
 
     def ended(self, worker, test, facts):
         item = self.items[test]
@@ -196,12 +197,20 @@ class Coordinator:
             reports = passed_reports(item, facts, worker.name)
         else:
             reports = map(self._report, facts)
-        ihook = item.ihook
+        ihook = self._hooks(item)
         for report in reports:
             if "proctor_facts" in report.__dict__:
                 self.reporter._pass_on(report)
             ihook.pytest_runtest_logreport(report=report)
         ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+    def _hooks(self, item):
+        """Of its neighbours, too: to find out which conftests see it takes long."""
+        try:
+            return self.hooks[item.parent]
+        except KeyError:
+            self.hooks[item.parent] = item.ihook
+            return self.hooks[item.parent]
 
     def _report(self, data):
         return self.config.hook.pytest_report_from_serializable(config=self.config, data=data)
@@ -279,13 +288,23 @@ class Coordinator:
 
 def passed_reports(item, phases, worker):
     """Reports like those that pytest made in the worker."""
-    names, location = dict.fromkeys(item.keywords, 1), item.location
     identity = item.id if HAS_ID else item.nodeid
-    for when, (duration, start, stop) in zip(USUAL, phases):
-        times = {"start": start, "stop": stop} if HAS_TIMES else {}
-        yield TestReport(
-            identity, location, dict(names), "passed", None, when, (), duration, worker_id=worker, **times
-        )
+    keywords = dict.fromkeys(item.keywords, 1)
+    report = TestReport(identity, item.location, keywords, "passed", None, "setup", worker_id=worker)
+    facts = report.__dict__
+    _take_times(facts, phases[0])
+    yield report
+    for when, times in zip(USUAL[1:], phases[1:]):
+        report = TestReport.__new__(TestReport)  # which is faster than to make each from its parts
+        report.__dict__.update(facts, when=when, keywords=dict(keywords), sections=[], user_properties=[])
+        _take_times(report.__dict__, times)
+        yield report
+
+
+def _take_times(facts, times):
+    facts["duration"] = times[0]
+    if HAS_TIMES:
+        facts["start"], facts["stop"] = times[1], times[2]
 
 
 def _base_directory(config):

@@ -21,9 +21,9 @@ class Feed(unittest.TestSuite):
 
     def __init__(self, job, tests, result):
         unittest.TestSuite.__init__(self)
-        self.job, self.tests, self.result = job, tests, result
+        self.job, self.tests, self.report = job, tests, result
         self.current = None
-        result.pending = self.pending
+        self.report.pending = self.pending
 
     def pending(self):
         """Names of tests that this worker, and no other, is to run."""
@@ -31,10 +31,10 @@ class Feed(unittest.TestSuite):
 
     def __iter__(self):
         for number, _ in self.job.tests():
-            failed = self.result.failed
+            failed = self.report.failed
             self.current = number
             yield self.tests[number]
-            self.job.tell("ended", number, self.result.failed - failed)
+            self.job.tell("ended", number, self.report.failed - failed)
             self.job.flush()
 
 
@@ -84,15 +84,15 @@ class Workers:
 
         faulthandler.enable(file=job.dump)
         self.session.channel = Voice(job)
-        result, output = self.session.result(self.loaded)
-        result.more = {"worker": job.name}
+        report, output = self.session.result(self.loaded)
+        report.more = {"worker": job.name}
         try:
-            Feed(job, self.tests, result).run(result)
+            Feed(job, self.tests, report).run(report)
         except KeyboardInterrupt as error:
             job.tell("interrupted", self.session.failure(error, str(error) or "KeyboardInterrupt"))
         finally:
             output.close()
-        if result.bad:
+        if report.bad:
             job.tell("bad")
 
     # Of the pool

@@ -61,7 +61,8 @@ def _line(item: Values) -> str:
     """A test, or a file that could not be collected."""
     place = item.get("place")
     name = neutral(item["node_id"] if "node_id" in item else item["file"])
-    message = _words(item.get("message") or "")
+    tries = (one["message"] for one in item.get("attempts", ()) if one.get("message"))
+    message = _words(item.get("message") or next(tries, ""))
     word = FLAKY if item.get(FLAKY) else item.get("outcome")
     held = f"({QUARANTINED})" if item.get(QUARANTINED) else ""
     return " ".join(filter(None, [word, held, name, place and f"> {neutral(place)}", message]))

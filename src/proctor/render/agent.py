@@ -15,7 +15,7 @@ from proctor.causes import Cause, Occurrence, causes, made_good
 from proctor.events import Place
 from proctor.outcome import FLAKY, Outcome, RunOutcome
 from proctor.render.captured import notable_output
-from proctor.render.failure_report import phase_text
+from proctor.render.failure_report import attempts_text, phase_text
 from proctor.render.failure_text import FailureText, TextLimits, failure_text, place_text, way, way_text
 from proctor.render.ids import MOST_NAMED, Known, by_file, factored, file_of, fitted, function_of
 from proctor.render.masking import masked_failures
@@ -239,6 +239,7 @@ class Composer:
         text = self._failure_text(first)
         more = (*text.more, *self._output(first))
         if len(cause.occurrences) == 1:
+            more += (tries,) if self._detail.more and (tries := attempts_text(first)) else ()
             yield self._row(first, f"{phase_text(first)} {text.line}", more)
         else:
             yield from self._same_message(cause, text.line, more)

@@ -95,6 +95,12 @@ def phase_text(occurrence: Occurrence) -> str:
     return f" [{occurrence.when} of fixture {neutral(fixture)}]" if fixture else f" [{occurrence.when}]"
 
 
+def attempts_text(occurrence: Occurrence) -> str:
+    """`attempts: error, failed` of a test that was tried several times; otherwise empty."""
+    tries = occurrence.finished.tries if occurrence.finished else ()
+    return f"attempts: {', '.join(one.outcome for one in tries)}" if tries else ""
+
+
 def label(occurrence: Occurrence) -> str:
     """The id of the test, with the name of the subtest if there is one."""
     name = neutral(occurrence.test)

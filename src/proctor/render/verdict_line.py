@@ -64,10 +64,17 @@ def counts(result: RunResult) -> list[str]:
         (result.flaky, f"flaky{_lost_tries(result)}"),
         *((tally[outcome], outcome) for outcome in _COUNTED),
         (result.excused, "quarantined"),
+        (_pending(result), "to be run again"),
         (result.left_out, "deselected"),
         (len(result.not_run), "not run"),
     ]
     return [f"{count} {word}" for count, word in rows if count]
+
+
+def _pending(result: RunResult) -> int:
+    """Tests that failed and may run again, while they still can."""
+    running = result.outcome is RunOutcome.RUNNING
+    return sum(len(suite.attempts) for suite in result.suites) if running else 0
 
 
 def _lost_tries(result: RunResult) -> str:

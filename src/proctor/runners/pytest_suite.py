@@ -87,9 +87,9 @@ def _asked(spec: RunSpec, python: Python, xdist: bool) -> dict[str, str]:
         return asked(msgspec.structs.replace(spec, isolate=False))
     if not (spec.workers or spec.isolate):
         return asked(spec)
-    from proctor.processors import processors  # a plain run needs no number
+    from proctor.processors import worker_count  # a plain run needs no number
 
-    workers = processors() if spec.workers == "auto" else int(spec.workers or 0)
+    workers = worker_count(spec.workers)
     by_hand = spec.parallel if spec.parallel == "fork" else ""
     return asked(spec, workers=workers, xdist="pytest-xdist" in python.packages, parallel=by_hand)
 

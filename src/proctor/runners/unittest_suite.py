@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Session
+from proctor.processors import worker_count
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
 from proctor.runners.plan import Plan, asked, not_a_target
@@ -59,17 +59,11 @@ def plan(spec: RunSpec, _environ: Mapping[str, str], python: Python) -> Plan:
     if spec.no_capture:
         options.append("--no-capture")
     argv = (python.path, REPORTER, *options, *spec.arguments, "--", *chosen.targets)
-    environment = asked(spec, workers=_workers(spec.workers))
+    environment = asked(spec, workers=worker_count(spec.workers))
     environment |= {HASH_SEED: str(spec.seed)} if spec.seed is not None else {}
     speech = Session(continues=True)
     launch = Launch(argv, spec.root, spec.runner, speech, environment, spec.memory)
     return Plan((launch,), interpreter=python.path)
-
-
-def _workers(asked: str) -> int:
-    if asked == "auto":
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return int(asked or 0)
 
 
 def _check(target: str, root: Path) -> None:

@@ -11,8 +11,10 @@ from support.full_runs import AGAIN
 from support.records import GREEN, document_of, read, read_document, recorded, stream_of
 
 from proctor import events as e
+from proctor.archive.compare import reconcile
 from proctor.outcome import Outcome, RunOutcome
 from proctor.result import RunResult
+from proctor.wire.document import schema
 from proctor.wire.stream.reader import StreamReader
 
 Edit = Callable[[dict[str, Any]], None]
@@ -234,3 +236,14 @@ def test_a_quarantined_line_of_a_log_that_says_fail_is_disputed() -> None:
     changed = log_of(EXCUSED).replace(b'"status":"ignore"', b'"status":"fail"')
 
     assert any("says 'fail' of 't.py::b'" in gap for gap in read(changed, StreamReader())[1])
+
+
+def test_an_archive_whose_document_counts_other_failures_is_not_believed() -> None:
+    found = document_of(ended(EXCUSED))
+    for field in ("quarantined", "quarantine_reason"):
+        del found["tests"][1][field]
+    found["summary"] |= {"failed": 1, "quarantined": 0}
+
+    said = reconcile(recorded(ended(EXCUSED))[0], schema.read(json.dumps(found).encode()))
+
+    assert "t.py::b is failed there, quarantined here" in said

@@ -11,18 +11,17 @@ from typing import Any, TypeAlias
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome, RunOutcome
 from proctor.verdict import missing_reason
 from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
 from proctor.wire.reports.report import MAX_DOCUMENT
-from proctor.wire.stream.words import KIND
+from proctor.wire.stream.words import KIND, MOST_SESSIONS
 
 #: The tests and the collection errors of one suite.
 _Share: TypeAlias = tuple[list[Test], list[CollectionError]]
 #: Fields that a test of the document has in common with `TestFinished`, without the outcome.
 _SHARED = [name for name in Test.__struct_fields__ if name in e.TestFinished.__struct_fields__[2:]]
 _SHARED.remove("attempts")  # without the last one, which is the test itself
-MOST_SESSIONS = 1000  # of a suite; what says more is no count of sessions
 #: Outcomes in `json_report`, and those that are better.
 _WORSE = {"skipped": frozenset({Outcome.PASSED})}
 _WORSE |= dict.fromkeys(("failed", "error"), frozenset({Outcome.PASSED, Outcome.SKIPPED}))
@@ -176,7 +175,7 @@ def _printed(outcome: Outcome, seconds: float, stdout: str, stderr: str) -> e.Ph
 
 def disagreements(found: Document) -> Iterator[str]:
     """Where the document contradicts itself."""
-    words = Counter(map(_counted, found.tests))
+    words = Counter(map(counted, found.tests))
     yield from _of_counts("its summary", found.summary, _summary(found, words))
     names = Counter(test.node_id for test in found.tests)
     yield from (f"{name} is listed {count} times" for name, count in names.items() if count > 1)
@@ -189,11 +188,11 @@ def disagreements(found: Document) -> Iterator[str]:
     yield from _of_report(found)
 
 
-def _counted(test: Test) -> str:
+def counted(test: Test) -> str:
     """As what a test counts: its outcome, unless that is not all there is to it."""
     if test.quarantined and test.outcome in BAD:
-        return "quarantined"
-    return "flaky" if _is_flaky(test) else Outcome(test.outcome)
+        return QUARANTINED
+    return FLAKY if _is_flaky(test) else Outcome(test.outcome)
 
 
 def _is_flaky(test: Test) -> bool:
@@ -222,11 +221,11 @@ def _of_sessions(found: Document) -> Iterator[str]:
             yield f"{test.node_id} is of session {test.session}, and there are {last}"
 
 
-def _summary(found: Document, counted: Counter[str]) -> dict[str, int]:
-    errors = counted[Outcome.ERROR] + counted[Outcome.CRASH] + counted[Outcome.TIMEOUT]
+def _summary(found: Document, tally: Counter[str]) -> dict[str, int]:
+    errors = tally[Outcome.ERROR] + tally[Outcome.CRASH] + tally[Outcome.TIMEOUT]
     words = (Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED)
-    shown = (*words, "flaky", "quarantined", Outcome.INFO, Outcome.WARN)
-    counts = {str(word): counted[word] for word in shown}
+    shown = (*words, FLAKY, QUARANTINED, Outcome.INFO, Outcome.WARN)
+    counts = {str(word): tally[word] for word in shown}
     counts["errors"] = errors + len(found.collection_errors)
     return counts | {"total": len(found.tests), "not_run": len(found.not_run)}
 
@@ -250,7 +249,7 @@ def _of_suites(found: Document) -> Iterator[str]:
             yield f"{name} is of the suite {suite_name!r}, which is not there"
     for suite in found.suites:
         if suite.counts is not None:
-            own = Counter(_counted(test) for test in found.tests if test.suite == suite.name)
+            own = Counter(counted(test) for test in found.tests if test.suite == suite.name)
             known = {word: own[word] for word in {*own, *suite.counts}}
             yield from _of_counts(f"suite {suite.name!r}", dict.fromkeys(known, 0) | suite.counts, known)
     if sorted(found.not_run) != sorted(test for suite in found.suites for test in suite.not_run):

@@ -12,14 +12,13 @@ from proctor.phases import COLLECT
 from proctor.wire.reports.report import place_of
 from proctor.wire.stream.foreign import foreign_of
 from proctor.wire.stream.objects import collection_object, test_object
-from proctor.wire.stream.words import BAD_WORDS, KIND, PLAIN, STATUS, WORDS, Object, one_line
+from proctor.wire.stream.words import BAD_WORDS, KIND, MOST_SESSIONS, PLAIN, STATUS, WORDS, Object, one_line
 
 _Told = TypeVar("_Told", e.TestFinished, e.CollectionFailed)
 
 _OUTCOMES = {word: outcome for outcome, word in WORDS.items()}
 _OUTCOMES |= {"flaky": Outcome.PASSED, "todo": Outcome.XFAILED}
 _EXCUSED = {word: outcome for outcome, word in BAD_WORDS.items()}  # what a test did that is ignored for it
-MOST_SESSIONS = 1000  # of a suite; a stream that says more is not believed
 
 
 class Fields:

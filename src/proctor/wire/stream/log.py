@@ -180,7 +180,7 @@ def _quarantined(so_far: RunResult, suite: int) -> Container[str]:
 
 
 def _test_line(event: e.TestFinished, seq: int, at: float, suite: int, quarantined: bool) -> _TestLine:
-    status = status_of(event.outcome, quarantined)
+    status = status_of(event.outcome, True) if quarantined else STATUS[event.outcome]
     if event.part_of and event.outcome not in BAD:  # there may be very many
         return _TestLine(seq=seq, at=at, label=event.test, status=status, suite=suite, extra=event)
     file, line = (event.place.file, event.place.line) if event.place else ("", 0)

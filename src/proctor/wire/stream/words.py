@@ -14,6 +14,7 @@ Object = dict[str, Any]
 SUBTYPES = ("test", "bench", "should_panic")
 REASON = 500  # characters of a `reason`: one short line
 NOT_RUN = "not_run"
+MOST_SESSIONS = 1000  # of a suite; a record that says more is not believed
 MISSING = "missing"  # in `extra` of a suite that could not be started: `reason`, `required`
 
 STATUS = {
