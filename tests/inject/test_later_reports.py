@@ -45,7 +45,7 @@ TESTS = {
     "code_.py": "def one():\n    return 1\n\n\ndef two():\n    return 2\n",
 }
 ONE, TWO = "test_a.py::test_1", "test_a.py::test_2"
-RUN = ".proctor/session-2"
+RUN, NAMED = ".proctor/session-2", ".proctor/session-N"
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,9 @@ def test_a_report_of_the_first_session_is_unchanged(
         data.pop(".coverage", None)  # to which it appends
     assert after == before
     assert sorted(path.name for path in (root / RUN).iterdir() if path.name != "assets") == written
-    assert heard.notices == [f"session 2 wrote its reports to {RUN}, so that earlier ones are kept: {told}"]
+    assert heard.notices == [
+        f"sessions after the first wrote their reports to {NAMED}, so that earlier ones are kept: {told}"
+    ]
     assert "INTERNALERROR" not in heard.ran.out + heard.ran.err
 
 
@@ -144,7 +146,8 @@ def test_reports_of_pytest_itself_are_kept_in_each_version(
     assert after == before
     assert heard.notices[0].endswith(": d.log (--debug), junit.xml (--junit-xml), out.log (--log-file)")
     assert heard.notices[1:] == [
-        "session 2 had the --basetemp temp-session-2 instead of temp, which pytest would have emptied"
+        "sessions after the first had --basetemp temp-session-N instead of temp,"
+        " which pytest would have emptied"
     ]
 
 

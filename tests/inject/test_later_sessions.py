@@ -174,6 +174,7 @@ def test_no_plugin_that_selects_or_sorts_has_a_say(tmp_path: Path, options: list
     begun = sorted(heard.tests) if "-n2" in options else heard.tests
     assert begun == (sorted(wanted) if "-n2" in options else wanted)
     assert sorted(set(selected(heard))) == sorted(wanted)
+    assert {test.outcome for test in heard.ended.values()} == {"passed"}  # what test_6 depends on ran before
     assert heard.finished.exit_status == 0
 
 

@@ -27,6 +27,8 @@ class Later:
         for name in SELECTING:
             if getattr(option, name, False):
                 setattr(option, name, False)
+        if hasattr(option, "ignore_unknown_dependency"):  # of pytest-dependency: it may have run before
+            option.ignore_unknown_dependency = True
         if "maxfail" in self.asked:
             option.maxfail = self.asked["maxfail"]
 
@@ -84,9 +86,15 @@ class Early(Later):
         yield
         if self.reports is not None:
             self.reports.snapshots(config)
-            notices = self.reports.notices(config)
-            if notices and self.channel is not None:
-                self.channel.session({"notices": notices})
+            self._tell(self.reports.notices(config))
+
+    def pytest_sessionfinish(self, session):
+        if self.reports is not None:
+            self._tell(self.reports.last_notices(session.config))
+
+    def _tell(self, notices):
+        if notices and self.channel is not None:
+            self.channel.session({"notices": notices})
 
 
 def join(config, asked):

@@ -75,7 +75,7 @@ class Reports:
     def __init__(self, directory, session, data_lost):
         self.directory, self.session, self.data_lost = directory, session, data_lost
         self.moved = {}  # (option, path as given) -> new path
-        self.basetemp = None  # (as given, instead of it)
+        self.basetemp = None  # as given
         self.limit = None  # of coverage
         self.unjudged = False  # whether snapshots are unused
         self.untouched = []  # files that this session writes in spite of all
@@ -142,9 +142,8 @@ class Reports:
         basetemp = getattr(option, "basetemp", None)
         if isinstance(basetemp, (str, os.PathLike)) and not hasattr(config, "workerinput"):
             # pytest empties it first. Not to our directory: a socket's path must be short.
-            beside = "%s-session-%s" % (str(basetemp).rstrip("/\\"), self.session)
-            option.basetemp = beside
-            self.basetemp = str(basetemp), beside
+            self.basetemp = str(basetemp).rstrip("/\\")
+            option.basetemp = "%s-session-%s" % (self.basetemp, self.session)
 
     # Coverage
 
@@ -181,22 +180,30 @@ class Reports:
         told = []
         if self.moved:
             shown = [self._shown_move(*known) for known in self.moved.items()]
-            where = self._shown(self.directory)
             told.append(
-                "session %s wrote its reports to %s, so that earlier ones are kept: %s"
-                % (self.session, where, ", ".join(shown))
+                "sessions after the first wrote their reports to %s, so that earlier ones are kept: %s"
+                % (self._where(), ", ".join(shown))
             )
         if self.basetemp:
             told.append(
-                "session %s had the --basetemp %s instead of %s, which pytest would have emptied"
-                % (self.session, self._shown(self.basetemp[1]), self._shown(self.basetemp[0]))
+                "sessions after the first had --basetemp %s-session-N instead of %s, which pytest would have"
+                " emptied" % (self._shown(self.basetemp), self._shown(self.basetemp))
             )
-        lost = "session %s wrote %s again: what was in it before is lost"
-        told += [lost % (self.session, file) for file in self.untouched]
-        if self.unjudged:
-            told.append("unused snapshots were not looked for, because a session died")
+        lost = "each session wrote %s anew: what an earlier one wrote to it is lost"
+        told += [lost % file for file in self.untouched]
         coverage = self._coverage_notice(config)
         return [*told, coverage] if coverage else told
+
+    def last_notices(self, config):
+        """What is known when the tests have run."""
+        if self.unjudged and getattr(config._syrupy, "_assertions", True):
+            return ["unused snapshots were not looked for, because a session died"]
+        return []
+
+    def _where(self):
+        """The same words for every session: `session-N`."""
+        where, number = self._shown(self.directory), str(self.session)
+        return where[: -len(number)] + "N" if where.endswith("session-" + number) else where
 
     def _shown_move(self, known, place):
         option, path = known
