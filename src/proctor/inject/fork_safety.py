@@ -29,6 +29,8 @@ UNSERVED = {
     "pytest_profiling": "pytest-profiling profiles the process of the tests",
     "pytest_codspeed": "pytest-codspeed measures the process of the tests",
 }
+#: Of these, plugins that do so only for tests with this fixture.
+FIXTURES = {"syrupy": "snapshot"}
 #: Plugins that talk to the workers of xdist and need nothing of ours, or are served.
 SERVED = {
     "xdist",
@@ -175,23 +177,21 @@ def _function(thread):
     return "%s.%s" % (getattr(owner, "__module__", "?"), getattr(owner, "__qualname__", kind.__name__))
 
 
-def unserved(config):
-    """Why a plugin of this session would lose what it learns in a worker; nothing if none would."""
-    manager = config.pluginmanager
-    for _, plugin in manager.list_name_plugin():
-        if plugin is None:
-            continue
-        root = _package(plugin)
-        if root in UNSERVED and _is_active(root, config):
+def unserved(config, items):
+    """Why a plugin of this session would lose what it learns in a worker; nothing if none would, as far as the
+    tests are known."""
+    roots = {package(plugin) for _, plugin in config.pluginmanager.list_name_plugin() if plugin is not None}
+    for root in sorted(roots & set(UNSERVED)):
+        if _is_active(root, config, items):
             return UNSERVED[root]
     for hook in _NODE_HOOKS:
         for known in getattr(getattr(config.hook, hook, None), "get_hookimpls", list)():
-            if _package(known.plugin) not in SERVED and not _is_ours(known.plugin):
+            if package(known.plugin) not in (*SERVED, *UNSERVED) and not _is_ours(known.plugin):
                 return "%s has the hook %s, for workers of pytest-xdist" % (_title(known), hook)
     return ""
 
 
-def _package(plugin):
+def package(plugin):
     module = getattr(plugin, "__name__", None) if isinstance(plugin, type(os)) else type(plugin).__module__
     return str(module).partition(".")[0]
 
@@ -205,8 +205,10 @@ def _title(known):
     return os.path.relpath(file) if file and is_of_project(file) else str(known.plugin_name)
 
 
-def _is_active(root, config):
-    """Plugins that do nothing until they are asked to."""
+def _is_active(root, config, items):
+    """Whether a plugin does anything in this session."""
+    if root in FIXTURES:
+        return any(FIXTURES[root] in getattr(item, "fixturenames", ()) for item in items)
     options = {
         "testmon": ("testmon", "testmon_noselect", "testmon_forceselect", "testmon_nocollect"),
         "pytest_memray": ("memray",),

@@ -21,6 +21,7 @@ LOGGING = (
     "pytest_runtest_logfinish",
     "pytest_warning_recorded",
 )
+WRITERS = ("allure_pytest",)
 DETAILS = ("filename", "lineno", "line")
 ENDS = ("passed", "failed", "skipped")
 
@@ -64,7 +65,7 @@ class Work:
         except pytest.exit.Exception as error:
             job.tell("exit", str(error.msg), error.returncode)
             return False
-        job.tell("ended", test, self.sender.facts())
+        job.tell("ended", test, self.sender.facts(test))
         if self.session.shouldfail or self.session.shouldstop:
             if not self.sender.stopped:
                 job.tell("stop", self.session.shouldfail, self.session.shouldstop)
@@ -203,8 +204,8 @@ class Sender:
         self.reports = []
         self.keywords = len(item.keywords)
         if not self.usual_size:
-            (report, _, _) = _workers.passed_reports(item, [(0.0, 0.0, 0.0)] * 3, "")
-            self.usual_size = len(report.__dict__) - 1
+            (report, _, _) = _workers.passed_reports(item, [(0.0, 0.0, 0.0)] * 3)
+            self.usual_size = len(report.__dict__)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report):
@@ -225,12 +226,12 @@ class Sender:
         if self.armed:
             self.job.tell("warning", facts_of(warning_message), when, nodeid, location)
 
-    def facts(self):
+    def facts(self, test):
         """Of the test that has ended: the times of a plain one, or all its reports."""
         reports = self.reports
         if len(reports) == 3 and all(map(self._is_plain, reports, USUAL)):
             return tuple([(r.duration, getattr(r, "start", 0.0), getattr(r, "stop", 0.0)) for r in reports])
-        return [self._data(report) for report in reports]
+        return [self._data(report, test) for report in reports]
 
     def _is_plain(self, report, when):
         facts = report.__dict__
@@ -246,16 +247,17 @@ class Sender:
             and len(facts["keywords"]) == self.keywords
         )
 
-    def _data(self, report):
+    def _data(self, report, test):
         data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
-        data["worker_id"] = self.job.name
+        data.update(worker_id=self.job.name, item_index=test)
         return data
 
 
 def _empty(hook):
-    """Takes all implementations out of a hook."""
+    """Takes all implementations out of a hook, but for those that write a file for each test themselves."""
     for known in hook.get_hookimpls():
-        hook._remove_plugin(known.plugin)
+        if _safety.package(known.plugin) not in WRITERS:
+            hook._remove_plugin(known.plugin)
 
 
 def facts_of(warning):

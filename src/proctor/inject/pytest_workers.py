@@ -53,9 +53,9 @@ class Workers:
         self._judge(config, "", self._known(config))
         config.pluginmanager.register(self, "_proctor_workers")
 
-    def _known(self, config):
+    def _known(self, config, items=()):
         """What speaks against workers, as far as it can be known without forking."""
-        return next(iter(self.watch.reads), "") or _safety.unserved(config)
+        return next(iter(self.watch.reads), "") or _safety.unserved(config, items)
 
     def _judge(self, config, impossible, unsafe):
         """`unsafe` keeps us from forking; xdist can still be used."""
@@ -80,7 +80,7 @@ class Workers:
             return None  # pytest's own loop
         groups = self._groups(session.items)
         if groups:
-            self._judge(session.config, "", self._known(session.config))
+            self._judge(session.config, "", self._known(session.config, session.items))
             self.watch.stop()
             if not self.refused:
                 self._judge(session.config, "", _safety.living_threads())
@@ -194,7 +194,7 @@ class Coordinator:
         item = self.items[test]
         self.facts = ',"worker":"%s"' % worker.name
         if type(facts) is tuple:
-            reports = passed_reports(item, facts, worker.name)
+            reports = passed_reports(item, facts, worker_id=worker.name, item_index=test)
         else:
             reports = map(self._report, facts)
         ihook = self._hooks(item)
@@ -225,7 +225,8 @@ class Coordinator:
             self._lost_data(worker)
         keywords = dict.fromkeys(item.keywords, 1)
         identity = item.id if HAS_ID else item.nodeid
-        report = TestReport(identity, item.location, keywords, "failed", words, DIED, worker_id=worker.name)
+        more = {"worker_id": worker.name, "item_index": test}
+        report = TestReport(identity, item.location, keywords, "failed", words, DIED, **more)
         item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
@@ -286,11 +287,11 @@ class Coordinator:
         return type(self.reporter)._listed(self.reporter, words) + self.facts
 
 
-def passed_reports(item, phases, worker):
-    """Reports like those that pytest made in the worker."""
+def passed_reports(item, phases, **more):
+    """Reports like those that pytest made in the worker, with `more` attributes."""
     identity = item.id if HAS_ID else item.nodeid
     keywords = dict.fromkeys(item.keywords, 1)
-    report = TestReport(identity, item.location, keywords, "passed", None, "setup", worker_id=worker)
+    report = TestReport(identity, item.location, keywords, "passed", None, "setup", **more)
     facts = report.__dict__
     _take_times(facts, phases[0])
     yield report
