@@ -178,8 +178,8 @@ def _function(thread):
 
 
 def unserved(config, items):
-    """Why a plugin of this session would lose what it learns in a worker; nothing if none would, as far as the
-    tests are known."""
+    """Why a plugin of this session would lose what it learns in a worker; nothing if none would, as far as
+    the tests are known."""
     roots = {package(plugin) for _, plugin in config.pluginmanager.list_name_plugin() if plugin is not None}
     for root in sorted(roots & set(UNSERVED)):
         if _is_active(root, config, items):
