@@ -244,7 +244,7 @@ class SuiteResult(msgspec.Struct):
         return sum(self.counts[outcome] for outcome in BAD) + len(self.attempts)
 
     def makes_good(self, test: str) -> bool:
-        """Whether it does not matter that a session was lost with it: it is in quarantine, or passed later."""
+        """Whether it does not matter that a session was lost with it: it is in quarantine or passed later."""
         ended = self.tests.get(test)
         return test in self.quarantined or (ended is not None and ended.flaky)
 
