@@ -107,6 +107,9 @@ class Work:
         self.manager.register(self.observer, "_proctor_observer")
         self.manager.register(self.sender, "_proctor_sender")
         self.sender.armed = True
+        coverage = self.manager.get_plugin("_cov")
+        if coverage is not None:
+            coverage.pid = os.getpid()  # or old releases measure each test by themselves
         benchmarks = getattr(self.config, "_benchmarksession", None)
         if benchmarks is not None:
             benchmarks.disabled = True  # as it does itself in workers of xdist
