@@ -100,6 +100,7 @@ class Work:
     def _settle_in(self):
         self._be_worker()
         self._capture_anew()
+        _write_whole_lines()
         self._silence_live_logs()
         self._dump_apart()
         self._observe()
@@ -191,6 +192,15 @@ class Work:
             controller.cov._warn_no_data = False
             controller.cov.stop()
             controller.cov.save()
+
+
+def _write_whole_lines():
+    """What is shown as it comes is not mixed with what other workers write to the same pipe."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            stream.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr]
+        except (AttributeError, ValueError, OSError):
+            pass  # something else is there, or nothing
 
 
 class Sender:
