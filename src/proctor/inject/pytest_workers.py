@@ -136,6 +136,7 @@ class Coordinator:
         self.session, self.config, self.reporter, self.asked = session, session.config, reporter, asked
         self.items = session.items
         self.channel = reporter.channel
+        self.channel_fd = self.channel.fd
         self.uid = uuid.uuid4().hex
         self.count = 1  # workers at a time
         self.starts = {}  # of the worker of that number
