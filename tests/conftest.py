@@ -41,7 +41,7 @@ SLOW = (
     "inject/test_report_fixture.py",
     "inject/test_summary.py",
     "inject/test_targets.py",
-    "inject/test_workers.py",
+    "inject/test_worker",
     "mcp_server/test_answers.py::test_an_answer_is_the_same_at_once_later_and_from_another_server",
     "mcp_server/test_answers.py::test_a_run_is_told_in_the_same_words_from_memory_and_from_the_archive[5000",
     "mcp_server/test_archive_faults.py",

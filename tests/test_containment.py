@@ -496,7 +496,11 @@ def test_flaky_tests_can_be_failures(sessions: Sessions) -> None:
 
     result = sessions.run(retries=1, flaky_fails=True)
 
-    assert (result.outcome, result.reason, result.exit_code) == (RunOutcome.FAILED, "1 flaky", 1)
+    assert (result.outcome, result.reason, result.exit_code) == (
+        RunOutcome.FAILED,
+        "flaky tests count as failures",
+        1,
+    )
 
 
 def test_a_retry_that_cannot_start_leaves_the_failure(sessions: Sessions) -> None:

@@ -39,7 +39,7 @@ class Containment:
         """What follows the newest session, whose tests all have an end or run again."""
         session, ends = suite.session, _ends(suite)
         progress, self._ends = ends - self._ends, ends
-        dead = died(session)
+        dead = session.died
         if not dead and not _came_to_its_end(session):
             return None
         if dead:
@@ -97,16 +97,6 @@ def _next(suite: SuiteResult, tests: list[str], dead: bool, number: int) -> Next
     skip = {test: times for test in tests if (times := begun.get(test))}
     lost = any(session.finished is None for session in suite.sessions)
     return Next(tuple(tests), skip, dead, number, lost)
-
-
-def died(session: Session) -> bool:
-    """The session did not come to its end, and nobody has stopped it but for a test that took too long."""
-    if session.overdue:
-        return True
-    if session.finished is not None or session.exited is None or session.exited.signal == "SIGINT":
-        return False
-    stopped = (session.broke, session.explained, session.interrupted, session.channel_error)
-    return all(reason is None for reason in stopped)
 
 
 def _came_to_its_end(session: Session) -> bool:

@@ -281,11 +281,11 @@ class _Crew(Generic[P]):
             return  # nearly all
         if not (isinstance(launch.speech, Session) and launch.speech.continues):
             return
-        from proctor.containment import Containment, died  # only for what did not go well
+        from proctor.containment import Containment  # only for what did not go well
 
         containment = Containment(self._spec)
         while suite.count is not None and not self._run.stopped and suite.stopped is None:
-            if died(suite.session):
+            if suite.session.died:
                 self._run.end_session(self._suite)
             if self._over() or _reached(suite, _maxfail(suite)):
                 return

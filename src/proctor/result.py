@@ -129,6 +129,16 @@ class Session(msgspec.Struct):
     follows_death: bool = False  # the session before it did not come to its end
     round: int = 0  # as of SessionStarted
 
+    @property
+    def died(self) -> bool:
+        """It did not come to its end, and nobody has stopped it but for a test that took too long."""
+        if self.overdue:
+            return True
+        if self.finished is not None or self.exited is None or self.exited.signal == "SIGINT":
+            return False
+        stopped = (self.broke, self.explained, self.interrupted, self.channel_error)
+        return all(reason is None for reason in stopped)
+
 
 class Doubled(msgspec.Struct):
     """Tests of one name."""
@@ -233,10 +243,10 @@ class SuiteResult(msgspec.Struct):
         """Tests that have ended badly so far, also those that may run again."""
         return sum(self.counts[outcome] for outcome in BAD) + len(self.attempts)
 
-    def counts_as_bad(self, test: str) -> bool:
-        """Whether it ended badly, or was lost, and nothing excuses it."""
+    def makes_good(self, test: str) -> bool:
+        """Whether it does not matter that a session was lost with it: it is in quarantine or passed later."""
         ended = self.tests.get(test)
-        return test not in self.quarantined and (ended is None or ended.outcome in BAD)
+        return test in self.quarantined or (ended is not None and ended.flaky)
 
     @property
     def done(self) -> int:

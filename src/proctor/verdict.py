@@ -30,7 +30,7 @@ def verdict(suite: SuiteResult) -> Verdict:
         return _reported(suite)
     outcome, why = _of_sessions(suite)
     if outcome is RunOutcome.PASSED and suite.flaky and suite.run.flaky_fails:
-        return RunOutcome.FAILED, f"{suite.flaky} flaky"
+        return RunOutcome.FAILED, "flaky tests count as failures"
     return outcome, why
 
 
@@ -52,7 +52,7 @@ def _of_session(suite: SuiteResult, session: Session) -> Verdict:
     if session.interrupted is not None and session.interrupted.failure.type == MAXFAIL:
         return RunOutcome.FAILED, session.interrupted.failure.message
     blamed = (*session.overdue,) or session.lost
-    if blamed and not any(map(suite.counts_as_bad, blamed)):
+    if session.died and blamed and all(map(suite.makes_good, blamed)):
         return _spoiled(suite) or _missing(suite) or (RunOutcome.PASSED, "")
     if session.overdue:
         return RunOutcome.TIMEOUT, ""

@@ -70,39 +70,49 @@ def again(
     return pytest_session(root, *arguments, python=python, asked=wanted)
 
 
+# (options, the files and directories of the later session, what the notice lists)
 OPTIONS = {
-    "junit": (["--junitxml=out/junit.xml"], ["junit.xml"], "out/junit.xml (--junit-xml)"),
-    "html": (["--html=report.html"], ["report.html"], "report.html (--html)"),
-    "json": (["--json-report"], [".report.json"], ".report.json (--json-report-file)"),
-    "json file": (["--json-report", "--json-report-file=a.json"], ["a.json"], "a.json (--json-report-file)"),
-    "reportlog": (["--report-log=log.jsonl"], ["log.jsonl"], "log.jsonl (--report-log)"),
-    "log": (["--log-file=out.log"], ["out.log"], "out.log (--log-file)"),
-    "log setting": (["-o", "log_file=out.log"], ["out.log"], "out.log (--log-file)"),
-    "md": (["--md=report.md"], ["report.md"], "report.md (--md)"),
-    "csv": (["--csv=tests.csv"], ["tests.csv"], "tests.csv (--csv)"),
-    "nunit": (["--nunit-xml=n.xml"], ["n.xml"], "n.xml (--nunit-xml)"),
-    "tap": (["--tap-files", "--tap-outdir=taps"], ["taps"], "taps (--tap-outdir)"),
-    "benchmark": (["--benchmark-json=b.json"], ["b.json"], "b.json"),
-    "debug": (["--debug"], ["pytestdebug.log"], "pytestdebug.log (--debug)"),
-    "debug file": (["--debug", "trace.log"], ["trace.log"], "trace.log (--debug)"),
-    "debug equals": (["--debug=trace.log"], ["trace.log"], "trace.log (--debug)"),
-    "same name": (
-        ["--junitxml=a/x", "--report-log=b/x"],
-        ["x", "x-2"],
-        "a/x (--junit-xml), b/x as x-2 (--report-log)",
-    ),
-    "coverage": (
+    "named": (
         [
+            "--junitxml=out/junit.xml",
+            "--html=report.html",
+            "--json-report",
+            "--json-report-file=a.json",
+            "--report-log=log.jsonl",
+            "--log-file=out.log",
+            "--md=report.md",
+            "--csv=tests.csv",
+            "--nunit-xml=n.xml",
+            "--tap-files",
+            "--tap-outdir=taps",
+            "--benchmark-json=b.json",
+            "--debug=trace.log",
             "--cov=code_",
             "--cov-report=xml",
             "--cov-report=html:h",
             "--cov-report=json",
             "--cov-report=lcov:l.info",
         ],
-        ["coverage.json", "coverage.xml", "h", "l.info"],
-        "coverage.xml (--cov-report), h (--cov-report), coverage.json (--cov-report), l.info (--cov-report)",
+        [
+            *("a.json", "b.json", "coverage.json", "coverage.xml", "h", "junit.xml", "l.info", "log.jsonl"),
+            *("n.xml", "out.log", "report.html", "report.md", "taps", "tests.csv", "trace.log"),
+        ],
+        "b.json, coverage.xml (--cov-report), h (--cov-report), coverage.json (--cov-report), "
+        "l.info (--cov-report), trace.log (--debug), out/junit.xml (--junit-xml), out.log (--log-file), "
+        "report.html (--html), a.json (--json-report-file), log.jsonl (--report-log), report.md (--md), "
+        "tests.csv (--csv), n.xml (--nunit-xml), taps (--tap-outdir)",
     ),
-    "annotate": (["--cov=code_", "--cov-report=annotate"], ["annotated"], "annotated (--cov-report)"),
+    "by default": (
+        ["--json-report", "-o", "log_file=out.log", "--debug", "--cov=code_", "--cov-report=annotate"],
+        [".report.json", "annotated", "out.log", "pytestdebug.log"],
+        "annotated (--cov-report), pytestdebug.log (--debug), out.log (--log-file), "
+        ".report.json (--json-report-file)",
+    ),
+    "of one name": (
+        ["--debug", "trace.log", "--junitxml=a/x", "--report-log=b/x"],
+        ["trace.log", "x", "x-2"],
+        "trace.log (--debug), a/x (--junit-xml), b/x as x-2 (--report-log)",
+    ),
 }
 
 

@@ -50,7 +50,7 @@ class Told:
 
     @property
     def notices(self) -> list[str]:
-        return [event.message for event in self.of(e.Noticed)]
+        return [event.text for event in self.of(e.Noticed)]
 
     @property
     def handed_over(self) -> str:

@@ -54,15 +54,11 @@ class Watch:
 
     def __init__(self):
         self.reads = []
-        self.config_class = None
+        self.config_class = sys.modules["_pytest.config"].Config
+        self.config_class.workerinput = _NoInput(self._notice)
         self.before = vars(os.environ)["_data"]
         self.ours = _Data(self.before, self._notice)
         _replace_data(self.before, self.ours)
-
-    def watch_config(self, config):
-        """Also reads of `config.workerinput`."""
-        self.config_class = type(config)
-        self.config_class.workerinput = _NoInput(self._notice)
 
     def stop(self):
         """Everything is as it was."""

@@ -90,26 +90,56 @@ def _marshallable(value):
         return "<unprintable: %s>" % type(value).__name__
 
 
+class Board:
+    """What all processes see at once: whether all are to stop, which worker is late, who saw failures."""
+
+    def __init__(self, size):
+        self.memory = mmap.mmap(-1, 1 + size + (size + 1) * _LENGTH.size)
+        self.size = size
+
+    @property
+    def stopped(self):
+        return self.memory[0] != 0
+
+    def stop(self):
+        self.memory[0] = 1
+
+    def is_late(self, worker):
+        return self.memory[1 + worker] != 0
+
+    def set_late(self, worker, late):
+        self.memory[1 + worker] = late
+
+    def add_failure(self, worker):
+        """Each counts its own; the number of all."""
+        first = 1 + self.size
+        at = first + worker * _LENGTH.size
+        _LENGTH.pack_into(self.memory, at, _LENGTH.unpack_from(self.memory, at)[0] + 1)
+        return sum(
+            _LENGTH.unpack_from(self.memory, first + n * _LENGTH.size)[0] for n in range(self.size + 1)
+        )
+
+
 class Job:
     """In a worker: the tests that come, and the way back."""
 
-    def __init__(self, name, number, end, dump, groups, stop, first, only):
+    def __init__(self, name, number, end, dump, groups, board, first, only):
         """`dump` is a file for what faulthandler writes; `only` the `first` group is to run."""
         self.name, self.number, self.dump = name, number, dump
-        self._socket, self._groups, self._stop, self._pid = end, groups, stop, _getpid()
-        self.coming: "deque[int]" = deque(groups[first[0]][first[1] :])
+        self._socket, self._groups, self.board, self._pid = end, groups, board, _getpid()
+        self.coming: "deque[int]" = deque(groups[first[0]][first[1] :])  # not begun
         self._last = only  # nobody hands out more
         self._held = []
 
     @property
     def stopped(self):
         """Whether no more tests are to begin."""
-        return self._stop[0] != 0
+        return self.board.stopped
 
     @property
     def is_late(self):
         """Whether the coordinator has interrupted this test, or is about to."""
-        return self._stop[1 + self.number] != 0
+        return self.board.is_late(self.number)
 
     def settle(self):
         """A test that has ended in the moment in which it was interrupted: the next one is not to be hit."""
@@ -126,7 +156,7 @@ class Job:
                 return
             self.coming.popleft()
             following = self._next()
-            self._stop[1 + self.number] = 0
+            self.board.set_late(self.number, False)
             self._held.append(("begun", test))
             self.flush()
             yield test, following
@@ -279,7 +309,7 @@ class Pool:
         self.workers = []
         self.poll, self.by_fd = select.poll(), {}
         self.free = list(range(size - 1, -1, -1))  # numbers of workers
-        self.stop = mmap.mmap(-1, 1 + size)  # shared: all are to stop, this worker is late
+        self.board = Board(size)
         self.stillborn = 0
         self.closing = False
         self.interrupted = []  # what tests said that were interrupted at the end
@@ -300,7 +330,7 @@ class Pool:
             raise
         finally:
             gc.unfreeze()
-            self.stop.close()
+            self.board.memory.close()
 
     # Workers come and go
 
@@ -337,7 +367,7 @@ class Pool:
                 os.close(self.client.channel_fd)  # what a test did to it would cost the tests of all workers
             for other in self.workers:
                 other.close()
-            shared = self.groups, self.stop
+            shared = self.groups, self.board
             job = Job(_name_of(number), number, theirs, dump, *shared, first, self.one_each)
             self.client.run_job(job)
             job.tell("left")
@@ -360,7 +390,7 @@ class Pool:
     def _is_stopping(self):
         if self.client.stopping():
             self.waiting.clear()
-            self.stop[0] = 1
+            self.board.stop()
             return True
         return False
 
@@ -440,7 +470,7 @@ class Pool:
     def _ended(self, worker, test, facts):
         overdue, worker.test, worker.until, worker.ending = worker.overdue, None, 0.0, None
         if overdue:  # it went on after the interrupt, and that does not make it a test that passed
-            self.client.died(worker, test, self._death(worker, 0))
+            self._died(worker, test, self._death(worker, 0))
         else:
             self.client.ended(worker, test, facts)
         worker.overdue = False
@@ -459,7 +489,7 @@ class Pool:
         for worker in self.workers:
             if worker.until and now >= worker.until and not worker.overdue:
                 worker.overdue, worker.ending = True, Ending(now)
-                self.stop[1 + worker.number] = 1
+                self.board.set_late(worker.number, True)
             step = worker.ending.due(now) if worker.ending is not None else None
             if step is not None:
                 worker.signal(step)
@@ -504,7 +534,7 @@ class Pool:
 
     def _mourn(self, worker, death):
         if worker.test is not None:
-            self.client.died(worker, worker.test, death)
+            self._died(worker, worker.test, death)
         elif not worker.left and worker.began:
             self.client.lost(worker, death)
         elif not worker.left:
@@ -514,6 +544,10 @@ class Pool:
                     "%d workers in a row died before their first test: %s" % (self.stillborn, how(death))
                 )
         self._is_stopping()
+
+    def _died(self, worker, test, death):
+        self.board.add_failure(self.size)
+        self.client.died(worker, test, death)
 
     def _death(self, worker, status):
         death = {}

@@ -21,8 +21,8 @@ def hidden(facts, when, call):
 
 
 def reported(phases):
-    """A try by the phases that `UnderWay` has of it."""
-    return {"phases": [_phase(phase) for phase in phases]}
+    """The try that has these phases, as `UnderWay` keeps them."""
+    return [{"phases": [_phase(phase) for phase in phases]}]
 
 
 def _phase(phase):

@@ -100,15 +100,19 @@ class Work:
     def _settle_in(self):
         self._be_worker()
         self._capture_anew()
+        _write_whole_lines()
         self._silence_live_logs()
         self._dump_apart()
         self._observe()
-        self.sender = Sender(self.session, self.job)
+        self.sender = Sender(self.session, self.job, self.coordinator.failed_before)
         for hook in LOGGING:
             _empty(getattr(self.config.hook, hook))
         self.manager.register(self.observer, "_proctor_observer")
         self.manager.register(self.sender, "_proctor_sender")
         self.sender.armed = True
+        coverage = self.manager.get_plugin("_cov")
+        if coverage is not None:
+            coverage.pid = os.getpid()  # or old releases measure each test by themselves
         benchmarks = getattr(self.config, "_benchmarksession", None)
         if benchmarks is not None:
             benchmarks.disabled = True  # as it does itself in workers of xdist
@@ -192,14 +196,24 @@ class Work:
             controller.cov.save()
 
 
+def _write_whole_lines():
+    """What is shown as it comes is not mixed with what other workers write to the same pipe."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            stream.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr]
+        except (AttributeError, ValueError, OSError):
+            pass  # something else is there, or nothing
+
+
 class Sender:
     """In place of everybody who logs reports."""
 
-    def __init__(self, session, job):
+    def __init__(self, session, job, failed_before):
         self.session, self.config, self.job = session, session.config, job
         self.armed = False  # the warnings of the collection are known
         self.stopped = False  # because the coordinator wants it
         self.reports, self.keywords = [], 0
+        self.failed_before = failed_before  # in the collection
         self.usual_size = 0
 
     def begin(self, item):
@@ -216,10 +230,12 @@ class Sender:
         session = self.session
         if report.outcome == "failed" and not hasattr(report, "wasxfail"):
             session.testsfailed += 1
+            failed = self.failed_before + self.job.board.add_failure(self.job.number)
             maxfail = self.config.getvalue("maxfail")
-            if maxfail and session.testsfailed >= maxfail:
-                session.shouldfail = "stopping after %d failures" % session.testsfailed
+            if maxfail and failed >= maxfail:
+                session.shouldfail = "stopping after %d failures" % failed
                 self.stopped = True
+                self.job.board.stop()
         if self.job.stopped and not (session.shouldfail or session.shouldstop):
             session.shouldstop = "stopped"
             self.stopped = True

@@ -45,7 +45,6 @@ class Workers:
             self.refused = True
             self.watch.stop()
             return
-        self.watch.watch_config(config)
         if not config.pluginmanager.hasplugin("xdist"):
             config.addinivalue_line("markers", MARK)
             config.pluginmanager.register(Fixtures(), "_proctor_worker_fixtures")
@@ -137,6 +136,7 @@ class Coordinator:
         self.items = session.items
         self.channel = reporter.channel
         self.channel_fd = self.channel.fd
+        self.failed_before = session.testsfailed
         self.uid = uuid.uuid4().hex
         self.count = 1  # workers at a time
         self.starts = {}  # of the worker of that number

@@ -19,9 +19,9 @@ class Feed(unittest.TestSuite):
 
     _cleanup = False  # there is no list from which tests could be taken
 
-    def __init__(self, job, tests, result):
+    def __init__(self, job, tests, result, maxfail):
         unittest.TestSuite.__init__(self)
-        self.job, self.tests, self.report = job, tests, result
+        self.job, self.tests, self.report, self.maxfail = job, tests, result, maxfail
         self.current = None
         self.report.pending = self.pending
 
@@ -34,7 +34,11 @@ class Feed(unittest.TestSuite):
             failed = self.report.failed
             self.current = number
             yield self.tests[number]
-            self.job.tell("ended", number, self.report.failed - failed)
+            failures = self.report.failed - failed
+            for _ in range(failures):
+                if 0 < self.maxfail <= self.job.board.add_failure(self.job.number):
+                    self.job.board.stop()  # at once, not when the coordinator hears of it
+            self.job.tell("ended", number, failures)
             self.job.flush()
 
 
@@ -88,7 +92,7 @@ class Workers:
         report, output = self.session.result(self.loaded)
         report.more = {"worker": job.name}
         try:
-            Feed(job, self.tests, report).run(report)
+            Feed(job, self.tests, report, self.session.maxfail).run(report)
         except KeyboardInterrupt as error:
             job.tell("interrupted", self.session.failure(error, str(error) or "KeyboardInterrupt"))
         finally:
