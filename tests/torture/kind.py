@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
@@ -42,6 +42,7 @@ from ledger import finished, reached, started
 """
 
 REFUSED = "refused"  # in place of an outcome: nothing was run
+SCRATCH = "tmp/pytest-of-*"  # where workers have their temporary directories
 FIRST, CULPRIT, LATER = (f"test_a.py::test_{name}" for name in ("first", "culprit", "later"))
 
 
@@ -65,6 +66,11 @@ class Kind:
     kept: str = "project"  # where the run is kept: project, cache, in part
     kills_proctor: bool = False
     hidden: tuple[str, ...] = ()  # what nothing but a file for machines may show
+    again: tuple[str, ...] = ()  # tests that it runs itself once more, in a process or a plugin of its own
+    options: tuple[str, ...] = ()  # of the command line
+    #: Other options with which it says something more, each with what is true then instead. With `-n 2` that
+    #: has to be certain whichever worker runs which test.
+    ways: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def silent(self) -> bool:
@@ -75,6 +81,22 @@ class Kind:
     def alone(self) -> bool:
         """It needs a server of its own: it would be the end of one, or cannot be named to one."""
         return self.kills_proctor or bool(self.environ) or not self.project.isprintable()
+
+    def in_other_ways(self) -> list[Kind]:
+        """The same project, run with other options."""
+        return [
+            replace(
+                self,
+                **{
+                    "name": f"{self.name}, {options}",
+                    "options": tuple(options.split()),
+                    "writes": (*self.writes, SCRATCH),
+                    "ways": {},
+                    **changes,
+                },
+            )
+            for options, changes in self.ways.items()
+        ]
 
 
 def culprit(
@@ -93,6 +115,12 @@ def culprit(
     tests = {FIRST: "passed", CULPRIT: itself} | ({LATER: later} if later else {})
     not_run = () if later else (LATER,)
     return Kind(name, {"test_a.py": source, **(files or {})}, outcome, tests, not_run, **more)
+
+
+def instead(outcome: str, itself: str, later: str = "passed", **more: Any) -> dict[str, Any]:
+    """What is true of a `culprit` in another way."""
+    tests = {FIRST: "passed", CULPRIT: itself, LATER: later}
+    return {"outcome": outcome, "tests": tests, "not_run": (), "reason": "", **more}
 
 
 def crowd(

@@ -1,5 +1,5 @@
 """Whatever a project does, through whichever door: the verdict is true, nothing that was reported is lost,
-nothing is alive afterwards, and nothing was written outside."""
+nothing is alive afterwards, nothing was written outside, and no test ran twice."""
 
 from __future__ import annotations
 
@@ -58,6 +58,22 @@ def test_whatever_happens(kind: Kind, base: Path, shared: Server, at_home: Surro
     assert any(happens(kind, limit, base, shared, at_home) for limit in limits)
 
 
+OTHERWISE = [each for kind in KINDS for each in kind.in_other_ways()]
+
+
+@pytest.mark.parametrize("kind", OTHERWISE, ids=[kind.name for kind in OTHERWISE])
+def test_whatever_happens_in_another_way(
+    kind: Kind, base: Path, shared: Server, at_home: Surroundings
+) -> None:
+    place = Place(kind, base / "cli", at_home, None)
+    try:
+        with place.set_up():
+            check(kind, ways.by_command_line(place), shared)
+    finally:
+        ways.end(place.alive())
+        place.remove()
+
+
 def happens(kind: Kind, limit: int | None, base: Path, shared: Server, at_home: Surroundings) -> bool:
     """Try a kind both ways and check it. False if a busy machine did not let it hang before the limit."""
     around = Surroundings(base / "user") if kind.alone else shared.around
@@ -104,6 +120,8 @@ def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:
     # Nothing that was reported is lost, whoever asks for it.
     passed = {test for test, outcome in kind.tests.items() if outcome == "passed"}
     assert passed <= told.place.finished <= {*kind.tests, *kind.not_run}
+    # No test is run twice.
+    assert told.place.repeated <= {*kind.again}
     assert run.name == document["run_id"]
     if kind.kept == "in part":  # what is lost is known to be lost
         assert shown["outcome"] == "incomplete"

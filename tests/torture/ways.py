@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -121,6 +122,11 @@ class Place:
         """Tests that came to their end."""
         return set(self.lines("ledger"))
 
+    @property
+    def repeated(self) -> set[str]:
+        """Tests that came to their end more than once."""
+        return {test for test, times in Counter(self.lines("ledger")).items() if times > 1}
+
     def has_hung(self, since: float) -> bool:
         """It was reached a second before the limit or earlier: what it reported before has arrived."""
         reached = self.beside / "reached"
@@ -199,7 +205,7 @@ def below(directory: Path) -> Snapshot:
 def by_command_line(place: Place) -> Told:
     kind = place.kind
     options = ["--timeout", str(place.limit)] if place.limit else []
-    options += ["--runner", kind.runner] if kind.runner else []
+    options += [*(["--runner", kind.runner] if kind.runner else []), *kind.options]
     done = subprocess.run(
         [*limited(kind), *command("run", "--python", project_python(), "--format", "json", *options)],
         cwd=place.root,

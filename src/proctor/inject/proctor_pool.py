@@ -15,6 +15,7 @@ test framework: a test is a number. Whoever uses a pool (its *client*) says what
     idle()                      everything that has arrived was handled
     ending(error)               all workers are going to be interrupted because of it
     parted(error, interrupted)  they are gone; facts of the tests that were interrupted
+    channel_fd                  descriptor of the control channel, which is the coordinator's alone
 """
 
 import errno
@@ -45,7 +46,8 @@ MOST_DUMP = 64 * 1024  # bytes
 PIECE = 1 << 16
 
 OUR_FRAMES = '  File "%s/' % os.path.dirname(os.path.abspath(__file__))
-_LENGTH = struct.Struct("<I")
+_LENGTH = struct.Struct("<II")  # and what every message begins with
+_SIGN = 0x70726F63
 _exit, _getpid, _kill, _fork = os._exit, os.getpid, os.kill, os.fork
 _dumps, _loads = marshal.dumps, marshal.loads
 
@@ -59,7 +61,15 @@ def _frame(message):
         data = _dumps(message)
     except ValueError:
         data = _dumps(_marshallable(message))
-    return _LENGTH.pack(len(data)) + data
+    return _LENGTH.pack(_SIGN, len(data)) + data
+
+
+def _messages(sign, data):
+    """None if these are not ours."""
+    try:
+        return _loads(bytes(data)) if sign == _SIGN else None
+    except (EOFError, ValueError, TypeError):
+        return None
 
 
 def _marshallable(value):
@@ -167,7 +177,7 @@ class Job:
         return self.coming[0] if self.coming else None
 
     def _receive(self):
-        (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
+        _, length = _LENGTH.unpack(self._read(_LENGTH.size))
         return _loads(self._read(length))
 
     def _read(self, size):
@@ -351,7 +361,10 @@ class Pool:
         """Never returns."""
         code = 1
         try:
+            os.setpgid(0, 0)  # a test that ends its process group ends its own
             ours.close()
+            if self.client.channel_fd >= 0:
+                os.close(self.client.channel_fd)  # what a test did to it would cost the tests of all workers
             for other in self.workers:
                 other.close()
             shared = self.groups, self.board
@@ -407,12 +420,16 @@ class Pool:
         buffer += data
         at = 0
         while len(buffer) - at >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(buffer, at)
+            sign, length = _LENGTH.unpack_from(buffer, at)
             end = at + _LENGTH.size + length
-            if len(buffer) < end:
+            if sign == _SIGN and len(buffer) < end:
                 break
-            messages = _loads(bytes(buffer[at + _LENGTH.size : end]))
+            messages = _messages(sign, buffer[at + _LENGTH.size : end])
             at = end
+            if messages is None:  # a test wrote to what was not its own: nothing can be understood any more
+                worker.signal(signal.SIGKILL)
+                del buffer[:]
+                return False
             for message in messages:
                 self._heard(worker, message)
         del buffer[:at]

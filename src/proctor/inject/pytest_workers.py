@@ -135,6 +135,7 @@ class Coordinator:
         self.session, self.config, self.reporter, self.asked = session, session.config, reporter, asked
         self.items = session.items
         self.channel = reporter.channel
+        self.channel_fd = self.channel.fd
         self.failed_before = session.testsfailed
         self.uid = uuid.uuid4().hex
         self.count = 1  # workers at a time

@@ -59,6 +59,7 @@ class Workers:
     def __init__(self, session, loaded):
         self.session, self.loaded, self.asked = session, loaded, session.asked
         self.channel = session.channel
+        self.channel_fd = self.channel.fd
         self.names = list(loaded.tests)
         by_name = {getattr(test, _loading.NAME): test for test in _loading.leaves(loaded.suite)}
         self.tests = [by_name[name] for name in self.names]

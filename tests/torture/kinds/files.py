@@ -117,7 +117,7 @@ def test_culprit():
 """
 
 
-def twice(name: str, body: str) -> Kind:
+def twice(name: str, body: str, **more: Any) -> Kind:
     """One test that is run twice under the same id, and fails once."""
     tests = TWICE.format(first=FIRST, body=body)
     conftest = "def pytest_collection_modifyitems(items): items.append(items[-1])"
@@ -126,6 +126,7 @@ def twice(name: str, body: str) -> Kind:
         {"test_a.py": HEAD + tests, "conftest.py": conftest},
         "failed",
         {FIRST: "passed", CULPRIT: "failed"},
+        **more,
     )
 
 
@@ -141,14 +142,15 @@ NAMES = [
         {"test_a.py": HEAD + MANY.format(count=1000 * SIZE)},
         "passed",
         {f"test_a.py::test_many[{'x' * 1000}{number}]": "passed" for number in range(1000 * SIZE)},
+        ways={"-n 2": {}},
     ),
     named("its name has 255 bytes", "test_" + "n" * 247 + ".py"),
-    named("its name is no UTF-8", "test_\udcff\udc80.py", r"test_\udcff\udc80.py"),
+    named("its name is no UTF-8", "test_\udcff\udc80.py", r"test_\udcff\udc80.py", ways={"--isolate": {}}),
     named("its name is full of shell", "test_a b;$(touch pwned)'\"`|&.py"),
     named("its project has an odd name", "test_a.py", project="-p ü\n%2F$(touch pwned) '\""),
     named("its project's name is no UTF-8", "test_a.py", project="\udcff\udc80"),
-    twice("a test is run twice and fails at last", "assert len(runs) == 1"),
-    twice("a test is run twice and passes at last", "assert len(runs) == 2"),
+    twice("a test is run twice and fails at last", "assert len(runs) == 1", ways={"-n 2": {}}),
+    twice("a test is run twice and passes at last", "assert len(runs) == 2", ways={"-n 2": {}}),
     culprit("files have every name there is", "pass", files=AVOIDED, setting=with_odd_names),
     culprit("files are many", "pass", files=AVOIDED, setting=with_many_files),
 ]
@@ -191,7 +193,12 @@ GONE = [
     culprit("it deletes its own file", "os.unlink(__file__)", writes=("project/test_a.py",)),
     culprit("it deletes where it is", "os.mkdir('../here'); os.chdir('../here'); os.rmdir('../here')"),
     culprit(
-        "it deletes its project", "shutil.rmtree(os.getcwd())", "crashed", writes=("project*",), kept="cache"
+        "it deletes its project",
+        "shutil.rmtree(os.getcwd())",
+        "crashed",
+        writes=("project*",),
+        kept="cache",
+        ways={"--isolate": {}},
     ),
     culprit(
         "it deletes its project and makes another",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torture.kind import SIZE, UNCAPTURED, Kind, crowd, culprit, plain
+from torture.kind import SIZE, UNCAPTURED, Kind, crowd, culprit, instead, plain
 
 PIPES = """
 def is_pipe(fd):
@@ -29,8 +29,11 @@ assert 0
 """
 
 
+PASSED, FAILED = instead("passed", "passed"), instead("failed", "failed")
+
+
 def cut_off(name: str, body: str, **more: Any) -> Kind:
-    """The channel is lost in the middle of a test."""
+    """The channel is lost in the middle of a test. A worker does not have it."""
     return culprit(name, body, "incomplete", "error", None, PIPES, reason="control channel", **more)
 
 
@@ -41,19 +44,32 @@ PLAIN = {
 }
 UNPLAIN = {"forged": FORGED, "input": "input()"}
 KINDS = [
-    culprit("it closes its output", "os.close(1)", "internal_error", "error", None, files=UNCAPTURED),
+    culprit(
+        "it closes its output",
+        "os.close(1)",
+        "internal_error",
+        "error",
+        None,
+        files=UNCAPTURED,
+        ways={"-n 2": PASSED},
+    ),
     culprit(
         "it has no sys.stdout",
         "sys.stdout = sys.__stdout__ = sys.stderr = sys.__stderr__ = None",
         "incomplete",
         files=UNCAPTURED,
+        ways={"--isolate": PASSED},
     ),
     culprit("it writes very often", f"for _ in range({200_000 * SIZE}): os.write(1, b'.')", files=UNCAPTURED),
-    crowd("tests read and write what is no text", PLAIN, files=UNCAPTURED),
-    crowd("tests forge a verdict", UNPLAIN, "failed", "failed"),
+    crowd("tests read and write what is no text", PLAIN, files=UNCAPTURED, ways={"-n 2": {}}),
+    crowd("tests forge a verdict", UNPLAIN, "failed", "failed", ways={"-n 2": {}}),
     crowd("tests forge a verdict, uncaptured", UNPLAIN, "failed", "failed", files=UNCAPTURED),
-    cut_off("it closes the first 256 descriptors", "os.closerange(0, 256)"),
-    cut_off("it closes the channel", "for fd in pipes(): os.close(fd)"),
+    cut_off(
+        "it closes the first 256 descriptors",
+        "os.closerange(0, 256)",
+        ways=dict.fromkeys(("-n 2", "--isolate"), instead("crashed", "crash")),
+    ),
+    cut_off("it closes the channel", "for fd in pipes(): os.close(fd)", ways={"--isolate": FAILED}),
     cut_off(
         "it puts a file in the channel's place",
         """
@@ -63,7 +79,9 @@ KINDS = [
         writes=("mine",),
     ),
     cut_off(
-        "it writes garbage to the channel", "for fd in pipes(): os.write(fd, b'\\xff this is not ours\\n')"
+        "it writes garbage to the channel",
+        "for fd in pipes(): os.write(fd, b'\\xff this is not ours\\n')",
+        ways=dict.fromkeys(("-n 2", "--isolate"), PASSED),
     ),
     cut_off(
         "it announces a gigabyte on the channel", "for fd in pipes(): os.write(fd, b'result 1000000000\\n{')"
@@ -80,6 +98,17 @@ KINDS = [
         """,
     ),
     culprit(
+        "it writes garbage to every socket",
+        """
+        for fd in map(int, os.listdir("/proc/self/fd")):
+            if os.path.exists(f"/proc/self/fd/{fd}") and stat.S_ISSOCK(os.fstat(fd).st_mode):
+                os.write(fd, b"\\0" * 1000)
+        """,
+        ways={
+            way: instead("crashed", "crash") for way in ("-n 2", "--isolate")
+        },  # which is how a worker speaks
+    ),
+    culprit(
         "it forges a pass of its own and fails",
         """
         for fd in pipes(): os.write(fd, frame('{"name":"test_a.py::test_culprit","status":"pass"}'))
@@ -88,6 +117,7 @@ KINDS = [
         "failed",
         "failed",
         head=PIPES,
+        ways={"-n 2": {}},
     ),
     culprit(
         "it forges the end of the session and exits with 0",
@@ -100,6 +130,7 @@ KINDS = [
         "error",
         None,
         PIPES,
+        ways={"--isolate": instead("crashed", "crash")},
     ),
     plain(
         "its report of another tool says that all is well",

@@ -45,9 +45,13 @@ KINDS = [
         "def pytest_collection_modifyitems(): raise ValueError('no')",
         not_run=(FIRST,),
         reason="ValueError: no",
+        ways={"--isolate": {}},
     ),
     plain(
-        "its plugin raises at the end", "internal_error", "def pytest_sessionfinish(): raise ValueError('no')"
+        "its plugin raises at the end",
+        "internal_error",
+        "def pytest_sessionfinish(): raise ValueError('no')",
+        ways={"--isolate": {}},
     ),
     plain("its plugin exits with 0 after the session", "passed", "def pytest_unconfigure(): os._exit(0)"),
     plain("its plugin exits with 7 after the session", "incomplete", "def pytest_unconfigure(): os._exit(7)"),
@@ -55,6 +59,7 @@ KINDS = [
         "its plugin exits with 0 before the end of the session",
         "crashed",
         "@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(): os._exit(0)",
+        ways={"--isolate": {}},
     ),
     plain("its exit handler exits with 0", "passed", "import atexit; atexit.register(os._exit, 0)"),
     plain("its exit handler exits with 1", "incomplete", "import atexit; atexit.register(os._exit, 1)"),
@@ -88,7 +93,9 @@ KINDS = [
         """,
     ),
     hidden(
-        "its plugin changes the exit status to 0", "def pytest_sessionfinish(session): session.exitstatus = 0"
+        "its plugin changes the exit status to 0",
+        "def pytest_sessionfinish(session): session.exitstatus = 0",
+        ways={"-n 2": {}},
     ),
     hidden("its exit handler hides a failure", "import atexit, os; atexit.register(os._exit, 0)"),
     hidden(
@@ -109,6 +116,7 @@ KINDS = [
         """,
         tests={},
         not_run=(FIRST,),
+        ways={"--isolate": {}},
     ),
     plain(
         "its plugin pretends to have run a test",
@@ -116,6 +124,7 @@ KINDS = [
         "def pytest_runtest_protocol(): return True",
         tests={},
         not_run=(FIRST,),
+        ways={"--isolate": {"tests": {FIRST: "error"}, "not_run": ()}},  # the worker said that it began
     ),
     plain(
         "its plugin reports under another name",
@@ -127,5 +136,7 @@ KINDS = [
             outcome.get_result().nodeid = "elsewhere.py::test_other"
         """,
         tests={FIRST: "error"},
+        # What travels from a worker is how long each phase of a test took, and nothing under another name.
+        ways={"--isolate": {"outcome": "passed", "tests": {FIRST: "passed"}}},
     ),
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import dedent
+from typing import Any
 
-from torture.kind import UNCAPTURED, Kind, crowd, culprit, plain
+from torture.kind import FIRST, LATER, UNCAPTURED, Kind, crowd, culprit, instead, plain
 
 DAEMON = """
 def daemon(environ=None):
@@ -51,33 +53,46 @@ while not os.path.exists("stop"):  # which nobody makes
 """
 
 
-def dies(name: str, body: str) -> Kind:
-    return culprit(name, body, "crashed", "crash", None)
+BOTH: Mapping[str, Mapping[str, Any]] = {"-n 2": {}, "--isolate": {}}
+CRASHED = instead("crashed", "crash")
+LATE = instead("timeout", "timeout")  # a limit for each test costs only the one that hangs
 
 
-def hangs(name: str, body: str, head: str = "") -> Kind:
-    return culprit(name, "reached()\n" + dedent(body), "timeout", "timeout", None, head, hangs=True)
+def dies(name: str, body: str, *ways: str) -> Kind:
+    """It costs one test: the others run in another session, or in another worker."""
+    return culprit(name, body, "crashed", "crash", ways={way: {} for way in ways})
+
+
+def hangs(name: str, body: str, head: str = "", ways: tuple[str, ...] = ()) -> Kind:
+    body = "reached()\n" + dedent(body)
+    return culprit(name, body, "timeout", "timeout", None, head, hangs=True, ways=dict.fromkeys(ways, LATE))
 
 
 ENDINGS = [
-    dies("it exits with 0", "os._exit(0)"),
+    dies("it exits with 0", "os._exit(0)", *BOTH),
     dies("it exits with pytest's code for no tests", "os._exit(5)"),
     dies("it exits with pytest's code for a wrong request", "os._exit(4)"),
     dies("it exits with pytest's code for its own fault", "os._exit(3)"),
     dies(
         "it reads address 0 with faulthandler off",
         "import faulthandler; faulthandler.disable(); ctypes.string_at(0)",
+        "-n 2",
     ),
-    dies("it aborts", "os.abort()"),
-    dies("it kills itself", "os.kill(os.getpid(), signal.SIGKILL)"),
-    dies("it ends its process group", "os.killpg(0, signal.SIGTERM)"),
+    dies("it aborts", "os.abort()", "--isolate"),
+    dies("it kills itself", "os.kill(os.getpid(), signal.SIGKILL)", "-n 2"),
+    dies("it ends its process group", "os.killpg(0, signal.SIGTERM)", *BOTH),
     dies("an alarm rings", "signal.alarm(1); time.sleep(60)"),
     dies(
         "it uses up its processor time",
         "import resource; resource.setrlimit(resource.RLIMIT_CPU, (1, 2))\nwhile True: pass",
     ),
     culprit(
-        "it becomes another program", "os.execv('/bin/sleep', ['sleep', '1'])", "incomplete", "error", None
+        "it becomes another program",
+        "os.execv('/bin/sleep', ['sleep', '1'])",
+        "incomplete",
+        "error",
+        None,
+        ways={"-n 2": CRASHED},  # it is only a worker that did
     ),
     culprit(
         "it becomes pytest once more",
@@ -85,14 +100,21 @@ ENDINGS = [
         "incomplete",
         "error",
         None,
+        again=(FIRST,),
+        ways={"--isolate": CRASHED},
     ),
     dies("a thread exits for all", "threading.Thread(target=os._exit, args=(0,)).start(); time.sleep(60)"),
 ]
 HANGING = [
-    hangs("it stops itself", "os.kill(os.getpid(), signal.SIGSTOP)"),
+    hangs(
+        "it stops itself",
+        "os.kill(os.getpid(), signal.SIGSTOP)",
+        ways=("--test-timeout 4", "-n 2 --test-timeout 4"),
+    ),
     hangs(
         "it masks every signal and waits",
         "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\ntime.sleep(60)",
+        ways=("--isolate --test-timeout 4",),
     ),
     hangs(
         "it ignores every signal",
@@ -101,6 +123,7 @@ HANGING = [
             signal.signal(number, signal.SIG_IGN)
         while True: time.sleep(0.01)
         """,
+        ways=("--test-timeout 4",),
     ),
     hangs(
         "an __eq__ never answers",
@@ -110,11 +133,13 @@ HANGING = [
             def __eq__(self, other):
                 while True: time.sleep(0.01)
         """,
+        ways=("-n 2 --test-timeout 4",),
     ),
     hangs(
         "it stops its supervisor and sleeps",
         "daemon(); os.kill(os.getppid(), signal.SIGSTOP); time.sleep(60)",
         DAEMON,
+        ways=("--test-timeout 4",),
     ),
     plain(
         "its exit handler never returns",
@@ -164,13 +189,9 @@ LEFT = {
         assert os.read(terminal(sleep), 1) == b"."
         """,
     "no_terminal": "with pytest.raises(OSError): open('/dev/tty')",
-    "every_signal_to_the_supervisor": """
-        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-            os.kill(os.getppid(), number)
-        """,
 }
 STAYING = [
-    crowd("processes want to stay", LEFT, head=DAEMON + TERMINAL + DEAF, files=UNCAPTURED),
+    crowd("processes want to stay", LEFT, head=DAEMON + TERMINAL + DEAF, files=UNCAPTURED, ways=BOTH),
     culprit(
         "a bomb of forks",
         """
@@ -187,6 +208,7 @@ STAYING = [
         "timeout",
         files={"conftest.py": "from ledger import reached\ndef pytest_unconfigure(): reached()\n"},
         hangs=True,
+        ways={"-n 2": {"outcome": "passed"}},  # a worker waits for no thread
     ),
     culprit(
         "its child goes on through pytest",
@@ -194,6 +216,8 @@ STAYING = [
         if os.fork() == 0:
             raise AssertionError("only in the child")
         """,
+        again=(LATER,),
+        ways={way: {"again": ()} for way in BOTH},  # the child of a worker is given no other test
     ),
     culprit(
         "it runs pytest within",
@@ -201,6 +225,8 @@ STAYING = [
         argv = [sys.executable, "-m", "pytest", "-k", "first"]
         assert subprocess.run(argv, close_fds=False).returncode == 0
         """,
+        again=(FIRST,),
+        ways={"-n 2": {}},
     ),
 ]
 TURNING = [
@@ -213,6 +239,13 @@ TURNING = [
         DAEMON,
     ),
     culprit("it stops its supervisor and passes", "os.kill(os.getppid(), signal.SIGSTOP)"),
+    culprit(
+        "it sends every signal to its supervisor",
+        """
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            os.kill(os.getppid(), number)
+        """,
+    ),
     culprit(
         "it kills proctor",
         """
@@ -246,6 +279,7 @@ GAMES = [
         os.tcsetpgrp(slave, child)
         """,
         head=TERMINAL,
+        ways={"--isolate": instead("failed", "failed")},  # only the process at the head of a session may
     ),
 ]
 KINDS = [*ENDINGS, *HANGING, *STAYING, *TURNING, *GAMES]

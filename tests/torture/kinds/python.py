@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from typing import Any
 
-from torture.kind import REFUSED, UNCAPTURED, Kind, crowd, culprit, ini
+from torture.kind import REFUSED, UNCAPTURED, Kind, crowd, culprit, ini, instead
 
 OBJECTS = """
 class Nameless(Exception):
@@ -81,7 +81,7 @@ ODD_FAILURES = {
 }
 TRAVELLING = {name: ODD_FAILURES[name] for name in ("no_words", "that_cannot_be_kept", "in_a_circle")}
 FAILURES = [
-    crowd("failures are hard to tell", ODD_FAILURES, "failed", "failed", OBJECTS),
+    crowd("failures are hard to tell", ODD_FAILURES, "failed", "failed", OBJECTS, ways={"--isolate": {}}),
     crowd(
         "failures are hard to tell, and have to travel",
         TRAVELLING,
@@ -91,25 +91,33 @@ FAILURES = [
         ini("addopts = -p xdist -n 1"),
         writes=("tmp/pytest-of-*",),
     ),
-    fails("it runs out of memory", limited("AS", 1 << 30, "bytearray(2 << 30)")),
+    fails("it runs out of memory", limited("AS", 1 << 30, "bytearray(2 << 30)"), ways={"-n 2": {}}),
     culprit(
         "it uses up all descriptors",
         limited("NOFILE", 64, "[os.dup(1) for _ in range(99)]"),
         "failed",
         "failed",
         "failed",
+        ways={"--isolate": instead("failed", "failed")},
     ),
 ]
 OPENS = ("os.open", "builtins.open", "builtins.print", "threading.Thread", "socket.socket")
 CLOCKS = ("time.time", "time.monotonic", "time.perf_counter")
 ENCODER = "json.encoder.encode_basestring_ascii"
 REPLACED = [
-    replaced("it sets all clocks back", "lambda: -1e9", *CLOCKS),
-    replaced("nothing is written", "lambda *_: 0", "os.write"),
-    replaced("nothing can be opened", "None", *OPENS),
+    replaced("it sets all clocks back", "lambda: -1e9", *CLOCKS, ways={"-n 2": {}, "--test-timeout 30": {}}),
+    replaced("nothing is written", "lambda *_: 0", "os.write", ways={"-n 2": {}}),
+    replaced("nothing can be opened", "None", *OPENS, ways={"-n 2": {}}),
     replaced("no signal can be masked", "None", "signal.pthread_sigmask"),
-    replaced("all JSON is empty", "lambda *_, **__: '{}'", "json.dumps"),
-    replaced("JSON knows no text", "None", ENCODER, outcome="incomplete", reason="reporter"),
+    replaced("all JSON is empty", "lambda *_, **__: '{}'", "json.dumps", ways={"-n 2": {}}),
+    replaced(
+        "JSON knows no text",
+        "None",
+        ENCODER,
+        outcome="incomplete",
+        reason="reporter",
+        ways={"-n 2": instead("passed", "passed")},
+    ),
     replaced(
         "nothing has a length",
         "lambda _: 0",
@@ -117,6 +125,7 @@ REPLACED = [
         outcome="incomplete",
         itself="error",
         later=None,
+        ways={"--isolate": instead("crashed", "crash")},
     ),
 ]
 STORM = """
@@ -137,10 +146,16 @@ DISORDER = {
     "threads": "for _ in range(50): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
 }
 INTERPRETER = [
-    crowd("tests leave disorder", DISORDER),
-    culprit("it forgets all modules", "sys.modules.clear()", "internal_error", later=None),
+    crowd("tests leave disorder", DISORDER, ways={"-n 2": {}}),
+    culprit(
+        "it forgets all modules",
+        "sys.modules.clear()",
+        "internal_error",
+        later=None,
+        ways={"--isolate": instead("passed", "passed")},
+    ),
     culprit("it forgets where modules are", "sys.path.clear(); sys.meta_path.clear()"),
-    culprit("signals interrupt it all the time", STORM, files={"conftest.py": CALM}),
+    culprit("signals interrupt it all the time", STORM, files={"conftest.py": CALM}, ways={"-n 2": {}}),
     fails(
         "a file that is left open is an error", "open(__file__); gc.collect()", ini("filterwarnings = error")
     ),
@@ -183,6 +198,7 @@ AROUND = [
         "failed",
         "failed",
         files={"proctor.toml": 'memory = "1G"'},
+        ways={"-n 2": {}},
     ),
 ]
 KINDS = [*FAILURES, *REPLACED, *INTERPRETER, *AROUND]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torture.kind import HEAD, Kind, culprit, ini
+from torture.kind import CULPRIT, FIRST, HEAD, LATER, Kind, culprit, ini
 
 WORKERS = ini("addopts = -p xdist -n 2")
 SCRATCH = ("tmp/pytest-of-*",)  # xdist's own
@@ -28,6 +28,7 @@ def pytest_runtest_protocol(item, nextitem):
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 """
+ALL = (FIRST, CULPRIT, LATER)
 ATTEMPT = """
 import gc
 configs = [each for each in gc.get_objects() if type(each).__name__ == "Config"]
@@ -82,6 +83,7 @@ KINDS = [
         "its plugin hides the attempt that failed",
         ATTEMPT.format("== 2"),
         files={"conftest.py": AGAIN.format(log=False)},
+        again=ALL,
     ),
     culprit(
         "its plugin runs it again and it fails",
@@ -89,6 +91,7 @@ KINDS = [
         "failed",
         "failed",
         files={"conftest.py": AGAIN.format(log=False)},
+        again=ALL,
     ),
     culprit(
         "its plugin reports both attempts and the last one fails",
@@ -96,6 +99,7 @@ KINDS = [
         "failed",
         "failed",
         files={"conftest.py": AGAIN.format(log=True)},
+        again=ALL,
     ),
     *(
         culprit(f"it leaves the clock {words}", CLOCK.format(now=now))
