@@ -47,6 +47,7 @@ PIECE = 1 << 16
 
 OUR_FRAMES = '  File "%s/' % os.path.dirname(os.path.abspath(__file__))
 _LENGTH = struct.Struct("<II")  # and what every message begins with
+_COUNT = struct.Struct("<I")
 _SIGN = 0x70726F63
 _exit, _getpid, _kill, _fork = os._exit, os.getpid, os.kill, os.fork
 _dumps, _loads = marshal.dumps, marshal.loads
@@ -94,7 +95,7 @@ class Board:
     """What all processes see at once: whether all are to stop, which worker is late, who saw failures."""
 
     def __init__(self, size):
-        self.memory = mmap.mmap(-1, 1 + size + (size + 1) * _LENGTH.size)
+        self.memory = mmap.mmap(-1, 1 + size + (size + 1) * _COUNT.size)
         self.size = size
 
     @property
@@ -113,10 +114,10 @@ class Board:
     def add_failure(self, worker):
         """Each counts its own; the number of all."""
         first = 1 + self.size
-        at = first + worker * _LENGTH.size
-        _LENGTH.pack_into(self.memory, at, _LENGTH.unpack_from(self.memory, at)[0] + 1)
+        at = first + worker * _COUNT.size
+        _COUNT.pack_into(self.memory, at, _COUNT.unpack_from(self.memory, at)[0] + 1)
         return sum(
-            _LENGTH.unpack_from(self.memory, first + n * _LENGTH.size)[0] for n in range(self.size + 1)
+            _COUNT.unpack_from(self.memory, first + n * _COUNT.size)[0] for n in range(self.size + 1)
         )
 
 
