@@ -41,6 +41,7 @@ from measure import (
 from server_life import bench_life
 from servers import bench_servers
 from tokens import bench_tokens
+from workers import bench_workers
 
 SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
 BESIDE = "Beside proctor: "
@@ -48,6 +49,8 @@ COMPARED = {
     "pytest",
     "pytest-json-report",
     "pytest-reportlog",
+    "pytest-xdist",
+    "pytest-timeout",
     "atex",
     "mcp",
     "pytest-evidence-mcp",
@@ -176,6 +179,7 @@ def drained() -> Iterator[int]:
 
 BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "run": ("A run", bench_run),
+    "workers": ("Workers", bench_workers),
     "plugin": ("The plugin", bench_plugin),
     "channel": ("The control channel", bench_channel),
     "index": ("The failure index", bench_index),

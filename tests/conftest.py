@@ -32,7 +32,12 @@ SLOW = (
     "docs/test_support.py",  # installs what the examples need
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
+    "inject/test_explained_status.py",
     "inject/test_failure_index.py",
+    "inject/test_later_reports.py",
+    "inject/test_later_sessions.py",
+    "inject/test_later_unittest.py",
+    "inject/test_marks.py",
     "inject/test_report_fixture.py",
     "inject/test_summary.py",
     "inject/test_targets.py",

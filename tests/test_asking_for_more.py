@@ -111,6 +111,24 @@ def test_a_seed_is_that_of_hashes(tmp_path: Path) -> None:
     [
         (("--repeat", "0"), "invalid --repeat 0: expected 1 to 10000"),
         (("--seed", "-1"), "invalid --seed -1"),
+        (("--retries", "-1"), "proctor: invalid --retries -1: expected 0 or more [usage]\n"),
+        (("--retries", "1001"), "proctor: invalid --retries 1001: expected at most 1000 [usage]\n"),
+        (("--retries", "9" * 5000), ": expected a whole number [usage]\n"),
+        (("--retries", "two"), "proctor: invalid --retries 'two': expected a whole number [usage]\n"),
+        (("--retries",), "proctor: --retries needs a value [usage]\n"),
+        (
+            ("--test-timeout", "soon"),
+            "invalid --test-timeout 'soon': expected e.g. 90, 15m or 1h 30m [usage]\n",
+        ),
+        (("--test-timeout", "-1"), "invalid --test-timeout '-1': expected e.g. 90, 15m or 1h 30m [usage]\n"),
+        (("--flaky", "maybe"), "proctor: invalid --flaky 'maybe'; known: pass, fail [usage]\n"),
+        (("--flaky=fial",), "proctor: invalid --flaky 'fial'; did you mean fail? [usage]\n"),
+        (("--parallel", "spawn"), "proctor: invalid --parallel 'spawn'; known: fork, xdist, off [usage]\n"),
+        (("--isolate", "--parallel", "xdist"), "expected --parallel fork, or none [usage]\n"),
+        (("-n", "many"), "proctor: invalid -n 'many': expected a number of processes or auto [usage]\n"),
+        (("-n", "-2"), "proctor: invalid -n '-2': expected a number of processes or auto [usage]\n"),
+        (("-n", ""), "proctor: invalid -n '': expected a number of processes or auto [usage]\n"),
+        (("-n", "1001"), "proctor: invalid -n 1001: expected at most 1000 [usage]\n"),
         (("--runner", "unittest", "--repeat", "2"), "repeat: unittest has no such option; it is for pytest"),
         (
             ("--runner", "command", "--seed", "1"),
@@ -123,8 +141,9 @@ def test_an_option_that_cannot_be_met_is_refused(
 ) -> None:
     ran = agent(write_project(tmp_path, {"test_a.py": "def test_a(): pass\n"}), *arguments)
 
-    assert ran.code == 4
+    assert (ran.code, ran.out, ran.err.count("\n")) == (4, "", 1)
     assert why in ran.err
+    assert not (tmp_path / ".proctor").exists()
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_whatever_is_missing_or_disagrees_is_not_a_pass(events: Events, outcome:
 def test_a_bad_test_is_never_green_even_if_everything_says_zero(bad: Outcome) -> None:
     result = run(SELECTED, READY, *passed("a", "b"), e.TestFinished("c", bad), ENDED, EXITED)
 
-    assert result.outcome in (RunOutcome.FAILED, RunOutcome.CRASHED)
+    assert result.outcome in (RunOutcome.FAILED, RunOutcome.CRASHED, RunOutcome.TIMEOUT)
 
 
 def test_a_test_that_never_finished_is_a_crash_and_every_sink_hears_of_it() -> None:
@@ -730,3 +730,28 @@ def test_a_suite_that_reached_a_limit_of_its_own_leaves_the_run_to_go_on() -> No
 
     assert result.stopped is None
     assert (result.outcome, result.tests["a"].outcome) == (RunOutcome.TIMEOUT, Outcome.TIMEOUT)
+
+
+def test_tests_come_in_the_order_of_the_collection_however_they_ended() -> None:
+    result = run(SELECTED, READY, *passed("c", "a"), *passed("b"), ENDED, EXITED)
+
+    assert list(result.tests) == ["a", "b", "c"]
+    assert result.outcome is RunOutcome.PASSED
+
+
+def test_parts_stay_with_their_test_and_what_was_not_selected_behind_the_one_before_it() -> None:
+    part = e.TestFinished("c/1", Outcome.WARN, part_of="c")
+    late = e.TestFinished("c/2", Outcome.WARN, part_of="c")
+    inner = e.TestFinished("c/1/x", Outcome.WARN, part_of="c/1")
+
+    result = run(SELECTED, READY, part, *passed("c", "more", "a"), late, inner, *passed("b"), ENDED, EXITED)
+
+    assert list(result.tests) == ["a", "b", "c/1", "c", "more", "c/2", "c/1/x"]
+
+
+def test_an_order_that_is_right_already_is_left_alone() -> None:
+    part = e.TestFinished("c/1", Outcome.WARN, part_of="c")
+
+    result = run(SELECTED, READY, *passed("new", "a", "b", "c", "other"), part, ENDED, EXITED)
+
+    assert list(result.tests) == ["new", "a", "b", "c", "other", "c/1"]

@@ -148,7 +148,8 @@ def test_tests_that_failed_last_name_no_runner(tmp_path: Path) -> None:
     prepared = prepare(spec, settings, None, environ, names_targets=False)
 
     assert (prepared.runner, [one.runner for one in prepared.missing]) == ("command,tap", ["node"])
-    with pytest.raises(UsageError, match="tap runs files one by one"):
+    assert prepared.notices == ("-n: tap has no such option; its tests run without it",)
+    with pytest.raises(UsageError, match="no node on PATH"):
         prepare(spec, settings, None, environ)
 
 

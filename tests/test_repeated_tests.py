@@ -19,6 +19,9 @@ from support.projects import (
     proctor,
     write_project,
 )
+from support.sessions import pytest_session
+
+from proctor import events as e
 
 PLUGINS = ("flaky", "rerunfailures", "pytest-retry", "pytest_forked", "flakefinder", "repeat")
 REQUIREMENTS = [
@@ -124,6 +127,7 @@ def agrees(python: str, root: Path, *arguments: str) -> dict[str, Any]:
     document = document_of(root, "--", *arguments, python=python)
     code, counts = own(python, root, *arguments)
     summary = document["summary"] | {"error": document["summary"]["errors"]}
+    summary["passed"] += summary["flaky"]  # which is no plain pass to us
     assert document["exit_code"] == code
     assert {word: summary[word] for word in ("passed", "failed", "error", "skipped", "xfailed")} == {
         word: counts.get(word, 0) for word in ("passed", "failed", "error", "skipped", "xfailed")
@@ -153,6 +157,124 @@ def test_the_last_attempt_counts_and_earlier_ones_leave_nothing(
         assert second["call"]["stdout"] == "attempt 2\n"
     (teardown,) = [test for test in document["json_report"]["tests"] if "teardown" in test["nodeid"]]
     assert "log" not in teardown["teardown"]
+
+
+ENVIRONMENTS = {
+    ("rerunfailures", "16.0.1"): REQUIREMENTS,
+    ("rerunfailures", "10.3"): ["pytest==7.4.4", "pytest-xdist==3.6.1", "pytest-rerunfailures==10.3"],
+    ("flaky", "3.8.1"): REQUIREMENTS,
+    ("flaky", "3.7.0"): ["pytest==7.4.4", "pytest-xdist==3.6.1", "flaky==3.7.0"],
+    ("pytest-retry", "1.7.0"): REQUIREMENTS,
+    ("pytest-retry", "1.6.3"): ["pytest==8.4.2", "pytest-xdist==3.6.1", "pytest-retry==1.6.3"],
+}
+TRIED = """
+    import pytest, time
+
+    tries = {}
+
+    def attempt(name):
+        tries[name] = tries.get(name, 0) + 1
+        return tries[name]
+
+    def test_plain(): assert attempt("plain") == 2
+
+    @MARK
+    def test_first(): pass
+
+    @MARK
+    def test_third():
+        number = attempt("third")
+        print("attempt", number)
+        time.sleep(0.01)
+        assert number == 3, "try %d" % number
+
+    @MARK
+    def test_never(): raise ValueError("try %d" % attempt("never"))
+
+    @MARK
+    def test_last(): assert attempt("last") == 2, "x" * 100
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize("plugin, release", ENVIRONMENTS, ids=str)
+def test_every_attempt_is_recorded(tmp_path: Path, plugin: str, release: str, workers: list[str]) -> None:
+    python = environment(sys.executable, ENVIRONMENTS[plugin, release])
+    root = write_project(tmp_path, {"test_a.py": TRIED.replace("MARK", MARKS[plugin])})
+
+    ended = pytest_session(root, *only(plugin), *workers, python=python).ended
+
+    tests = {name.partition("::test_")[2]: test for name, test in ended.items()}
+    assert {name: (str(test.outcome), len(test.attempts)) for name, test in tests.items()} == {
+        "plain": ("failed", 0),
+        "first": ("passed", 0),
+        "third": ("passed", 2),
+        "never": ("failed", 2),
+        "last": ("passed", 1),
+    }
+    for name, words in (("third", "AssertionError: try %d"), ("never", "ValueError: try %d")):
+        for number, tried in enumerate(tests[name].attempts, 1):
+            assert tried.outcome == "failed"
+            assert (tried.message or "").startswith(words % number)
+            assert tried.failure is not None and tried.failure.message.startswith(words % number)
+            assert tried.failure.place is not None and tried.failure.place.file == "test_a.py"
+    assert all(tried.seconds >= 0.01 for tried in tests["third"].attempts)
+    assert tests["third"].failure is None and tests["third"].message is None
+    assert "try 3" in (tests["never"].message or "")
+
+
+@pytest.mark.parametrize("plugin", ["rerunfailures", "pytest-retry"])
+def test_every_attempt_in_a_worker_is_recorded(tmp_path: Path, python: str, plugin: str) -> None:
+    root = write_project(tmp_path, {"test_a.py": TRIED.replace("MARK", MARKS[plugin])})
+    root = write_project(root, {"test_b.py": "def test_b(): pass\n"})
+
+    ended = pytest_session(root, *only(plugin), python=python, asked={"workers": 2}).ended
+
+    third = ended["test_a.py::test_third"]
+    assert third.worker
+    assert [(tried.message or "").partition("\n")[0] for tried in third.attempts] == [
+        f"AssertionError: try {number}" for number in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    "source, tries",
+    [
+        ("def test_a(unsteady): pass", ["error"]),
+        ("def test_a(untidy): pass", ["error"]),
+        ("def test_a(untidy): assert attempt('a') == 2", ["failed"]),
+        ("def test_a(unsteady, untidy): assert attempt('a') == 2", ["error", "failed"]),
+    ],
+)
+def test_a_try_is_one_whichever_of_its_phases_fail(
+    tmp_path: Path, python: str, source: str, tries: list[str]
+) -> None:
+    fixtures = """
+        import pytest
+
+        tries = {}
+
+        def attempt(name):
+            tries[name] = tries.get(name, 0) + 1
+            return tries[name]
+
+        @pytest.fixture
+        def unsteady(): assert attempt("unsteady") > 1, "setup"
+
+        @pytest.fixture
+        def untidy():
+            yield
+            assert attempt("untidy") > 1, "teardown"
+    """
+    root = write_project(tmp_path, {"test_a.py": fixtures})
+    with (root / "test_a.py").open("a") as file:
+        file.write(f"\n{source}\n")
+
+    heard = pytest_session(root, "--reruns=2", *only("rerunfailures"), python=python)
+
+    (test,) = heard.of(e.TestFinished)
+    assert (heard.ran.code, str(test.outcome)) == (0, "passed")
+    assert [str(tried.outcome) for tried in test.attempts] == tries
 
 
 @pytest.mark.parametrize("option", [["--min-passes=2"], ["--min-passes=2", "-n2"], ["--max-runs=3"]])

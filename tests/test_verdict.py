@@ -95,7 +95,7 @@ ROWS: list[tuple[tuple[e.Event, ...], RunOutcome, str]] = [
     ),
     ((*ALL_PASSED, finished(Outcome.FAILED), ENDED, EXITED), RunOutcome.FAILED, ""),
     ((*ALL_PASSED, finished(Outcome.ERROR), CTRL_C, ENDED, EXITED), RunOutcome.FAILED, ""),
-    ((*ALL_PASSED, finished(Outcome.TIMEOUT), ENDED, EXITED), RunOutcome.FAILED, ""),
+    ((*ALL_PASSED, finished(Outcome.TIMEOUT), ENDED, EXITED), RunOutcome.TIMEOUT, ""),
     (
         (*ALL_PASSED, e.TestStarted("c"), e.TestStarted("d"), CTRL_C, ENDED, EXITED),
         RunOutcome.INCOMPLETE,

@@ -546,3 +546,25 @@ def test_text_can_earn_a_pass(version: Version, tmp_path: Path) -> None:
 
     assert (document["outcome"], document["reason"]) == ("passed", "")
     assert document["summary"]["passed"] == 3
+
+
+@each_with_text
+def test_a_version_too_old_for_the_plugin_runs_without_what_needs_it_unless_it_was_named(
+    version: Version, tmp_path: Path
+) -> None:
+    root = write_project(tmp_path, {"test_a.py": "def test_a(): pass\n"})
+    asked = ("--retries", "1", "--test-timeout", "9", "--isolate", "--repeat", "2")
+    old = f"pytest {version.pytest} is too old for the plugin, which it needs"
+
+    document = document_of(root, *asked, python=version.interpreter())
+    refused = run_suite(root, "--runner", "pytest", *asked, python=version.interpreter())
+    (root / "proctor.toml").write_text("retries = 1\n")
+    by_settings = document_of(root, "--runner", "pytest", python=version.interpreter())
+
+    assert outcomes(document) == {"test_a.py::test_a": "passed"}
+    assert document["notices"] == [
+        f"{option}: {old}; its tests run without it"
+        for option in ("--repeat", "--retries", "--isolate", "--test-timeout")
+    ]
+    assert (refused.code, refused.err) == (4, f"proctor: --repeat: {old} [usage]\n")
+    assert by_settings["notices"] == [f"retries: {old}; its tests run without it"]

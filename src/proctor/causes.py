@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator
 import msgspec
 
 from proctor.events import Failure, Phase, Place, TestFinished
-from proctor.outcome import BAD, Outcome
+from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome
 from proctor.phases import failed_phases
 from proctor.result import RunResult
 from proctor.text import first_line
@@ -99,10 +99,29 @@ def failures(result: RunResult) -> Iterator[Occurrence]:
     """Collection errors, then those of tests in the order of selection: parallel workers do not change it."""
     for error in result.collection_errors:
         yield Occurrence(error.file, "collect", error.failure, traceback=error.traceback)
-    bad = [test for test in result.tests.values() if test.outcome in BAD]
+    quarantined = result.quarantined
+    bad = [t for t in result.tests.values() if t.outcome in BAD and t.test not in quarantined]
     order = {test: at for at, test in enumerate(result.selected)} if bad else {}
     for test in sorted(bad, key=lambda test: order.get(test.part_of or test.test, len(order))):
         yield from _failures_of(test)
+
+
+def made_good(result: RunResult) -> Iterator[tuple[str, Occurrence]]:
+    """The first failure of each test that is flaky, then of each that failed in quarantine, with the word."""
+    for test in result.tests.values():
+        if test.flaky:
+            yield FLAKY, next(_failures_of(_first_try(test)))
+    for suite in result.suites:
+        for test in suite.tests.values():
+            if suite.excuses(test):
+                yield QUARANTINED, next(_failures_of(test))
+
+
+def _first_try(test: TestFinished) -> TestFinished:
+    """The test as it was when it failed for the first time."""
+    one = next(one for one in test.attempts if one.outcome in BAD)
+    facts = {"outcome": one.outcome, "seconds": one.seconds, "message": one.message, "failure": one.failure}
+    return msgspec.structs.replace(test, **facts, traceback=None, phases=(), passed_in=None)
 
 
 def _failures_of(test: TestFinished) -> Iterator[Occurrence]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from proctor import durations
 from proctor.errors import ConfigError, UsageError
 from proctor.regular_files import read_bytes, read_text
-from proctor.spec import TestProgram
+from proctor.spec import Quarantined, TestProgram
 from proctor.wire.control.ledger import Limits
+
+if TYPE_CHECKING:
+    from datetime import date
 
 
 class TestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,10 +32,25 @@ class TestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tags: tuple[str, ...] = ()
 
 
+class QuarantineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table in `quarantine`."""
+
+    test: str
+    reason: str = ""
+    until: Any = None  # a date of TOML or a text such as 2027-01-31: the last day
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     python: str | None = None
     runner: str | None = None
     timeout: float | str = 0.0
+    test_timeout: float | str = 0.0
+    workers: int | str = 0  # or "auto"
+    retries: int = 0
+    max_retried: int = 50  # if more tests than these end badly, none runs again
+    flaky: str = "pass"  # what a flaky test makes of the run: "pass" or "fail"
+    quarantine: tuple[str | QuarantineSettings, ...] = ()
+    max_restarts: int = 20  # sessions after one that died; 0: none
     memory: int | str = 0
     budget: int = 0  # tokens of the text for agents; 0: as many as it takes
     mask_secrets: bool = True
@@ -77,7 +97,12 @@ _KINDS = {
     "array": "an array",
     "object": "a table",
 }
-_LEAST = {"keep_runs": 1, "failure_rows": 1, "failure_length": 20}
+_LEAST = {"keep_runs": 1, "failure_rows": 1, "failure_length": 20, "max_retried": 0, "max_restarts": 0}
+_MOST_RETRIES = 1000
+_MOST_WORKERS = 1000
+_DIGITS = 18  # of a number that is read; what has more is too large for anything
+_FLAKY = ("pass", "fail")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*\Z", re.I)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -113,7 +138,7 @@ def _parse(path: Path) -> dict[str, object]:
 
     try:
         return tomllib.loads(read_text(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # too many digits are a plain ValueError
         raise ConfigError(f"{path} cannot be read: {error}") from None
 
 
@@ -126,7 +151,30 @@ def _check(section: object, path: Path) -> Settings:
         value = getattr(settings, name)
         if value is not None and value < least:
             raise ConfigError(f"{path}: invalid {name} {value}: expected {least} or more")
+    try:
+        _check_values(settings)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     return settings
+
+
+def _check_values(settings: Settings) -> None:
+    """Those that a type alone does not describe."""
+    seconds(settings.test_timeout, "test_timeout")
+    workers(settings.workers, "workers")
+    retries(settings.retries, "retries")
+    if settings.flaky not in _FLAKY:
+        from proctor.nearest import or_known  # only on the way out
+
+        raise ConfigError(f"invalid flaky {settings.flaky!r}{or_known(settings.flaky, _FLAKY)}")
+    for number, entry in enumerate(settings.quarantine):
+        test = entry if isinstance(entry, str) else entry.test
+        if not test:
+            raise ConfigError(
+                f"quarantine[{number}]: the test is empty: expected the ID of a test or a pattern"
+            )
+        if isinstance(entry, QuarantineSettings):
+            _day(entry.until, f"quarantine[{number}].until")
 
 
 def _explained(error: str) -> str:
@@ -139,7 +187,7 @@ def _explained(error: str) -> str:
     if unknown is None:
         found = re.sub(r"`([^`]*)`", lambda kinds: _kinds(kinds[1]), what[:1].lower() + what[1:])
         return f"{place or 'the settings'}: {found}"
-    kinds = {"limits": Limits, "tests": TestSettings}
+    kinds = {"limits": Limits, "tests": TestSettings, "quarantine": QuarantineSettings}
     kind = kinds.get(place.partition("[")[0], Settings)
     if unknown[1] == "tool" and kind is Settings:
         return "unknown setting 'tool': in proctor.toml, settings stand at the top, without [tool.proctor]"
@@ -201,14 +249,69 @@ def _split(command: str | tuple[str, ...], what: str) -> tuple[str, ...]:
     return command
 
 
+def quarantined(settings: Settings, today: date) -> tuple[tuple[Quarantined, ...], list[str]]:
+    """The entries that still count on this day, and a notice about each that has ended."""
+    entries, ended = [], []
+    for entry in settings.quarantine:
+        if isinstance(entry, str):
+            entries.append(Quarantined(entry))
+            continue
+        until = _day(entry.until, "until")
+        if until is None or today <= until:
+            entries.append(Quarantined(entry.test, entry.reason))
+        else:
+            ended.append(f"the quarantine of {entry.test!r} ended on {until}: its failures count again")
+    return tuple(entries), ended
+
+
+def _day(value: Any, name: str) -> date | None:
+    if value is None:
+        return None
+    from datetime import date  # few projects have one
+
+    if type(value) is date:  # and no time of a day
+        return value
+    try:
+        if isinstance(value, str) and _DAY.fullmatch(value):
+            return date.fromisoformat(value)
+    except ValueError:  # February 30th
+        pass
+    found = repr(value) if isinstance(value, str) else value
+    raise ConfigError(f"invalid {name} {found}: expected a date such as 2027-01-31")
+
+
+def workers(value: int | str, name: str) -> str:
+    """4, "4" and "auto" as a RunSpec has them; none and 0 are empty."""
+    if value == "auto":
+        return "auto"
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value) if len(value) <= _DIGITS else sys.maxsize
+    if isinstance(value, str) or value < 0:
+        raise ConfigError(f"invalid {name} {value!r}: expected a number of processes or auto")
+    return str(_at_most(value, name, _MOST_WORKERS) or "")
+
+
+def retries(value: int, name: str) -> int:
+    if value < 0:
+        raise ConfigError(f"invalid {name} {value}: expected 0 or more")
+    return _at_most(value, name, _MOST_RETRIES)
+
+
+def _at_most(value: int, name: str, most: int) -> int:
+    if value > most:
+        found = f" {value}" if value < sys.maxsize else ""  # Python does not write the longest ones
+        raise ConfigError(f"invalid {name}{found}: expected at most {most}")
+    return value
+
+
 def seconds(value: float | str, name: str) -> float:
     """90, "90", "15m", "1h 30m" as seconds."""
     found = durations.parse(value) if isinstance(value, str) else float(value)
     if found is None:
         raise ConfigError(f"invalid {name} {value!r}: expected e.g. 90, 15m or 1h 30m")
-    if found < 0:
-        raise ConfigError(f"invalid {name} {value}: expected 0 or more")
-    return found
+    if not found >= 0:  # TOML has a `nan`, too
+        raise ConfigError(f"invalid {name} {found:g}: expected 0 or more")
+    return min(found, float(durations.ENDLESS))
 
 
 def size(value: int | str, name: str) -> int:

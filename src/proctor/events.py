@@ -253,6 +253,12 @@ class TestFinished(Fact, frozen=True):
         """It passed after a try that did not."""
         return self.outcome is Outcome.PASSED and any(one.outcome in BAD for one in self.attempts)
 
+    @property
+    def tries(self) -> tuple[Attempt, ...]:
+        """All of them, the last included, where there were several."""
+        last = Attempt(self.outcome, self.seconds, self.message, self.failure)
+        return (*self.attempts, last) if self.attempts else ()
+
 
 class AttemptFailed(Fact, frozen=True):
     """A try at a test ended badly, and the test may run again: its end comes later."""
@@ -277,8 +283,9 @@ class SessionStarted(Fact, frozen=True):
     """Another session of the suite begins; the first one begins with the suite."""
 
     number: int  # 2 for the second
-    died: bool = False  # the one before did not come to its end: this one runs the tests that never began
+    died: bool = False  # the one before did not come to its end
     tests: int = 0  # that it is to run
+    round: int = 0  # 0: tests that never began; 1: those that ended badly run for the second time
 
 
 class ResultAmended(Fact, frozen=True):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
@@ -17,19 +17,24 @@ from proctor import events as e
 from proctor.archive.inside import Folder
 from proctor.archive.store import new_run_id
 from proctor.errors import LaunchError, UsageError
-from proctor.launch import Artifact, Launch, Lines, Program, Voice
+from proctor.launch import Artifact, Launch, Lines, Program, Session, Voice, asking
 from proctor.listener import Listener, listen
-from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
+from proctor.outcome import MAXFAIL, Outcome, RunOutcome
 from proctor.plan_run import RunPlan
 from proctor.process.cold_start import ColdStart
 from proctor.process.deadline import Ending
 from proctor.process.process import Chunk, P, Starter
 from proctor.process.stop import Stop
 from proctor.relay import Fault, Sink
-from proctor.result import RunResult
+from proctor.result import RunResult, SuiteResult
+from proctor.result import Session as SessionResult
 from proctor.runners.plan import Suite, Then, suites
 from proctor.running import ResultLine, Running, Shelf
 from proctor.spec import RunSpec
+
+if TYPE_CHECKING:
+    from proctor.containment import Next
+    from proctor.quarantine import Quarantine
 
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
 WEAK = "processes that the tests detach may outlive the run: this system does not let proctor adopt them"
@@ -72,18 +77,31 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
             if begun is not None:
                 living.callback(begun.close)
             started = _started(plan, run_id)
-            run = Running(started, request.sinks, shelf, request.result_lines, since)
+            quarantine = _quarantine(plan.spec)
+            run = Running(started, request.sinks, shelf, request.result_lines, since, quarantine)
             for missing in prepared.missing:
                 run.publish(missing)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
             crew = living.enter_context(_Crew(run, request, processes))
             crew.perform(begun)
+            if quarantine is not None:
+                complete = started.everything and not (run.stopped or started.collect_only)
+                for notice in quarantine.unmatched(complete):
+                    run.publish(e.Noticed(notice))
         executed = Executed(run.close(), shelf.files, run.faults)
         shelf.prune()
         if request.finish is not None:
             request.finish(executed)
         return executed
+
+
+def _quarantine(spec: RunSpec) -> Quarantine | None:
+    if not spec.quarantine:
+        return None
+    from proctor.quarantine import Quarantine  # few projects have one
+
+    return Quarantine(spec.quarantine)
 
 
 def _is_process(suite: Suite) -> bool:
@@ -110,6 +128,8 @@ def _started(plan: RunPlan, run_id: str) -> e.RunStarted:
         asked=_asked(spec),
         invocation=plan.invocation,
         host=os.uname().nodename,
+        retries=spec.retries,
+        flaky_fails=spec.flaky_fails,
     )
 
 
@@ -147,6 +167,17 @@ class _Job(Generic[P]):
             self.listener.stopped = reason
             self.ending = Ending(now)
 
+    def interrupt_test(self, now: float) -> None:
+        """Begins to end the process because a test takes too long, unless it is ending."""
+        if self.ending is None and self.process.exit_status is None:
+            self.listener.interrupting = True
+            self.ending = Ending(now)
+
+    def let_go_on(self) -> None:
+        """The test that took too long has ended by itself."""
+        if self.listener.stopped is None:
+            self.listener.interrupting, self.ending = False, None
+
     def push(self, now: float, hurried: bool) -> None:
         if self.ending is not None:
             if hurried:
@@ -156,7 +187,11 @@ class _Job(Generic[P]):
 
     def wait(self, now: float) -> float | None:
         """Seconds until something has to happen."""
-        return self.ending.wait(now) if self.ending else self.listener.allowance.remaining(now)
+        if self.ending:
+            return self.ending.wait(now)
+        left, next_overdue = self.listener.allowance.remaining(now), self.listener.next_overdue()
+        until = None if next_overdue is None else max(0.0, next_overdue - now)
+        return min((wait for wait in (left, until) if wait is not None), default=None)
 
 
 class _Crew(Generic[P]):
@@ -169,10 +204,10 @@ class _Crew(Generic[P]):
         self._jobs: list[_Job[P]] = []
         self._waiting: deque[Launch] = deque()
         self._artifacts: tuple[Artifact, ...] = ()  # of the suite under way
+        self._handed_over = ""  # why its tests have to run in another way
         self._limit = self._spec.timeout or None  # seconds since the start of the run
-        self._at_once = (
-            (os.cpu_count() or 1) if self._spec.workers == "auto" else int(self._spec.workers or 1)
-        )
+        self._read_until = 0.0  # what processes wrote before this moment has been read
+        self._at_once = _at_once(self._spec.workers)
 
     def __enter__(self) -> _Crew[P]:
         return self
@@ -233,7 +268,58 @@ class _Crew(Generic[P]):
         else:
             self._announce(suite)
         self.work()
+        if suite.voice is Voice.CONTROL:
+            self._continue(suite.launches[0])
         self._run.leave(self._suite)
+
+    def _continue(self, launch: Launch) -> None:
+        """More sessions, until nothing of the suite is left to run."""
+        if self._handed_over and launch.instead is not None:
+            launch = self._hand_over(launch.instead)
+        suite = self._run.result.suites[self._suite]
+        if suite.session.finished is not None and not suite.session.overdue and not suite.attempts:
+            return  # nearly all
+        if not (isinstance(launch.speech, Session) and launch.speech.continues):
+            return
+        from proctor.containment import Containment, died  # only for what did not go well
+
+        containment = Containment(self._spec)
+        while suite.count is not None and not self._run.stopped and suite.stopped is None:
+            if died(suite.session):
+                self._run.end_session(self._suite)
+            if self._over() or _reached(suite, _maxfail(suite)):
+                return
+            following = containment.following(suite)
+            if containment.notice:
+                self._run.publish(e.Noticed(containment.notice))
+            if following is None or not self._start_session(launch, following):
+                return
+            self.work()
+
+    def _hand_over(self, instead: Launch) -> Launch:
+        """The tests have to run in another way: what the first process said of its end is no news."""
+        reason, self._handed_over = self._handed_over, ""
+        self._run.publish(e.Noticed(f"pytest-xdist runs the tests: {reason}"))
+        self._start_suite(instead)
+        self.work()
+        return instead
+
+    def _start_session(self, launch: Launch, following: Next) -> bool:
+        suite, shelf = self._run.result.suites[self._suite], self._run.shelf
+        number = len(suite.sessions) + 1
+        listed = msgspec.json.encode({"tests": following.tests, "skip": following.skip})
+        path = shelf.keep(f"session-{number}.json", listed)
+        if path is None:
+            fault = shelf.store.fault
+            self._run.publish(e.Noticed(f"the tests that are left were not started: {fault}"))
+            return False
+        more: dict[str, Any] = {"only": path, "session": number, "data_lost": following.data_lost}
+        more["reports"] = str(shelf.files.path / f"session-{number}")
+        if limit := self._spec.maxfail or _maxfail(suite):
+            more["maxfail"] = 0 if following.round else limit - suite.bad
+        self._publish(e.SessionStarted(number, following.died, len(following.tests), following.round))
+        self._start_suite(asking(launch, more))
+        return True
 
     def _publish(self, event: e.Event) -> None:
         self._run.publish(event, self._suite)
@@ -247,7 +333,8 @@ class _Crew(Generic[P]):
     def _adopt(self, launch: Launch, process: P) -> None:
         if not process.adopts and WEAK not in self._run.result.notices:
             self._run.publish(e.Noticed(WEAK))
-        self._jobs.append(_Job(process, listen(self._run, self._suite, launch, self._prepared.limits)))
+        limits, seconds = self._prepared.limits, self._spec.test_timeout
+        self._jobs.append(_Job(process, listen(self._run, self._suite, launch, limits, seconds)))
 
     def _announce(self, suite: Suite) -> None:
         """Programs are known before they run; the parts that they report on are not."""
@@ -283,16 +370,23 @@ class _Crew(Generic[P]):
             for process, chunks in self._processes.wait(jobs, self._patience(now)):
                 job = next(job for job in self._jobs if job.process is process)
                 job.take(chunks)
-                if self._session_interrupted():
+                if self._session().interrupted is not None:
                     job.heard(now)
+                elif job.listener.interrupting and not self._overdue_runs():
+                    job.let_go_on()
                 if not job.listener.heeds_maxfail and job.ending is None and self._at_maxfail():
                     self._cut(job, now)
+            self._read_until = now
             self._run.tick()
             for job in [job for job in self._jobs if job.process.done]:
                 self._bury(job)
 
-    def _session_interrupted(self) -> bool:
-        return self._run.result.suites[self._suite].session.interrupted is not None
+    def _session(self) -> SessionResult:
+        return self._run.result.suites[self._suite].session
+
+    def _overdue_runs(self) -> bool:
+        """Whether a test that we interrupt still runs."""
+        return not self._session().overdue.keys().isdisjoint(self._run.result.suites[self._suite].running)
 
     def _cut(self, job: _Job[P], now: float) -> None:
         """A process that only prints its results does not know the limit of failures."""
@@ -318,8 +412,7 @@ class _Crew(Generic[P]):
     def _at_maxfail(self) -> bool:
         if self._run.stopped or not self._spec.maxfail:
             return False
-        counts = self._run.result.counts
-        return sum(counts[outcome] for outcome in BAD) >= self._spec.maxfail
+        return self._run.result.bad >= self._spec.maxfail
 
     def _look_at_stop(self, between: bool = False) -> None:
         """`between`: one suite has ended, and others are waiting."""
@@ -339,6 +432,10 @@ class _Crew(Generic[P]):
                 job.stop(self._run.result.stopped, now)
             elif left is not None and left <= 0:
                 job.stop(RunOutcome.TIMEOUT, now)
+            elif overdue := job.listener.overdue(self._read_until):
+                for event in overdue:
+                    self._publish(event)
+                job.interrupt_test(now)
             job.push(now, self._stop.hurried)
 
     def _patience(self, now: float) -> float:
@@ -353,7 +450,26 @@ class _Crew(Generic[P]):
         job.process.close()
         job.listener.end(job.process.exit_status)
         self._artifacts += job.listener.artifacts
+        self._handed_over = job.listener.handed_over
         self._jobs.remove(job)
+
+
+def _at_once(workers: str) -> int:
+    """Programs that may run at a time."""
+    if not workers:
+        return 1
+    from proctor.processors import worker_count  # most runs have no workers
+
+    return worker_count(workers)
+
+
+def _maxfail(suite: SuiteResult) -> int:
+    """The limit of failures that the project's own options set."""
+    return suite.described.maxfail if suite.described else 0
+
+
+def _reached(suite: SuiteResult, maxfail: int) -> bool:
+    return bool(maxfail) and suite.bad >= maxfail
 
 
 def _following(suite: Suite, waiting: Iterable[Suite]) -> int:

@@ -6,14 +6,18 @@ Pure: the same entries give the same result, live or replayed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from proctor import events as e
 from proctor.launch import Voice
 from proctor.outcome import BAD, MAXFAIL, Outcome, RunOutcome
-from proctor.result import RunResult, Session, SuiteResult
+from proctor.result import Doubled, RunResult, Session, SuiteResult
 from proctor.verdict import verdict, worst
 
+_tries = attrgetter("attempts")
 _ENDINGS = ("failed", "skipped")  # that end a test; not `rerun`: another attempt must follow
 
 
@@ -38,6 +42,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.running.pop(event.test, None)
             _settle(suite, event)
         case e.TestStarted():
+            if suite.doubled and not suite.session.round and event.test in suite.doubled:
+                suite.doubled[event.test].left -= 1
             suite.running[event.test] = entry.at
             if event.place is not None:
                 suite.places[event.test] = event.place
@@ -50,7 +56,7 @@ def fold(result: RunResult, entry: e.Entry) -> None:
         case e.TestsQuarantined():
             suite.quarantined.update(event.tests)
         case e.SessionStarted():
-            suite.sessions.append(Session(follows_death=event.died))
+            suite.sessions.append(Session(follows_death=event.died, round=event.round))
             suite.running.clear()  # of these, the ones that are not to blame run again
         case e.FileAttached():
             suite.attached.setdefault(event.test, []).append(event.file)
@@ -72,7 +78,7 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.collectors.append(event)
             suite.collected += sum(child.tested for child in event.children)
         case e.TestsSelected():
-            suite.selected.update(dict.fromkeys(event.tests))
+            _select(suite, event.tests)
             suite.markers.update(event.markers)
             suite.places.update(event.places)
         case e.TestsDeselected():
@@ -118,7 +124,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
         case e.SummaryPrinted():
             suite.session.printed += event.text
         case e.Noticed():
-            result.notices.append(event.text)
+            if event.text not in result.notices:  # each session of a suite may say it
+                result.notices.append(event.text)
         case e.SuiteFinished():
             _finish(suite, event)
         case e.RunFinished():
@@ -130,6 +137,20 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             result.seconds = event.seconds
         case _:
             assert_never(event)
+
+
+def _select(suite: SuiteResult, tests: tuple[str, ...]) -> None:
+    """A framework may have two tests of one name."""
+    fresh = dict.fromkeys(tests)
+    if len(fresh) < len(tests) or not suite.selected.keys().isdisjoint(fresh):
+        known = set(suite.selected)
+        for test in tests:
+            if test in known:
+                doubled = suite.doubled.setdefault(test, Doubled(1, 1))
+                doubled.times += 1
+                doubled.left += 1
+            known.add(test)
+    suite.selected.update(fresh)
 
 
 def fold_all(result: RunResult, first: e.Entry, events: Sequence[e.Event]) -> None:
@@ -146,7 +167,7 @@ def _fold_tests(suite: SuiteResult, at: float, events: Sequence[e.Event]) -> boo
     if kinds.count(e.TestStarted) + kinds.count(e.TestFinished) < len(events) or suite.attached:
         return False
     ends = {event.test: event for event in events if type(event) is e.TestFinished}
-    if suite.quarantined or suite.attempts or any([event.attempts for event in ends.values()]):
+    if suite.quarantined or suite.attempts or suite.doubled or any(map(_tries, ends.values())):
         return False
     if len(ends) < kinds.count(e.TestFinished) or not suite.tests.keys().isdisjoint(ends):
         return False
@@ -175,7 +196,7 @@ def _settle(suite: SuiteResult, event: e.TestFinished) -> None:
     suite.attempts.pop(event.test, None)
     earlier = suite.tests.get(event.test)
     if earlier is not None:
-        if earlier.outcome in BAD and event.outcome not in BAD:
+        if (earlier.outcome in BAD or earlier.flaky) and event.outcome not in BAD:
             return  # run twice under one name: failing once is failing
         _count(suite, earlier, -1)
     suite.tests[event.test] = event
@@ -200,6 +221,24 @@ def _finish(suite: SuiteResult, event: e.SuiteFinished | e.RunFinished) -> None:
     suite.not_run = tuple(test for test in event.not_run if test not in suite.tests)
     for test in event.not_run:
         suite.running.pop(test, None)
+    _put_in_order(suite)
+
+
+def _put_in_order(suite: SuiteResult) -> None:
+    """Tests come in the order of the collection, however workers and restarts mixed them. What was not
+    selected stays behind the test that it followed, and a part with the test that it belongs to."""
+    if list(suite.tests) == list(suite.selected):
+        return
+    ranks = {test: rank for rank, test in enumerate(suite.selected)}
+    known = [rank for test in suite.tests if (rank := ranks.get(test)) is not None]
+    if known == sorted(known):
+        return
+    places: dict[str, int] = {}
+    last = -1
+    for name, test in suite.tests.items():
+        of = test.part_of or name
+        last = places[name] = ranks.get(of, places.get(of, last))
+    suite.tests = dict(sorted(suite.tests.items(), key=lambda item: places[item[0]]))
 
 
 def conclude(phases: Sequence[e.Phase]) -> Outcome:
@@ -240,17 +279,74 @@ def suite_closing_events(result: RunResult, number: int, at: float) -> Iterator[
     suite = result.suites[number]
     if suite.outcome is not RunOutcome.RUNNING:
         return
-    outcome, why = verdict(suite)
-    not_run, lost = (
-        _not_run(suite),
-        [] if _reached_maxfail(suite) else [_ending(suite, t) for t in suite.running],
-    )
     if suite.count is None and suite.source != Voice.BUILD:
         known = len(suite.selected) + len(suite.errors)
         yield number, e.SuiteStarted(suite.name, suite.run.started, known)
-    for ending in lost:
+    for ending in _never_again(suite):
         yield number, ending
+    not_run, (outcome, why) = _not_run(suite), verdict(suite)
+    lost = [] if _reached_maxfail(suite) else [_ending(suite, test) for test in suite.running]
+    for ending in lost:
+        yield number, _with_attempts(suite, ending)
     yield number, e.SuiteFinished(outcome, max(0.0, at - suite.started), not_run, why)
+
+
+def session_closing_events(result: RunResult, number: int) -> Iterator[tuple[int, e.Event]]:
+    """Endings for the tests that died with a session, where the suite may have another one."""
+    suite = result.suites[number]
+    overdue = suite.session.overdue
+    for test in list(suite.running):
+        if not overdue or test in overdue:  # the others only had the bad luck to run at the same time
+            yield number, ended(suite, _ending(suite, test))
+
+
+def ended(suite: SuiteResult, finished: e.TestFinished) -> e.Event:
+    """The event for the end of a test: a bad end is only an attempt while the test may run again."""
+    if finished.test in suite.session.overdue and finished.outcome is not Outcome.TIMEOUT:
+        finished = _too_late(suite, finished)
+    may_retry = suite.run.retries > suite.session.round and finished.test not in suite.quarantined
+    if may_retry and finished.outcome in BAD:
+        return e.AttemptFailed(finished)
+    return _with_attempts(suite, finished) if finished.test in suite.attempts else finished
+
+
+def _too_late(suite: SuiteResult, finished: e.TestFinished) -> e.TestFinished:
+    """It came to an end after it was interrupted for its time limit."""
+    cause = over_limit(suite.session.overdue[finished.test])
+    at = (finished.failure.place if finished.failure else None) or finished.place
+    return replace(
+        finished,
+        outcome=Outcome.TIMEOUT,
+        message=f"{cause} at {at}" if at else cause,
+        failure=e.Failure("", cause, at),
+        passed_in=None,
+    )
+
+
+def _with_attempts(suite: SuiteResult, finished: e.TestFinished) -> e.TestFinished:
+    """The end of a test that was tried before."""
+    tries = suite.attempts.get(finished.test)
+    if not tries:
+        return finished
+    if finished.outcome is Outcome.PASSED or finished.outcome in BAD:
+        last, before = finished, tries
+    else:  # skipped, for instance: that takes no failure back
+        last, before = tries[-1], [*tries[:-1], finished]
+    return replace(last, attempts=(*(_attempt(one) for one in before), *last.attempts))
+
+
+def _attempt(finished: e.TestFinished) -> e.Attempt:
+    return e.Attempt(finished.outcome, finished.seconds, finished.message, finished.failure)
+
+
+def _never_again(suite: SuiteResult) -> Iterator[e.TestFinished]:
+    """Endings for tests that might have run again and did not."""
+    for test, tries in list(suite.attempts.items()):
+        last = tries[-1]
+        owner = suite.tests.get(last.part_of) if last.part_of else None
+        if test not in suite.running and not (owner is not None and owner.flaky):
+            before = tuple(_attempt(one) for one in tries[:-1])
+            yield replace(last, attempts=(*before, *last.attempts))
 
 
 def _reached_maxfail(suite: SuiteResult) -> bool:
@@ -263,13 +359,14 @@ def _not_run(suite: SuiteResult) -> tuple[str, ...]:
     """Tests that were to run and never began."""
     if suite.run.collect_only:
         return ()
-    missed = [test for test in suite.selected if test not in suite.tests and test not in suite.running]
+    begun = (suite.tests, suite.running, suite.attempts)
+    missed = [test for test in suite.selected if not any(test in known for known in begun)]
     return (*missed, *suite.running) if _reached_maxfail(suite) else tuple(missed)
 
 
 def _ending(suite: SuiteResult, test: str) -> e.TestFinished:
     """The test that was running when the process ended or fell silent: what was not closed is an error."""
-    outcome, cause = _lost(suite)
+    outcome, cause = _lost(suite, test)
     session = suite.session
     fault = session.fault
     place = session.interrupted.failure.place if session.interrupted else None
@@ -284,12 +381,15 @@ def _ending(suite: SuiteResult, test: str) -> e.TestFinished:
         place=suite.places.get(test),
         failure=e.Failure("", cause, at),
         files=tuple(suite.attached.get(test, ())),
+        session=len(suite.sessions),
     )
 
 
-def _lost(suite: SuiteResult) -> tuple[Outcome, str]:
+def _lost(suite: SuiteResult, test: str) -> tuple[Outcome, str]:
     """The outcome and message of a test that never reported its end."""
     session, exited = suite.session, suite.session.exited
+    if test in session.overdue:
+        return Outcome.TIMEOUT, over_limit(session.overdue[test])
     if suite.stopped is RunOutcome.TIMEOUT:
         return Outcome.TIMEOUT, "time limit reached"
     if suite.stopped is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
@@ -42,6 +42,7 @@ class Session(msgspec.Struct, frozen=True):
     """It reports a session of many tests on the control channel."""
 
     voice: ClassVar[Voice] = Voice.CONTROL
+    continues: bool = False  # another session can run a part of its tests: it heeds `asking`
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -93,3 +94,16 @@ class Launch(msgspec.Struct, frozen=True):
     environment: dict[str, str] = {}  # added to the user's own
     memory: int = 0  # bytes for each process; 0: no limit
     instead: Launch | None = None  # if it ends at once because its tests have to run in another way
+
+
+#: The variable in which a session finds what somebody asked for beyond a plain run, as JSON.
+ASKED_VARIABLE = "PROCTOR_ASKED"
+
+
+def asking(launch: Launch, more: dict[str, Any]) -> Launch:
+    """The same launch with more requests to its session."""
+    import json  # a plain run asks for nothing
+
+    known = json.loads(launch.environment.get(ASKED_VARIABLE, "{}"))
+    environment = {**launch.environment, ASKED_VARIABLE: json.dumps({**known, **more})}
+    return msgspec.structs.replace(launch, environment=environment)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, assert_never
@@ -15,13 +15,15 @@ from typing import Protocol, assert_never
 import msgspec
 
 from proctor import events as e
+from proctor.fold import ended
 from proctor.launch import Artifact, Build, Launch, Lines, Program, Session, Text
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.process.allowance import Allowance
 from proctor.process.attachments import Attachments
 from proctor.process.process import Chunk, Diversion, signal_name
-from proctor.result import Excerpt
+from proctor.result import Excerpt, SuiteResult
 from proctor.running import Running
+from proctor.unique_names import UniqueNames
 from proctor.wire import exit_status
 from proctor.wire.control.decoder import (
     Broken,
@@ -38,6 +40,7 @@ from proctor.wire.control.program import ProgramEnd, ProgramReader
 from proctor.wire.control.session import SessionReader
 from proctor.wire.fault import Crashes, FaultReader
 
+OWN_LIMIT_SECONDS = 20.0  # that a session which ends tests itself has for that
 _TAIL = 8 << 10  # characters of a program's output that its result shows
 _COMPLAINT = 1 << 16  # characters of stderr that may explain an exit status
 _LAST_OUTPUT = 1 << 15  # characters of output, of which the last lines may
@@ -55,13 +58,16 @@ class _Reader(Protocol):
     def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]: ...
 
 
-def listen(run: Running, suite: int, launch: Launch, limits: Limits) -> Listener:
-    """The listener for a process of the suite with this number, by the way in which the process reports."""
+def listen(run: Running, suite: int, launch: Launch, limits: Limits, test_timeout: float = 0.0) -> Listener:
+    """The listener for a process of the suite with this number, by the way in which the process reports.
+
+    `test_timeout`: seconds for each test of a session that has no limit of its own; 0: no limit.
+    """
     match launch.speech:
         case Program():
             return ProgramListener(run, suite, launch, launch.speech, limits)
         case Session():
-            return SessionListener(run, suite, launch, limits)
+            return SessionListener(run, suite, launch, limits, test_timeout)
         case Text():
             return TextListener(run, suite, launch, limits)
         case Build():
@@ -82,6 +88,7 @@ class Listener(ABC):
         self._run, self._suite, self._name = run, suite, launch.name
         self.deaf = False  # the channel is of no more use
         self.stopped: RunOutcome | None = None  # we ended the process, and why
+        self.interrupting = False  # we interrupt it because a test takes too long
         self.allowance = Allowance(None, run.now())
         self._test = own
         self._output = run.shelf.output(own)
@@ -128,6 +135,19 @@ class Listener(ABC):
             self._hear(self._control.feed(chunk.data))
         else:
             self._read(chunk.stream, chunk.data)
+
+    def overdue(self, now: float) -> list[e.TestOverdue]:
+        """Tests that take longer than they may, as of this moment."""
+        return []
+
+    def next_overdue(self) -> float | None:
+        """When the next test will have taken too long."""
+        return None
+
+    @property
+    def handed_over(self) -> str:
+        """Why the tests of this process have to run in another way; empty: they do not."""
+        return ""
 
     def lose_channel(self) -> None:  # noqa: B027  a program may do so
         """The process closed the channel and lived on. A session may do that only after its end."""
@@ -276,9 +296,11 @@ class ProgramListener(Listener):
 class SessionListener(Listener):
     """The process reports a session of many tests."""
 
-    def __init__(self, run: Running, suite: int, launch: Launch, limits: Limits) -> None:
-        self._labels = run.labels
-        self._cwd = launch.cwd
+    def __init__(
+        self, run: Running, suite: int, launch: Launch, limits: Limits, test_timeout: float = 0.0
+    ) -> None:
+        self._labels = UniqueNames() if run.result.suites[suite].session.round else run.labels
+        self._cwd, self._test_timeout = launch.cwd, test_timeout
         self._fault, self._crashes = FaultReader(launch.cwd), Crashes(launch.cwd)
         self._stdout, self._stderr, self._both = (
             Excerpt(_LAST_OUTPUT),
@@ -288,8 +310,37 @@ class SessionListener(Listener):
         super().__init__(run, suite, launch, limits)
 
     def _make_reader(self) -> _Reader:
-        self._session = SessionReader(self._name, self._output.path, self._labels)
+        suite = self._run.result.suites[self._suite]
+        self._session = SessionReader(
+            self._name,
+            self._output.path,
+            self._labels,
+            self._cwd,
+            len(suite.sessions),
+            suite.count is not None,
+        )
         return self._session
+
+    @property
+    def handed_over(self) -> str:
+        return self._session.handed_over
+
+    def overdue(self, now: float) -> list[e.TestOverdue]:
+        return [e.TestOverdue(test, limit) for test, limit, end in self._limited() if end <= now]
+
+    def next_overdue(self) -> float | None:
+        return min((end for _, _, end in self._limited()), default=None)
+
+    def _limited(self) -> Iterator[tuple[str, float, float]]:
+        """Each running test that has a limit and was not interrupted, its limit, and when that is reached."""
+        if not self._test_timeout and not self._session.limits:
+            return
+        suite = self._run.result.suites[self._suite]
+        grace = OWN_LIMIT_SECONDS if self._session.timed else 0.0
+        for test, since in suite.running.items():
+            limit = self._session.limits.get(test, self._test_timeout)
+            if limit and test not in suite.session.overdue:
+                yield test, limit, since + limit + grace
 
     def lose_channel(self) -> None:
         session = self._run.result.suites[self._suite].session
@@ -315,24 +366,35 @@ class SessionListener(Listener):
                 for one, end in zip(pairs.begun, pairs.passed, strict=True)
             ]
         )
-        return self._session.read_pairs(pairs)
+        suite = self._run.result.suites[self._suite]
+        found = self._session.read_pairs(pairs)
+        if suite.attempts or suite.session.overdue:  # few runs have either
+            return [ended(suite, event) if isinstance(event, e.TestFinished) else event for event in found]
+        return found
 
     def _read_results(self, frames: Sequence[Partial | Finished]) -> list[e.Event]:
-        return [self._explained(event) for event in super()._read_results(frames)]
+        suite = self._run.result.suites[self._suite]
+        found = [self._explained(event, suite) for event in super()._read_results(frames)]
+        return [
+            event for event in found if not (isinstance(event, e.CollectionFailed) and event in suite.errors)
+        ]
 
-    def _explained(self, event: e.Event) -> e.Event:
-        if isinstance(event, e.TestFinished) and event.outcome is Outcome.CRASH:
-            suite = self._run.result.suites[self._suite]
+    def _explained(self, event: e.Event, suite: SuiteResult) -> e.Event:
+        if not isinstance(event, e.TestFinished):
+            return event
+        if event.outcome is Outcome.CRASH:
             unfinished = [test for test in (*suite.selected, *suite.running) if test not in suite.tests]
-            return self._crashes.explain(event, self._fault.dumps(), unfinished)
-        return event
+            event = self._crashes.explain(event, self._fault.dumps(), unfinished)
+        return ended(suite, event)
 
     def _end(self, exit_code: int | None, signal: str | None) -> None:
+        if self.handed_over:
+            return
         self._publish(self._session.close())
         if self.stopped is RunOutcome.TIMEOUT and not self._run.stopped:
             self._publish([e.RunStopped(self.stopped, only_suite=True)])
         self._flush(exit_code, signal)
-        stopped = self._run.stopped or self.stopped is not None
+        stopped = self._run.stopped or self.stopped is not None or self.interrupting
         if fault := self._crashes.own(self._fault.dumps(), "SIGABRT" if stopped else signal):
             self._publish([fault])
         if exit_code is not None:

@@ -32,6 +32,9 @@ INTERRUPTING = "interrupting… (again to kill)"
 #: A run with one of these cannot have passed.
 BAD = frozenset({Outcome.FAILED, Outcome.ERROR, Outcome.CRASH, Outcome.TIMEOUT})
 
+#: What a test is called that ended badly where that does not count: it passed later, or nobody relies on it.
+FLAKY, QUARANTINED = "flaky", "quarantined"
+
 
 class RunOutcome(StrEnum):
     """How the whole run ended. PASSED is earned, never assumed."""

@@ -13,9 +13,10 @@ from proctor.errors import UsageError
 from proctor.events import Invocation
 from proctor.prepare import Prepared, prepare
 from proctor.running import Keeping
-from proctor.spec import RunSpec, Selection
+from proctor.spec import Quarantined, RunSpec, Selection
 
 _PYTHON = ("pytest", "unittest")  # runners whose tests have short names
+_SETTINGS = ("workers", "test_timeout", "retries")  # decide how tests run, if nobody asks otherwise
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,9 +28,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     selection: Selection = Selection()
     timeout: float | str | None = None
     usual_timeout: float = 0.0  # seconds, where neither the caller nor the settings give one
-    memory: str | None = None
+    memory: int | str | None = None
     maxfail: int = 0
-    workers: str = ""
+    workers: str | None = None  # as of RunSpec
+    test_timeout: float | str | None = None
+    retries: int | None = None
+    flaky_fails: bool | None = None
+    parallel: str = ""
+    isolate: bool = False
     repeat: int = 1
     seed: int | None = None
     verbosity: int | None = None
@@ -59,14 +65,17 @@ class RunPlan(msgspec.Struct, frozen=True):
 
 def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> RunPlan:
     """Raises what keeps the tests from running, before anything runs."""
-    spec = _spec(asked, settings)
+    spec, about_spec = _spec(asked, settings)
     notices: tuple[str, ...] = ()
     if asked.last_failed:
         from proctor.archive.history import only_last_failed  # most runs look at no other
 
         spec, notices = only_last_failed(spec, environ)
     python = asked.python or settings.python
-    prepared = prepare(spec, settings, python, environ, names_targets=not asked.last_failed)
+    usual = frozenset(option for option in _SETTINGS if getattr(asked, option) is None)
+    prepared = prepare(spec, settings, python, environ, not asked.last_failed, usual)
+    if about_spec:
+        prepared = msgspec.structs.replace(prepared, notices=(*prepared.notices, *about_spec))
     visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
     keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs)
     invocation = asked.invocation and msgspec.structs.replace(
@@ -78,27 +87,59 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
     return RunPlan(spec, prepared, visible, keeping, settings, notices, invocation)
 
 
-def _spec(asked: Asked, settings: Settings) -> RunSpec:
+def _spec(asked: Asked, settings: Settings) -> tuple[RunSpec, list[str]]:
+    """With what the reader should know about it."""
     timeout = settings.timeout if asked.timeout is None else asked.timeout
     memory = settings.memory if asked.memory is None else asked.memory
-    return RunSpec(
+    spec = RunSpec(
         str(asked.root),
         asked.runner,
         asked.selection,
         asked.maxfail,
-        asked.workers,
-        asked.collect_only,
-        config.seconds(timeout, "timeout") or asked.usual_timeout,
-        config.size(memory, "memory"),
-        asked.repeat,
-        asked.seed,
-        asked.verbosity,
-        asked.full_differences,
-        asked.locals,
-        asked.arguments,
+        collect_only=asked.collect_only,
+        timeout=config.seconds(timeout, "timeout") or asked.usual_timeout,
+        memory=config.size(memory, "memory"),
+        repeat=asked.repeat,
+        seed=asked.seed,
+        verbosity=asked.verbosity,
+        full_differences=asked.full_differences,
+        locals=asked.locals,
+        arguments=asked.arguments,
         strict_suites=asked.strict_suites,
         no_capture=asked.no_capture,
     )
+    return (spec, []) if asked.collect_only else _with_tries(spec, asked, settings)
+
+
+def _with_tries(spec: RunSpec, asked: Asked, settings: Settings) -> tuple[RunSpec, list[str]]:
+    """How tests are spread over processes, how long each may take, and what follows a bad end."""
+    test_timeout = settings.test_timeout if asked.test_timeout is None else asked.test_timeout
+    entries, notices = _quarantined(settings)
+    spec = msgspec.structs.replace(
+        spec,
+        workers=config.workers(settings.workers, "workers") if asked.workers is None else asked.workers,
+        test_timeout=config.seconds(test_timeout, "test_timeout"),
+        parallel=asked.parallel,
+        isolate=asked.isolate,
+        retries=settings.retries if asked.retries is None else asked.retries,
+        max_retried=settings.max_retried,
+        max_restarts=settings.max_restarts,
+        flaky_fails=settings.flaky == "fail" if asked.flaky_fails is None else asked.flaky_fails,
+        quarantine=entries,
+    )
+    if spec.isolate and spec.parallel == "xdist":
+        raise UsageError("--isolate runs each test in a fork: expected --parallel fork, or none")
+    if spec.parallel in ("fork", "xdist") and not (spec.workers or spec.isolate):
+        notices.append(f"--parallel {spec.parallel} has no effect without -n")
+    return spec, notices
+
+
+def _quarantined(settings: Settings) -> tuple[tuple[Quarantined, ...], list[str]]:
+    if not settings.quarantine:
+        return (), []
+    from datetime import date  # few projects have one
+
+    return config.quarantined(settings, date.today())
 
 
 def targets(

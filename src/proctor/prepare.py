@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
@@ -25,6 +25,10 @@ from proctor.wire.control.ledger import Limits
 #: Options that only these runners have.
 _UNDERSTOOD_BY = {
     "repeat": ("pytest",),
+    "parallel": ("pytest",),
+    "isolate": ("pytest", "unittest"),
+    "retries": ("pytest", "unittest"),
+    "test_timeout": ("pytest", "unittest"),
     "locals": ("pytest",),
     "verbosity": ("pytest",),
     "seed": ("pytest", "unittest"),
@@ -33,7 +37,9 @@ _UNDERSTOOD_BY = {
 }
 #: Options that all but these runners have.
 _REFUSED_BY = {"workers": ("tap",), "maxfail": ("jest",)}
-_SHOWN_AS = {"workers": "-n", "maxfail": "--maxfail", "no_capture": "-s"}
+#: Options without which tests run in the plain way: only a runner that was named refuses them.
+_CAN_DO_WITHOUT = ("workers", "repeat", "parallel", "isolate", "retries", "test_timeout")
+_SHOWN_AS = {"workers": "-n", "no_capture": "-s"}
 _MARKED = ("pytest", "command")  # runners whose tests have markers, or tags
 
 
@@ -62,10 +68,12 @@ def prepare(
     python: str | None,
     environ: Mapping[str, str],
     names_targets: bool = True,
+    usual: Collection[str] = (),
 ) -> Prepared:
     """Raises what keeps the tests from running, before anything runs.
 
     `names_targets`: the targets are the caller's own, and no record of what failed last.
+    `usual`: options for which nobody asked, so that no runner has to have them.
     """
     if not Path(spec.root).is_dir():
         raise UsageError(f"no such directory: {spec.root}")
@@ -82,7 +90,7 @@ def prepare(
     if notices and table.runs_other_tests(Path(spec.root), spec.programs):
         left_out[table.NPM] = notices.pop(0)
     shares = _shares(spec, chosen, asked, names_targets)
-    planner = _Planner(spec, asked, shares, python, environ)
+    planner = _Planner(spec, asked, shares, python, environ, usual)
     found = [suite for name in planner.shares for suite in planner.suites(name)]
     if planner.left_out and not found:
         raise next(iter(planner.left_out.values()))
@@ -128,9 +136,10 @@ class _Planner:
         shares: dict[str, _Share],
         python: str | None,
         environ: Mapping[str, str],
+        usual: Collection[str],
     ) -> None:
         self._spec, self._asked, self.shares = spec, asked, shares
-        self._python, self._environ = python, environ
+        self._python, self._environ, self._usual = python, environ, usual
         self.arguments_for = _arguments_for(spec, shares)
         self._notices: list[str] = []
         self._unmarked: list[str] = []
@@ -149,22 +158,22 @@ class _Planner:
         if not share.named and part.selection.markers and name not in _MARKED and self._others_marked():
             self._unmarked.append(name)
             return self._deselected(name, part)
-        if not share.named and len(self.shares) > 1:
-            part = self._fitting(name, part)
+        alone = share.named or len(self.shares) == 1
         try:
-            return suites(name, self._plan(name, part))
+            return suites(name, self._plan(name, part, alone))
         except InterpreterError:
             instead = table.RUNNERS[name].instead
             root = Path(self._spec.root)
             if not (self._asked or share.targets or part.arguments or _detected(root, tuple(self.shares))):
                 if self._python:
-                    self._plan(instead, msgspec.structs.replace(part, runner=instead))  # or it is wrong
+                    self._plan(instead, RunSpec(part.root, instead))  # or it is wrong
                 return suites(name, Plan(()))  # no tests: nothing that pytest would be needed for
             if self._asked or not instead or not table.load(instead).detect(root):
                 raise
             if name == self.arguments_for:
                 self.arguments_for = instead
-            return suites(instead, self._plan(instead, msgspec.structs.replace(part, runner=instead)))
+            part = msgspec.structs.replace(part, runner=instead)
+            return suites(instead, self._plan(instead, part, alone))
         except UsageError as error:
             if share.named or name == table.USUAL:
                 raise
@@ -191,23 +200,28 @@ class _Planner:
         tests = (*plan.deselected, *(test.name for some in known for test in some))
         return suites(name, Plan((), tests)) if tests else []
 
-    def _fitting(self, name: str, part: RunSpec) -> RunSpec:
-        """Without options that are for other suites of the run."""
-        for option, (runners, usual) in _foreign_options(name, part).items():
-            shown = _SHOWN_AS.get(option, f"--{option}")
-            for_whom = f"it is for {', '.join(runners)}; " if runners else ""
-            self._notices.append(f"{shown}: {name} has no such option; {for_whom}its tests run without it")
-            part = msgspec.structs.replace(part, **{option: usual})
+    def _fitting(self, name: str, part: RunSpec, alone: bool, python: Python | None = None) -> RunSpec:
+        """Without options that the runner does not have: none is accepted and ignored.
+
+        `alone`: nothing else in the run has a use for them.
+        """
+        plain = RunSpec(part.root)
+        for option, lack in _foreign_options(name, part, python).items():
+            usual = option in self._usual
+            if not usual and (bool(self._spec.runner) if option in _CAN_DO_WITHOUT else alone):
+                if option in _REFUSED_BY:
+                    continue  # the runner has a better message
+                raise UsageError(f"{_shown(option)}: {lack.why}")
+            if not usual or lack.of_version:
+                shown = option if usual else _shown(option)
+                self._notices.append(f"{shown}: {lack.why}; its tests run without it")
+            part = msgspec.structs.replace(part, **{option: getattr(plain, option)})
         return part
 
-    def _plan(self, name: str, spec: RunSpec) -> Plan:
-        for option, (runners, _) in _foreign_options(name, spec).items():
-            if runners:
-                shown = _SHOWN_AS.get(option, option)
-                raise UsageError(f"{shown}: {name} has no such option; it is for {', '.join(runners)}")
+    def _plan(self, name: str, spec: RunSpec, alone: bool = True) -> Plan:
         runner, package = table.load(name), table.RUNNERS[name].package
         if package is None:
-            return cast(Runner, runner).plan(spec, self._environ)
+            return cast(Runner, runner).plan(self._fitting(name, spec, alone), self._environ)
         root = Path(spec.root)
         chosen = interpreters.choose(root, self._python, self._environ, sys.prefix)
         found = interpreters.probe(chosen, root, self._environ, user_cache(self._environ))
@@ -216,21 +230,38 @@ class _Planner:
                 found, package, lambda: interpreters.better_place(root, chosen, self._environ)
             )
         python = Python(found.path, found.version, found.packages)
+        spec = self._fitting(name, spec, alone, python)
         return cast(PythonRunner, runner).plan(spec, self._environ, python)
 
 
-def _foreign_options(name: str, spec: RunSpec) -> dict[str, tuple[tuple[str, ...], Any]]:
-    """Options that were given and that the runner does not have: no option is accepted and ignored.
+class _Lack(msgspec.Struct, frozen=True):
+    why: str
+    of_version: bool = False  # a newer version of the runner has the option
 
-    Each with the runners that have it (none: all the others), and its usual value.
-    """
-    usual = RunSpec(spec.root)
-    lacked = {option: known for option, known in _UNDERSTOOD_BY.items() if name not in known}
-    lacked |= {option: () for option, refusing in _REFUSED_BY.items() if name in refusing}
-    given = [option for option in lacked if getattr(spec, option) != getattr(usual, option)]
-    if spec.maxfail == 1 and "maxfail" in given:
-        given.remove("maxfail")  # they all can stop at the first failure
-    return {option: (lacked[option], getattr(usual, option)) for option in given}
+
+def _foreign_options(name: str, spec: RunSpec, python: Python | None) -> dict[str, _Lack]:
+    """Options that are set and that the runner does not have."""
+    plain, none = RunSpec(spec.root), f"{name} has no such option"
+    lacked = {
+        option: _Lack(f"{none}; it is for {', '.join(known)}")
+        for option, known in _UNDERSTOOD_BY.items()
+        if name not in known
+    }
+    lacked |= {option: _Lack(none) for option, refusing in _REFUSED_BY.items() if name in refusing}
+    if name == table.USUAL and python is not None:
+        from proctor.runners.pytest_suite import too_old_for
+
+        old = f"pytest {python.packages['pytest']} is too old for the plugin, which it needs"
+        lacked |= dict.fromkeys(too_old_for(python), _Lack(old, of_version=True))
+    if spec.maxfail == 1:
+        lacked.pop("maxfail", None)  # they all can stop at the first failure
+    return {
+        option: lack for option, lack in lacked.items() if getattr(spec, option) != getattr(plain, option)
+    }
+
+
+def _shown(option: str) -> str:
+    return _SHOWN_AS.get(option) or f"--{option.replace('_', '-')}"
 
 
 def _detected(root: Path, chosen: tuple[str, ...]) -> bool:

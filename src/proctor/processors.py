@@ -20,6 +20,11 @@ def processors(groups: Path = _GROUPS, own: Path = _OWN) -> int:
     return max(1, min([known, *quotas]))
 
 
+def worker_count(asked: str) -> int:
+    """What `-n` stands for: a number, or `auto`; 0 where nobody asked."""
+    return processors() if asked == "auto" else int(asked or 0)
+
+
 def _by_affinity() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from proctor.events import Entry, Event, Noticed, RunStarted
-from proctor.fold import begin, closing_events, fold, fold_all, suite_closing_events
+from proctor.fold import begin, closing_events, fold, fold_all, session_closing_events, suite_closing_events
 from proctor.outcome import RunOutcome
 from proctor.result import RunResult
 
@@ -96,6 +96,10 @@ class Relay:
             except Exception as error:  # noqa: BLE001
                 self._drop(sink, error)
         self._announce(now)
+
+    def close_session(self, now: float, suite: int) -> None:
+        """Give an ending to the tests with which a session ended, before another one of the suite begins."""
+        self._publish_numbered(session_closing_events(self.result, suite), now)
 
     def close_suite(self, now: float, suite: int) -> None:
         """Give an ending to the suite, and to whatever in it has none."""

@@ -28,7 +28,7 @@ from proctor.events import (
     TestFinished,
     WarningRecorded,
 )
-from proctor.outcome import BAD, EXIT_CODES, Outcome, RunOutcome
+from proctor.outcome import BAD, EXIT_CODES, FLAKY, QUARANTINED, Outcome, RunOutcome
 
 T = TypeVar("T")
 
@@ -127,6 +127,14 @@ class Session(msgspec.Struct):
     overdue: dict[str, float] = {}  # tests that we interrupted, and how long each was allowed to take
     lost: tuple[str, ...] = ()  # tests that were running when its process ended
     follows_death: bool = False  # the session before it did not come to its end
+    round: int = 0  # as of SessionStarted
+
+
+class Doubled(msgspec.Struct):
+    """Tests of one name."""
+
+    times: int  # that it was selected
+    left: int  # of these, how many have not begun
 
 
 class SuiteResult(msgspec.Struct):
@@ -144,6 +152,7 @@ class SuiteResult(msgspec.Struct):
     foreign: dict[str, Any] = {}  # likewise
     foreign_end: dict[str, Any] = {}  # as SuiteFinished has it
     selected: dict[str, None] = {}  # in the order in which they run; each once
+    doubled: dict[str, Doubled] = {}  # those that were selected several times
     places: dict[str, Place] = {}
     markers: dict[str, tuple[str, ...]] = {}
     deselected: list[str] = []
@@ -208,6 +217,21 @@ class SuiteResult(msgspec.Struct):
     def restarted(self) -> bool:
         """A session died, and another one went on: fixtures of sessions were set up again."""
         return any(session.follows_death for session in self.sessions)
+
+    def excuses(self, test: TestFinished) -> bool:
+        """Whether it ended badly and that does not count: it is in quarantine."""
+        return test.outcome in BAD and test.test in self.quarantined
+
+    def counted(self, test: TestFinished) -> str:
+        """As what a test counts: its outcome, unless that is not all there is to it."""
+        if self.quarantined and self.excuses(test):
+            return QUARANTINED
+        return FLAKY if test.attempts and test.flaky else test.outcome
+
+    @property
+    def bad(self) -> int:
+        """Tests that have ended badly so far, also those that may run again."""
+        return sum(self.counts[outcome] for outcome in BAD) + len(self.attempts)
 
     def counts_as_bad(self, test: str) -> bool:
         """Whether it ended badly, or was lost, and nothing excuses it."""
@@ -297,6 +321,10 @@ class RunResult(msgspec.Struct):
         return sum(suite.flaky for suite in self.suites)
 
     @property
+    def bad(self) -> int:
+        return sum(suite.bad for suite in self.suites)
+
+    @property
     def excused(self) -> int:
         return sum(suite.excused for suite in self.suites)
 
@@ -339,7 +367,8 @@ class RunResult(msgspec.Struct):
         lost = (Outcome.CRASH, Outcome.TIMEOUT)
         for suite in self.suites:
             if any(suite.counts[outcome] for outcome in lost):
-                return next(test.test for test in suite.tests.values() if test.outcome in lost)
+                tests = (test for test in suite.tests.values() if not suite.excuses(test))
+                return next(test.test for test in tests if test.outcome in lost)
         return None
 
     @property

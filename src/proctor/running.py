@@ -23,6 +23,7 @@ from proctor.result import RunResult
 from proctor.unique_names import UniqueNames
 
 if TYPE_CHECKING:
+    from proctor.quarantine import Quarantine
     from proctor.wire.relabel import SuiteLabels
 
 _encoder = msgspec.json.Encoder()
@@ -144,6 +145,16 @@ class Shelf:
     def sinks(self) -> list[Sink]:
         return [self.recording] if self.recording is not None else []
 
+    def keep(self, name: str, data: bytes) -> str | None:
+        """The path of a new file with this content; None if it cannot be written."""
+        path, descriptor = self.store.create(name)
+        if descriptor is None:
+            return None
+        try:
+            return str(self.files.path / path) if self.store.write(descriptor, data) else None
+        finally:
+            os.close(descriptor)
+
     def output(self, test: str) -> Output:
         """For the process of that test, or of a whole suite."""
         return _ProgramOutput(self.store) if test else _SuiteOutput(self.recording)
@@ -187,8 +198,10 @@ class Running:
         shelf: Shelf,
         result_lines: Sequence[ResultLine],
         since: float,
+        quarantine: Quarantine | None = None,
     ) -> None:
         self.shelf = shelf
+        self._quarantine = quarantine
         self._since = since
         self._result_lines = list(result_lines)
         if shelf.recording is not None:
@@ -236,6 +249,10 @@ class Running:
         self.publish(suite, number)
         return number
 
+    def end_session(self, suite: int) -> None:
+        """The process of a session is gone, and the suite may have another one."""
+        self._relay.close_session(self.now(), suite)
+
     def leave(self, suite: int) -> None:
         """All processes of the suite are gone."""
         self._relay.close_suite(self.now(), suite)
@@ -246,6 +263,9 @@ class Running:
     def publish_all(self, events: Sequence[e.Event], suite: int = 0) -> None:
         if self._labels is not None:
             events = [self._labels.relabelled(event, suite) for event in events]
+        if self._quarantine is not None:
+            known = self.result.suites[suite].quarantined if suite < len(self.result.suites) else {}
+            events = self._quarantine.marked(events, known)
         self._relay.publish_all(events, self.now(), suite)
 
     def write_results(self, results: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:

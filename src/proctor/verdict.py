@@ -10,10 +10,13 @@ from proctor.events import SuiteMissing
 from proctor.launch import Voice
 from proctor.outcome import BAD, EXIT_CODES, MAXFAIL, QUIET, WORST_FIRST, Outcome, RunOutcome
 from proctor.phases import is_collector
-from proctor.result import RunResult, SuiteResult
+from proctor.result import RunResult, Session, SuiteResult
 
 #: The outcome, and the reason for it where the tests alone do not give it.
 Verdict: TypeAlias = tuple[RunOutcome, str]
+
+#: What a later session makes of a run: the tests that it was asked for were there before.
+_OF_LATER = {RunOutcome.USAGE_ERROR: RunOutcome.INCOMPLETE, RunOutcome.NO_TESTS: RunOutcome.PASSED}
 
 NOTHING = EXIT_CODES[RunOutcome.NO_TESTS]  # pytest's status for it, and that of others
 
@@ -25,9 +28,34 @@ def verdict(suite: SuiteResult) -> Verdict:
         return _programs(suite)
     if suite.source == Voice.REPORT:
         return _reported(suite)
-    session, exited = suite.session, suite.session.exited
+    outcome, why = _of_sessions(suite)
+    if outcome is RunOutcome.PASSED and suite.flaky and suite.run.flaky_fails:
+        return RunOutcome.FAILED, f"{suite.flaky} flaky"
+    return outcome, why
+
+
+def _of_sessions(suite: SuiteResult) -> Verdict:
+    """The worst of them; what one lost and another one has made good does not count."""
+    found = [_of_session(suite, session) for session in suite.sessions]
+    if len(found) == 1:
+        return found[0]
+    outcomes = [found[0][0], *(_OF_LATER.get(outcome, outcome) for outcome, _ in found[1:])]
+    outcome = next(outcome for outcome in WORST_FIRST if outcome in outcomes)
+    if outcome in QUIET:
+        return _missing(suite) or (outcome, "")
+    told = [why for session, (_, why) in zip(suite.sessions, found, strict=True) if not session.lost]
+    return outcome, "; ".join(dict.fromkeys(filter(None, told)))  # what tests were lost by, they say
+
+
+def _of_session(suite: SuiteResult, session: Session) -> Verdict:
+    exited = session.exited
     if session.interrupted is not None and session.interrupted.failure.type == MAXFAIL:
         return RunOutcome.FAILED, session.interrupted.failure.message
+    blamed = (*session.overdue,) or session.lost
+    if blamed and not any(map(suite.counts_as_bad, blamed)):
+        return _spoiled(suite) or _missing(suite) or (RunOutcome.PASSED, "")
+    if session.overdue:
+        return RunOutcome.TIMEOUT, ""
     if exited is None:
         return _unseen(suite)
     if exited.signal == "SIGINT":
@@ -40,8 +68,8 @@ def verdict(suite: SuiteResult) -> Verdict:
     if suite.source == Voice.BUILD:
         return _built(suite, exited.exit_code)
     if session.finished is None:
-        return _cut_short(suite, exited.exit_code)
-    return _told(suite, exited.exit_code)
+        return _cut_short(suite, session, exited.exit_code)
+    return _told(suite, session, exited.exit_code)
 
 
 def worst(result: RunResult) -> Verdict:
@@ -137,11 +165,13 @@ def _retold(suite: SuiteResult) -> Verdict:
     exited, session = suite.session.exited, suite.session
     if session.channel_error is not None:
         return RunOutcome.INCOMPLETE, session.channel_error
-    if exited is not None and exited.signal:
+    if exited is not None and exited.signal and not _excuses_death(suite):
         return RunOutcome.CRASHED, exited.signal
     if spoiled := _spoiled(suite):
         return spoiled
     code = exited.exit_code if exited is not None and suite.source != Voice.PROGRAM else 0
+    if (code == 1 and _excuses(suite)) or _excuses_death(suite):
+        code = 0
     if suite.source == Voice.BUILD:
         return _built(suite, code)
     nothing = all(map(is_collector, suite.tests.values()))  # modules that skipped themselves have no tests
@@ -153,6 +183,18 @@ def _retold(suite: SuiteResult) -> Verdict:
     if missing and not suite.run.collect_only:
         return RunOutcome.INCOMPLETE, f"{missing} of {len(suite.selected)} tests have no result"
     return (RunOutcome.PASSED if suite.tests or suite.run.collect_only else RunOutcome.NO_TESTS), ""
+
+
+def _excuses_death(suite: SuiteResult) -> bool:
+    """A test with which its process ended is one whose failures do not count."""
+    if not _excuses(suite):
+        return False
+    lost = (Outcome.CRASH, Outcome.TIMEOUT)
+    return any(
+        (test.outcome in lost and test.test in suite.quarantined)
+        or (test.flaky and any(one.outcome in lost for one in test.attempts))
+        for test in suite.tests.values()
+    )
 
 
 def _unseen(suite: SuiteResult) -> Verdict:
@@ -200,39 +242,39 @@ def _reported(suite: SuiteResult) -> Verdict:
         return RunOutcome.INCOMPLETE, session.channel_error
     if session.finished is None:
         return RunOutcome.INCOMPLETE, "the report has no end"
-    return _told(suite, session.finished.exit_status or 0)
+    return _told(suite, session, session.finished.exit_status or 0)
 
 
-def _cut_short(suite: SuiteResult, code: int) -> Verdict:
+def _cut_short(suite: SuiteResult, session: Session, code: int) -> Verdict:
     """The process is gone and the session never came to its end."""
     if suite.errors and not suite.running and not suite.tests:
         return RunOutcome.COLLECTION_ERROR, ""
-    if suite.session.broke is not None:
-        return RunOutcome.INTERNAL_ERROR, suite.session.broke.failure.message
-    if suite.session.explained is not None:
-        return suite.session.explained.outcome, suite.session.explained.reason
+    if session.broke is not None:
+        return RunOutcome.INTERNAL_ERROR, session.broke.failure.message
+    if session.explained is not None:
+        return session.explained.outcome, session.explained.reason
     why = f"the process exited with {code} before the session finished"
-    return RunOutcome.CRASHED, _with_output(suite, why)
+    return RunOutcome.CRASHED, _with_output(session, why)
 
 
-def _with_output(suite: SuiteResult, why: str) -> str:
+def _with_output(session: Session, why: str) -> str:
     """Why the process ended as it did, in its own words if it had any."""
-    quoted = suite.session.quoted
+    quoted = session.quoted
     return f"{why}: {'; '.join(quoted.lines)}" if quoted is not None and quoted.explains else why
 
 
-def _told(suite: SuiteResult, code: int) -> Verdict:
+def _told(suite: SuiteResult, session: Session, code: int) -> Verdict:
     """The session reported its end: the verdict depends on whether everything else agrees."""
-    explained = suite.session.explained
+    explained = session.explained
     if explained is not None and explained.outcome is not RunOutcome.NO_TESTS:
         return explained.outcome, explained.reason
-    if suite.session.broke is not None:
-        return RunOutcome.INTERNAL_ERROR, suite.session.broke.failure.message
+    if session.broke is not None:
+        return RunOutcome.INTERNAL_ERROR, session.broke.failure.message
     if spoiled := _spoiled(suite):
         return spoiled
     if explained is not None:
         return explained.outcome, explained.reason or _nothing_left(suite)
-    return _unspoiled(suite, code)
+    return _unspoiled(suite, session, code)
 
 
 def _nothing_left(suite: SuiteResult) -> str:
@@ -242,34 +284,47 @@ def _nothing_left(suite: SuiteResult) -> str:
 
 
 def _spoiled(suite: SuiteResult) -> Verdict | None:
-    """What went wrong in the session, if anything did."""
+    """What went wrong in the suite, if anything did."""
     if suite.errors:
         return RunOutcome.COLLECTION_ERROR, ""
     if suite.counts[Outcome.CRASH]:
-        return RunOutcome.CRASHED, "a worker process died during a test"
+        return RunOutcome.CRASHED, "" if suite.restarts else "a worker process died during a test"
+    if suite.counts[Outcome.TIMEOUT] and suite.source == Voice.CONTROL:  # of other tools, it is a failure
+        return RunOutcome.TIMEOUT, ""
     if any(suite.counts[outcome] for outcome in BAD):
         return RunOutcome.FAILED, ""
     if suite.running:
         return RunOutcome.INCOMPLETE, f"{len(suite.running)} tests started and never finished"
-    if suite.session.interrupted is not None:
+    if suite.session.interrupted is not None and not suite.session.overdue:
         return RunOutcome.INCOMPLETE, suite.session.interrupted.failure.message
     return None
 
 
-def _unspoiled(suite: SuiteResult, code: int) -> Verdict:
+def _unspoiled(suite: SuiteResult, session: Session, code: int) -> Verdict:
     """Nothing failed; whether that makes it a pass is a matter of status and counts."""
-    finished = suite.session.finished
+    finished = session.finished
     said = finished.exit_status if finished else None
     if said is not None and said != code:
         why = f"the session ended with status {said}, the process with {code}"
-        return RunOutcome.INCOMPLETE, _with_output(suite, why)
-    if code != 0:
-        return RunOutcome.FAILED, _with_output(suite, f"exit status {code}, though no test failed")
+        return RunOutcome.INCOMPLETE, _with_output(session, why)
+    if code != 0 and not (_excuses(suite) and finished is not None and finished.by_tests == code):
+        unexplained = "which no test that counts explains" if _excuses(suite) else "though no test failed"
+        return RunOutcome.FAILED, _with_output(session, f"exit status {code}, {unexplained}")
     if suite.run.collect_only:
         return (RunOutcome.PASSED if suite.selected else RunOutcome.NO_TESTS), ""
+    return _missing(suite) or ((RunOutcome.PASSED if suite.tests else RunOutcome.NO_TESTS), "")
+
+
+def _excuses(suite: SuiteResult) -> bool:
+    """Tests ended badly whose failures do not count: because of quarantine, or because they passed later."""
+    return bool(suite.flaky or suite.excused)
+
+
+def _missing(suite: SuiteResult) -> Verdict | None:
+    """Tests that were to run and have no result."""
     expected = max(suite.count or 0, len(suite.selected))
     unnamed = expected - (len(suite.tests) - suite.parts)
     missing = max(unnamed, sum(test not in suite.tests for test in suite.selected))
-    if missing > 0:
-        return RunOutcome.INCOMPLETE, f"{missing} of {expected} tests have no result"
-    return (RunOutcome.PASSED if suite.tests else RunOutcome.NO_TESTS), ""
+    if suite.run.collect_only or missing <= 0:
+        return None
+    return RunOutcome.INCOMPLETE, f"{missing} of {expected} tests have no result"

@@ -37,6 +37,7 @@ def record(
     *outcomes: tuple[str, Outcome],
     everything: bool = True,
     selected: tuple[str, ...] = (),
+    quarantined: tuple[str, ...] = (),
     mistake: bool = False,
 ) -> Path:
     directory = store.open_run(root, started(number).run_id, {})
@@ -45,6 +46,8 @@ def record(
     relay = Relay(started(number, everything, str(root)), [recording])
     if selected:
         relay.publish(e.TestsSelected(selected), 0.0)
+    if quarantined:
+        relay.publish(e.TestsQuarantined(dict.fromkeys(quarantined, "")), 0.0)
     for test, outcome in outcomes:
         relay.publish(e.TestFinished(test, outcome), 0.0)
     if mistake:
@@ -241,6 +244,15 @@ def test_a_run_that_broke_off_hides_no_earlier_failure(tmp_path: Path) -> None:
 
     record(tmp_path, 3, ("t.py::c", Outcome.PASSED), everything=False)
     assert last_failed(tmp_path, {}) == (["t.py::a", "t.py::b"], 1)
+
+
+def test_a_failure_in_quarantine_is_none_that_failed_last(tmp_path: Path) -> None:
+    kept = record(
+        tmp_path, 1, ("t.py::a", Outcome.FAILED), ("t.py::b", Outcome.FAILED), quarantined=("t.py::a",)
+    )
+
+    assert last_failed(tmp_path, {}) == (["t.py::b"], 0)
+    assert (kept / "failures.txt").read_text() == "t.py::b\n"
 
 
 def test_a_mistake_in_a_command_is_not_the_last_run_and_hides_no_failure(tmp_path: Path) -> None:

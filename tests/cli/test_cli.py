@@ -206,6 +206,7 @@ def test_last_failed_says_what_nobody_has_come_to(tmp_path: Path) -> None:
         tmp_path, {"test_a.py": "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\n"}
     )
     write_project(root, {"test_c.py": "def test_c(): pass\ndef test_d(): pass\n"})
+    write_project(root, {"proctor.toml": "max_restarts = 0\n"})
 
     assert run_suite(root).code == 2
     again = run_suite(root, "--last-failed", "--format", "agent")

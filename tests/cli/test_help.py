@@ -8,7 +8,7 @@ import pytest
 
 from proctor.cli.help_text import overview, parser_of
 from proctor.cli.main import GROUPS, VERBS, main
-from proctor.cli.parser import LIMITS, SHOW, WHAT, WHERE, Parser
+from proctor.cli.parser import HOW, LIMITS, SHOW, WHAT, WHERE, Parser
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,7 +62,7 @@ def test_every_argument_is_explained_in_a_group_and_the_page_exists(verb: str) -
 def test_the_help_of_run_has_groups_defaults_examples_and_a_page() -> None:
     text = parser_of("run").format_help()
 
-    titles = [f"\n{title}:\n" for title in (WHAT, LIMITS, SHOW, WHERE, "help", "examples")]
+    titles = [f"\n{title}:\n" for title in (WHAT, LIMITS, HOW, SHOW, WHERE, "help", "examples")]
     assert [text.index(title) for title in titles] == sorted(text.index(title) for title in titles)
     assert len(parser_of("run").examples) == 3
     assert "(default: auto)" in " ".join(text.split())

@@ -60,6 +60,17 @@ def test_a_green_run_is_one_line() -> None:
     assert TextSettings().agent_text(result) == "2 passed\n"
 
 
+@pytest.mark.parametrize("count", ["flaky", "excused"])
+def test_a_green_run_with_a_failure_that_does_not_count_has_more_than_that_line(
+    monkeypatch: pytest.MonkeyPatch, count: str
+) -> None:
+    monkeypatch.setattr("proctor.render.agent.agent_text", lambda *_: "with its rows\n")
+    result = run_of(*passed("a", "b"), outcome=RunOutcome.PASSED)
+    setattr(result.suites[0], count, 1)
+
+    assert TextSettings().agent_text(result) == "with its rows\n"
+
+
 def test_no_color_wins_over_force_color() -> None:
     assert wants_colours({"FORCE_COLOR": "1"})
     assert not wants_colours({"FORCE_COLOR": "0"})

@@ -41,7 +41,7 @@ def test_a_file_above_a_fair_share_is_divided_by_class_and_then_by_test() -> Non
 
     large = [f"a.py::T::x[{number}]" for number in range(16)]
     assert [len(group) for group in named(large, 2)] == [2] * 8
-    assert sum(named(large, 2), []) == large
+    assert [test for group in named(large, 2) for test in group] == large
 
 
 def test_a_group_by_a_mark_is_never_divided_and_joins_files() -> None:

@@ -39,7 +39,7 @@ class Case(unittest.TestCase):
 @pytest.mark.parametrize(
     ("runner", "source", "usual", "failures"),
     [
-        ("pytest", PYTEST_TEST, PYTEST, FAILURES | {"pytest_failures.py"}),
+        ("pytest", PYTEST_TEST, PYTEST, FAILURES | {"pytest_failures.py", "proctor_status.py"}),
         ("unittest", UNITTEST_TEST, UNITTEST, FAILURES | {"unittest_failures.py"}),
     ],
     ids=["pytest", "unittest"],

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.channel import Listener
 from support.projects import GUARD, environment, interpreters, processes_with, write_project
-from support.sessions import Told, session_of, start_session
+from support.worker_sessions import Told, session_of, start_session
 
 import proctor_pytest
 from proctor import events as e

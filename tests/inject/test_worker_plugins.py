@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.projects import environment, write_project
-from support.sessions import Told, session_of
+from support.worker_sessions import Told, session_of
 
 TWO: dict[str, Any] = {"workers": 2}
 MEASURED = {

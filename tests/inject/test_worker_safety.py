@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.projects import environment, write_project
-from support.sessions import Told, session_of
+from support.worker_sessions import Told, session_of
 
 TWO: dict[str, Any] = {"workers": 2}
 TESTS = {"test_a.py": "def test_a(): pass\n", "test_b.py": "def test_b(): pass\n"}

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from support.made_runs import failed
+from support.full_runs import AGAIN
+from support.made_runs import failed, passed
 from support.mcp_client import Talk, talk, text_of
 from support.projects import GUARD, write_project
 
@@ -22,7 +23,9 @@ from proctor.config import Settings
 from proctor.mcp_server import replies, run_data, schemas
 from proctor.mcp_server.access import Access
 from proctor.mcp_server.pages import page
+from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.runs import Progress, ServerRuns, SoFar
+from proctor.mcp_server.size import weight
 from proctor.mcp_server.tools import Tools
 from proctor.outcome import Outcome
 from proctor.relay import Relay
@@ -296,3 +299,56 @@ def difference_is_there_page_by_page(server: Talk, run_id: str) -> None:
     assert "no difference" in server.refusal(
         "get_test", run_id=run_id, node_id="test_a.py::test_last", part="difference"
     )
+
+
+def document_of(answer: Reply) -> dict[str, Any]:
+    assert answer.document is not None
+    return answer.document
+
+
+def test_flaky_and_quarantined_tests_have_rows_behind_the_failures(tmp_path: Path) -> None:
+    data, _ = kept(tmp_path, *AGAIN)
+
+    answer = replies.finished(data, "failures", schemas.USUAL_BUDGET)
+
+    found = document_of(answer)
+    assert (found["restarts"], found["summary"]["flaky"], found["summary"]["quarantined"]) == (2, 2, 1)
+    always, flaky, *_ = found["tests"]
+    assert (always["node_id"], "flaky" in always) == ("t.py::always", False)
+    assert (flaky["node_id"], flaky["outcome"], flaky["flaky"]) == ("t.py::flaky", "passed", True)
+    assert (flaky["message"], flaky["place"]) == ("E: once", "t.py:3")
+    assert "flaky: t.py::flaky :3 E: x" in answer.text
+
+
+@pytest.mark.parametrize("budget", [200, 1000, schemas.USUAL_BUDGET])
+@pytest.mark.parametrize("detail", ["summary", "failures", "full"])
+def test_long_attempts_keep_to_the_budget(tmp_path: Path, detail: str, budget: int) -> None:
+    why = e.Failure("E", "x" * 5000)
+    tries = tuple(e.Attempt(Outcome.FAILED, 0.1, why.message, why) for _ in range(3))
+    tests = [e.TestFinished(f"t.py::{n}", Outcome.PASSED, attempts=tries) for n in range(4)]
+    data, _ = kept(tmp_path, *tests)
+
+    found = document_of(replies.finished(data, detail, budget, limited=True))
+
+    assert weight(found) <= budget
+    assert found["summary"]["flaky"] == 4
+
+
+def test_a_run_without_them_is_told_without_a_word_of_them(tmp_path: Path) -> None:
+    data, _ = kept(tmp_path, *passed("t.py::a"))
+
+    found = document_of(replies.finished(data, "failures", schemas.USUAL_BUDGET))
+
+    assert not {"flaky", "quarantined", "restarts"} & {*found, *found["summary"]}
+
+
+def test_a_page_of_tests_marks_them(tmp_path: Path) -> None:
+    data, _ = kept(tmp_path, *AGAIN)
+
+    answer = page(data, "failures", 0, schemas.NO_LIMIT, schemas.USUAL_BUDGET)
+
+    lines = answer.text.splitlines()
+    assert "flaky t.py::flaky > t.py:3 E: once" in lines
+    assert "error (quarantined) t.py::known > t.py:3 E: still" in lines
+    tests = {test["node_id"]: test for test in document_of(answer)["tests"]}
+    assert [one["message"] for one in tests["t.py::always"]["attempts"]] == ["E: first", "E: again"]

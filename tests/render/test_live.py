@@ -21,6 +21,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from support.made_runs import run_of
 from support.projects import GUARD, clean_environment, command
 from support.streams import BUILD, STARTED, case, final, suite, written
 
@@ -137,9 +138,8 @@ PLACE = e.Place("tests/test_shop.py", 41)
 
 
 def failure(name: str, message: str = "assert 1 == 2", place: e.Place | None = PLACE) -> FailureLine:
-    found = failure_line(
-        e.TestFinished(name, Outcome.FAILED, failure=e.Failure("AssertionError", message, place))
-    )
+    test = e.TestFinished(name, Outcome.FAILED, failure=e.Failure("AssertionError", message, place))
+    found = failure_line(test, run_of().suites[0])
     assert found is not None
     return found
 
@@ -408,3 +408,19 @@ def test_the_terminal_is_left_in_order_when_we_are_stopped(tmp_path: Path) -> No
         seen(ours, "\x1b[?25h")
 
     assert shown.returncode == 2
+
+
+def test_failed_tries_and_new_sessions_are_named_above_the_picture() -> None:
+    file = io.StringIO()
+    relay = Relay(
+        STARTED, [LiveTerminal(Console(width=100, file=file, force_terminal=True, color_system=None))]
+    )
+    test = e.TestFinished("t.py::a", Outcome.FAILED, failure=e.Failure("E", "E: no", e.Place("t.py", 3)))
+
+    relay.publish(e.AttemptFailed(test), 0.5)
+    relay.publish(e.SessionStarted(2, tests=1, round=1), 0.6)
+    relay.close(1.0)
+
+    lines = ESCAPES.sub("", file.getvalue()).splitlines()
+    assert "FAILED t.py::a at t.py:3: E: no (to be run again)" in lines
+    assert "session 2: 1 test to be run again" in lines

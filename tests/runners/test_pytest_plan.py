@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proctor.errors import UsageError
-from proctor.launch import Launch
+from proctor.launch import ASKED_VARIABLE, Launch
 from proctor.processors import processors
 from proctor.runners import pytest_suite
 from proctor.spec import Python, RunSpec
@@ -25,7 +25,7 @@ def launch(packages: dict[str, str], **asked: Any) -> Launch:
 
 def asked_of(planned: Launch | None) -> dict[str, Any]:
     assert planned is not None
-    return dict(json.loads(planned.environment.get(pytest_suite.ASKED_VARIABLE, "{}")))
+    return dict(json.loads(planned.environment.get(ASKED_VARIABLE, "{}")))
 
 
 def test_a_plain_run_asks_for_nothing() -> None:

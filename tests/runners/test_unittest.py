@@ -376,12 +376,15 @@ def dying(how: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("how", ["os._exit(0)", "os._exit(1)", "os.abort()"])
-def test_a_test_that_ends_the_process_crashed_and_the_rest_did_not_run(tmp_path: Path, how: str) -> None:
+def test_a_test_that_ends_the_process_crashed_and_the_rest_runs_in_another(tmp_path: Path, how: str) -> None:
     found = document(write_project(tmp_path, dying(how)))
 
-    assert found["outcome"] == "crashed"
-    assert outcomes(found) == {"test_dies.py::Dies::test_1": "passed", "test_dies.py::Dies::test_2": "crash"}
-    assert found["not_run"] == ["test_dies.py::Dies::test_3"]
+    assert (found["outcome"], found["restarts"], found["not_run"]) == ("crashed", 1, [])
+    assert outcomes(found) == {
+        "test_dies.py::Dies::test_1": "passed",
+        "test_dies.py::Dies::test_2": "crash",
+        "test_dies.py::Dies::test_3": "passed",
+    }
     if "abort" in how:
         assert failures(found)["test_dies.py::Dies::test_2"]["place"]["line"] == 8
 
@@ -443,7 +446,8 @@ def test_no_tests_are_no_pass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("-n", "2"), "one test after the other"),
+        (("--repeat", "2"), "--repeat: unittest has no such option; it is for pytest"),
+        (("--parallel", "fork", "-n", "2"), "--parallel: unittest has no such option; it is for pytest"),
         (("-m", "slow"), "has no markers"),
         (("-k", "a and"), "invalid expression"),
         (("tests/nowhere.py",), "no such file: tests/nowhere.py"),
@@ -487,6 +491,9 @@ def test_where_there_is_no_pytest_unittest_takes_its_place_unless_pytest_was_ask
 
     found = proctor("run", "--format", "json", cwd=tmp_path).document
     assert (found["runner"], found["outcome"]) == ("unittest", "passed")
+    repeated = proctor("run", "--format", "json", "--repeat", "2", cwd=tmp_path).document
+    notice = "--repeat: unittest has no such option; it is for pytest; its tests run without it"
+    assert (repeated["outcome"], repeated["notices"]) == ("passed", [notice])
     assert "unittest runs the tests" in proctor("doctor", cwd=tmp_path).out
     asked = proctor("run", "--runner", "pytest", cwd=tmp_path)
     assert asked.code != 0

@@ -39,6 +39,13 @@ names = st.text(max_size=20) | st.sampled_from(
     ]
 )
 phases = st.builds(e.Phase, st.just("call"), st.just("passed"), stdout=texts, stderr=texts)
+attempts = st.builds(
+    e.Attempt,
+    st.sampled_from(list(Outcome)),
+    st.floats(0, 1000),
+    message=st.none() | texts,
+    failure=st.none() | st.builds(e.Failure, texts, texts, st.none() | st.just(e.Place("t.py", 3))),
+)
 tests = st.builds(
     e.TestFinished,
     names,
@@ -51,15 +58,25 @@ tests = st.builds(
     phases=st.just(()) | st.tuples(phases),
     keywords=st.lists(texts, max_size=2).map(tuple),
     properties=st.none() | st.dictionaries(texts, texts | st.integers() | st.lists(st.none()), max_size=2),
+    session=st.sampled_from([1, 1, 2]),
+    worker=st.sampled_from(["", "gw0"]),
+    attempts=st.just(()) | st.lists(attempts, max_size=2).map(tuple),
 )
 errors = st.builds(e.CollectionFailed, names, st.builds(e.Failure, texts, texts), texts)
 
 
 @st.composite
 def results(draw: st.DrawFn) -> RunResult:
-    """A finished run of any tests, with or without its end."""
+    """A finished run of any tests, with or without its end; some of them may be in quarantine."""
     found = draw(st.lists(tests, max_size=6, unique_by=lambda test: test.test))
+    held = (
+        draw(st.just([]) | st.lists(st.sampled_from([test.test for test in found]), unique=True))
+        if found
+        else []
+    )
+    quarantined = {name: draw(texts) for name in held}
     broken = draw(st.lists(errors, max_size=2, unique_by=lambda error: error.file))
     endings: list[list[e.Event]] = [[e.SessionFinished(None)], [], [e.ChannelBroken("cut\nshort")]]
     ends = draw(st.sampled_from(endings))
-    return result_of([*found, *broken, *ends])
+    first = [e.TestsQuarantined(quarantined)] if quarantined else []
+    return result_of([*first, *found, *broken, *ends])

@@ -77,6 +77,48 @@ SEVERAL: tuple[e.Event, ...] = (
 )
 
 
+ONCE = e.Attempt(Outcome.FAILED, 0.25, "E: once", WHY)
+CRASHED = e.TestFinished("t.py::crashes", Outcome.CRASH, 0.5, "SIGSEGV", failure=e.Failure("", "SIGSEGV", AT))
+AGAIN: tuple[e.Event, ...] = (
+    e.TestsSelected(
+        tuple(f"t.py::{name}" for name in ("flaky", "always", "crashes", "known", "kept", "skips"))
+    ),
+    e.TestsQuarantined({"t.py::known": "see #12", "t.py::kept": ""}),
+    e.SuiteStarted("pytest", "2026-01-01T00:00:01Z", 6),
+    e.AttemptFailed(e.TestFinished("t.py::flaky", Outcome.FAILED, 0.25, "E: once", place=AT, failure=WHY)),
+    e.TestStarted("t.py::crashes", AT),
+    e.ProcessExited(-11, "SIGSEGV"),
+    e.AttemptFailed(CRASHED),
+    e.SessionStarted(2, died=True, tests=4),
+    e.TestFinished("t.py::kept", Outcome.PASSED, 0.3, passed_in=(0.1, 0.1, 0.1), session=2, worker="gw0"),
+    e.TestFinished("t.py::known", Outcome.ERROR, 0.2, "E: still", "trace", AT, WHY, session=2, worker="gw1"),
+    e.AttemptFailed(e.TestFinished("t.py::always", Outcome.ERROR, 0.1, "E: first", failure=WHY, session=2)),
+    e.TestFinished("t.py::skips", Outcome.SKIPPED, message="not here", attempts=(ONCE,), session=2),
+    e.SessionFinished(1, 4, by_tests=1),
+    e.ProcessExited(1),
+    e.SessionStarted(3, tests=3, round=1),
+    e.TestFinished(
+        "t.py::always",
+        Outcome.FAILED,
+        0.2,
+        "E: again",
+        failure=WHY,
+        session=3,
+        attempts=(e.Attempt(Outcome.ERROR, 0.1, "E: first", WHY),),
+    ),
+    e.TestFinished(
+        "t.py::crashes",
+        Outcome.PASSED,
+        0.1,
+        session=3,
+        attempts=(e.Attempt(Outcome.CRASH, 0.5, "SIGSEGV", CRASHED.failure),),
+    ),
+    e.TestFinished("t.py::flaky", Outcome.PASSED, 0.1, place=AT, session=3, attempts=(ONCE,)),
+    e.SessionFinished(1, 3, by_tests=1),
+    e.ProcessExited(1),
+)
+
+
 def result_of(facts: tuple[e.Event, ...]) -> RunResult:
     relay = Relay(STARTED, [])
     publish_suites(relay, facts, 1.0)
@@ -109,6 +151,7 @@ CASES: dict[str, tuple[e.Event, ...]] = {
         e.SuiteFinished(RunOutcome.PASSED),
         e.RunStopped(RunOutcome.CANCELLED),
     ),
+    "again": AGAIN,
     "bench": (
         e.SuiteDescribed("/p", {"rustc": "1.9"}),
         e.SuiteStarted("unit", "2026-01-01T00:00:01Z", 2, 3, "unit::"),

@@ -48,14 +48,18 @@ class Scripted:
 
 
 class Script:
-    """Starts scripted processes by the names of their launches; one without a script cannot be started."""
+    """Starts scripted processes by the names of their launches; one without a script cannot be started.
+
+    A second script under the same name is for the second start of that launch, and so on.
+    """
 
     def __init__(self) -> None:
         self.started: dict[str, Scripted] = {}
+        self.launches: list[Launch] = []
         self.most_at_once = 0
         self.on_wait: Callable[[], None] = lambda: None
         self.passes: Callable[[float], None] = lambda seconds: None  # gets how long a wait may take
-        self._scripts: dict[str, Scripted] = {}
+        self._scripts: dict[str, list[Scripted]] = {}
 
     def add(
         self,
@@ -68,12 +72,14 @@ class Script:
     ) -> None:
         """Bytes are written to stdout."""
         written = [chunk if isinstance(chunk, Chunk) else Chunk("stdout", chunk) for chunk in chunks]
-        self._scripts[name] = Scripted(written, code, hangs, adopts, stubborn)
+        process = Scripted(written, code, hangs, adopts, stubborn)
+        self._scripts.setdefault(name, []).append(process)
 
     def start(self, launch: Launch) -> Scripted:
-        if launch.name not in self._scripts:
+        if not self._scripts.get(launch.name):
             raise LaunchError(f"cannot start {launch.name}: no such file")
-        self.started[launch.name] = self._scripts[launch.name]
+        self.launches.append(launch)
+        self.started[launch.name] = self._scripts[launch.name].pop(0)
         return self.started[launch.name]
 
     def wait(self, processes: Sequence[Scripted], seconds: float) -> list[tuple[Scripted, list[Chunk]]]:

@@ -1,100 +1,112 @@
-"""One pytest session with our plugin, as proctor would start it: what it is asked for, and what it tells."""
+"""One session of pytest or unittest, as proctor starts it, with anything in what it is asked."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import proctor
 from proctor import events as e
-from proctor.runners.pytest_suite import ASKED_VARIABLE, PATH_VARIABLE, PLUGIN, PLUGIN_PATH
+from proctor.launch import ASKED_VARIABLE
+from proctor.runners import pytest_suite
 from proctor.unique_names import UniqueNames
 from proctor.wire.control.ledger import Finished, Partial
 from proctor.wire.control.session import SessionReader
 from support.channel import Listener
 from support.inject import text_of
-from support.projects import GUARD, clean_environment, project_python
+from support.projects import GUARD, Ran, clean_environment, project_python
+
+UNITTEST = Path(proctor.__file__).parent / "inject" / "proctor_unittest.py"
+Event = TypeVar("Event")
 
 
-@dataclass
-class Told:
-    """What a session told on its channel, and how its process ended."""
+@dataclass(frozen=True)
+class Heard:
+    """A session that has ended, and what it said."""
 
-    code: int
-    out: str
-    err: str
-    facts: list[dict[str, Any]] = field(default_factory=list)
-    events: list[e.Event] = field(default_factory=list)
+    ran: Ran
+    events: list[e.Event]
+    facts: list[dict[str, Any]]  # of the session, as they came
 
-    def of(self, kind: type[e.Event]) -> list[Any]:
-        return [event for event in self.events if type(event) is kind]
-
-    @property
-    def finished(self) -> dict[str, e.TestFinished]:
-        found: list[e.TestFinished] = self.of(e.TestFinished)
-        assert len({test.test for test in found}) == len(found), "a test has ended twice"
-        return {test.test: test for test in found}
+    def of(self, kind: type[Event]) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kind)]
 
     @property
-    def outcomes(self) -> dict[str, str]:
-        return {name: str(test.outcome) for name, test in self.finished.items()}
+    def finished(self) -> e.SessionFinished:
+        (finished,) = self.of(e.SessionFinished)
+        return finished
 
     @property
-    def workers(self) -> set[str]:
-        return {test.worker for test in self.finished.values()}
+    def tests(self) -> list[str]:
+        """In the order in which they began."""
+        return [event.test for event in self.of(e.TestStarted)]
+
+    @property
+    def ended(self) -> dict[str, e.TestFinished]:
+        return {event.test: event for event in self.of(e.TestFinished)}
 
     @property
     def notices(self) -> list[str]:
         return [event.text for event in self.of(e.Noticed)]
 
-    @property
-    def handed_over(self) -> str:
-        return "".join(facts["handed_over"] for facts in self.facts if "handed_over" in facts)
+
+def only(root: Path, tests: Iterable[str], skip: Mapping[str, int] | None = None) -> str:
+    """The file that names the tests of a later session."""
+    file = root / "only.json"
+    file.write_text(json.dumps({"tests": list(tests), "skip": skip or {}}))
+    return str(file)
 
 
-def start_session(
-    listener: Listener,
+def pytest_session(
     root: Path,
-    asked: Mapping[str, Any],
     *arguments: str,
     python: str = "",
+    asked: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
-) -> subprocess.Popen[bytes]:
-    own = clean_environment(**(environ or {}))
-    own = {name: value for name, value in own.items() if not name.startswith("PYTEST_")}
-    own |= {"PYTHONPATH": PLUGIN_PATH, PATH_VARIABLE: "", ASKED_VARIABLE: json.dumps(asked)}
-    return subprocess.Popen(
-        [python or project_python(), "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", *arguments],
+) -> Heard:
+    command = [python or project_python(), "-m", "pytest", "-p", pytest_suite.PLUGIN, *arguments]
+    ours = {"PYTHONPATH": pytest_suite.PLUGIN_PATH, pytest_suite.PATH_VARIABLE: ""}
+    return _session(root, command, ours | dict(environ or {}), asked)
+
+
+def unittest_session(
+    root: Path, *arguments: str, python: str = sys.executable, asked: Mapping[str, Any] | None = None
+) -> Heard:
+    return _session(root, [python, str(UNITTEST), *arguments], {}, asked)
+
+
+def _session(
+    root: Path, command: list[str], environ: Mapping[str, str], asked: Mapping[str, Any] | None
+) -> Heard:
+    listener = Listener.on_a_pipe().listen()
+    more = {ASKED_VARIABLE: json.dumps(asked)} if asked else {}
+    plain = {
+        name: "" for name in os.environ if name.startswith("PYTEST_XDIST")
+    }  # what runs us may be a worker
+    done = subprocess.run(
+        command,
         cwd=root,
-        env=own | listener.environment,
+        env=clean_environment(**listener.environment, **more, **plain, **environ),
         pass_fds=[listener.writer],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
+        timeout=GUARD,
+        check=False,
     )
-
-
-def session_of(
-    root: Path,
-    asked: Mapping[str, Any],
-    *arguments: str,
-    python: str = "",
-    environ: Mapping[str, str] | None = None,
-) -> Told:
-    listener = Listener.on_a_pipe()
-    process = start_session(listener, root, asked, *arguments, python=python, environ=environ)
-    listener.listen()
-    out, err = process.communicate(timeout=GUARD)
     listener.finish()
-    told = Told(process.returncode, text_of(out), text_of(err))
-    reader = SessionReader("pytest", "output", UniqueNames(), cwd=os.fspath(root))
+    assert listener.error is None, listener.error
+    ran = Ran(done.returncode, text_of(done.stdout), text_of(done.stderr))
+    reader = SessionReader("tests", "", UniqueNames(), str(root), asked.get("session", 1) if asked else 1)
+    events, facts = reader.start(), []
     for frame in listener.frames:
         if isinstance(frame, (Partial, Finished)):
-            told.facts.append(frame.body.get("proctor") or {})
-            told.events += reader.read(frame)
-    told.events += reader.close()
-    return told
+            events += reader.read(frame)
+            if frame.name is None:
+                facts.append(frame.body.get("proctor") or {})
+    return Heard(ran, events + reader.close(), facts)

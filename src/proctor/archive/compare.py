@@ -10,7 +10,7 @@ from proctor.events import Entry, Noticed, RunFinished
 from proctor.fold import fold
 from proctor.outcome import QUIET, RunOutcome
 from proctor.result import RunResult
-from proctor.wire.document.run import disagreements
+from proctor.wire.document.run import counted, disagreements
 from proctor.wire.document.schema import Document
 
 
@@ -35,8 +35,8 @@ def reconcile(result: RunResult, document: Document) -> str:
 def _differences(result: RunResult, document: Document) -> Iterator[str]:
     if document.outcome != result.outcome:
         yield f"{document.outcome} there, {result.outcome} here"
-    there = {test.node_id: test.outcome for test in document.tests}
-    here = {name: str(test.outcome) for name, test in result.tests.items()}
+    there = {test.node_id: counted(test) for test in document.tests}
+    here = {name: suite.counted(test) for suite in result.suites for name, test in suite.tests.items()}
     for name in there.keys() | here.keys():
         if there.get(name) != here.get(name):
             yield f"{name} is {there.get(name, 'missing')} there, {here.get(name, 'missing')} here"

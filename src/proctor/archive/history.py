@@ -89,7 +89,8 @@ def _bad(document: Document, base: str, root: Path) -> dict[str, bool]:
     found: dict[str, bool] = {}
     for test in document.tests:
         target = _target(test.part_of or test.node_id, bases.get(test.suite, base), root)
-        found[target] = found.get(target, False) or test.outcome in BAD
+        bad = test.outcome in BAD and not test.quarantined
+        found[target] = found.get(target, False) or bad
     for error in document.collection_errors:
         found[_target(error.file, bases.get(error.suite, base), root)] = True
     return found

@@ -6,9 +6,10 @@ import argparse
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from proctor import config
+from proctor.cli.parser import HOW as HOW
 from proctor.cli.parser import LIMITS as LIMITS
 from proctor.cli.parser import SHOW as SHOW
 from proctor.cli.parser import WHAT as WHAT
@@ -21,6 +22,8 @@ from proctor.plan_run import Asked, targets
 from proctor.render.shown import Shown
 from proctor.runners import table
 from proctor.spec import Selection
+
+Value = TypeVar("Value")
 
 
 def split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -118,7 +121,9 @@ def invocation(parsed: argparse.Namespace, root: Path) -> Invocation:
     """What a command that runs some of the tests again has to repeat."""
     given = {"--python": python(parsed), "--runner": parsed.runner, "--memory": parsed.memory}
     given |= {"--seed": parsed.seed, "--repeat": parsed.repeat if parsed.repeat > 1 else None}
+    given |= {"--test-timeout": parsed.test_timeout}
     words = [word for option, value in given.items() if value is not None for word in (option, str(value))]
+    words += ["--isolate"] if parsed.isolate else []
     return Invocation(str(root), current_directory(), tuple(words))
 
 
@@ -130,14 +135,12 @@ def current_directory() -> str:
         return ""
 
 
-def _checked(read: Callable[[str, str], Any], value: str | None, option: str) -> str | None:
-    """The value as it was given, if it can be read."""
+def checked(read: Callable[[Any, str], Value], value: Any, option: str) -> Value | None:
+    """What the value of an option means; None: it was not given."""
     try:
-        if value is not None:
-            read(value, option)
+        return None if value is None else read(value, option)
     except ConfigError as error:  # it is not from a file
         raise UsageError(str(error)) from None
-    return value
 
 
 def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **more: Any) -> Asked:
@@ -150,8 +153,8 @@ def asked(parsed: argparse.Namespace, root: Path, settings: config.Settings, **m
             parsed.keywords,
             parsed.markers,
         ),
-        timeout=_checked(config.seconds, parsed.timeout, "--timeout"),
-        memory=_checked(config.size, parsed.memory, "--memory"),
+        timeout=checked(config.seconds, parsed.timeout, "--timeout"),
+        memory=checked(config.size, parsed.memory, "--memory"),
         strict_suites=parsed.strict_suites,
         **more,
     )

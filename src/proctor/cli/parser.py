@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-WHAT, LIMITS, SHOW, WHERE = "what to run", "limits", "what to show", "where"
+WHAT, LIMITS, HOW, SHOW, WHERE = "what to run", "limits", "how to run", "what to show", "where"
 PAGE = "docs/reference/command-line.md"
 EXIT_CODES = "exit codes: 0 passed, 1 failed, 2 not completed, 3 internal error, 4 usage error, 5 no tests"
 _HELP = "help"
-_ORDER = (WHAT, LIMITS, SHOW, WHERE, _HELP)
+_ORDER = (WHAT, LIMITS, HOW, SHOW, WHERE, _HELP)
 _WIDTH = 100  # columns of a help text, unless the terminal has fewer
 _OPTION_LIKE = 0.7  # how like an unknown option a known one must be: many are short
 

@@ -27,13 +27,17 @@ def main(arguments: list[str]) -> int:
     maxfail = 1 if parsed.failfast else parsed.maxfail
     if maxfail < 0:
         raise UsageError(f"invalid --maxfail {maxfail}: expected 1 or more")
-    workers = _workers(parsed.workers)
     asked = options.asked(
         parsed,
         root,
         settings,
         maxfail=maxfail,
-        workers=workers,
+        workers=options.checked(config.workers, parsed.workers, "-n"),
+        test_timeout=options.checked(config.seconds, parsed.test_timeout, "--test-timeout"),
+        retries=options.checked(config.retries, parsed.retries, "--retries"),
+        flaky_fails=None if parsed.flaky is None else parsed.flaky == "fail",
+        parallel=parsed.parallel,
+        isolate=parsed.isolate,
         repeat=_at_least(parsed.repeat, "--repeat", 1),
         seed=None if parsed.seed is None else _at_least(parsed.seed, "--seed", 0),
         verbosity=parsed.verbosity,
@@ -84,6 +88,7 @@ def parser() -> options.Parser:
     options.add_selection(parser)
     _add_choice_of_tests(parser)
     _add_limits(parser)
+    _add_ways_to_run(parser)
     _add_outputs(parser)
     archive = "do not keep the run in .proctor/"
     parser.group(options.WHERE).add_argument("--no-archive", action="store_true", help=archive)
@@ -106,8 +111,22 @@ def _add_limits(parser: options.Parser) -> None:
     limits.add_argument("-x", dest="failfast", action="store_true", help="stop at the first failure")
     maxfail = "stop after N failures (default: no limit)"
     limits.add_argument("--maxfail", type=int, default=0, metavar="N", help=maxfail)
-    workers = "run N tests at a time (pytest: needs pytest-xdist; default: 1)"
-    suggest(limits.add_argument("-n", dest="workers", default="", metavar="N|auto", help=workers), ("auto",))
+    test_timeout = "time limit for each test (pytest, unittest; default: none)"
+    limits.add_argument("--test-timeout", metavar="TIME", help=test_timeout)
+
+
+def _add_ways_to_run(parser: options.Parser) -> None:
+    how = parser.group(options.HOW)
+    workers = "run N tests at a time; auto: as many as there are processors (default: 1)"
+    suggest(how.add_argument("-n", dest="workers", metavar="N|auto", help=workers), ("auto",))
+    parallel = "fork, xdist or off: what -n uses (pytest; default: fork if that is safe, else xdist)"
+    how.add_argument("--parallel", choices=("fork", "xdist", "off"), default="", metavar="WAY", help=parallel)
+    isolate = "run each test in a process of its own (pytest, unittest)"
+    how.add_argument("--isolate", action="store_true", help=isolate)
+    retries = "run each failed test up to K times more, after the others (pytest, unittest; default: 0)"
+    how.add_argument("--retries", type=int, metavar="K", help=retries)
+    flaky = "pass or fail: what a test that passes only in a retry makes of the run (default: pass)"
+    how.add_argument("--flaky", choices=("pass", "fail"), metavar="WHAT", help=flaky)
 
 
 def _add_outputs(parser: options.Parser) -> None:
@@ -137,11 +156,3 @@ def _at_least(number: int, option: str, least: int) -> int:
     if not least <= number <= _MOST[option]:
         raise UsageError(f"invalid {option} {number}: expected {least} to {_MOST[option]}")
     return number
-
-
-def _workers(value: str) -> str:
-    if value in ("", "0"):
-        return ""
-    if value != "auto" and not (value.isascii() and value.isdigit()):
-        raise UsageError(f"invalid -n {value!r}: expected a number of processes or auto")
-    return value

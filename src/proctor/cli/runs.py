@@ -26,9 +26,11 @@ _COUNTS: dict[str, Tone] = {
     "failed": "bad",
     "errors": "bad",
     "passed": "good",
+    "flaky": "odd",
     "skipped": "odd",
     "xfailed": "odd",
     "xpassed": "odd",
+    "quarantined": "odd",
     "not_run": "odd",
 }
 _HEADER = ("RUN", "AGE", "OUTCOME", "TIME", "TESTS", "ASKED FOR")

@@ -26,7 +26,8 @@ class TextSettings(msgspec.Struct, frozen=True):
     shown: Shown = USUAL  # by the report for people
 
     def agent_text(self, result: RunResult) -> str:
-        if result.outcome is RunOutcome.PASSED and not (result.reason or result.notices or result.missing):
+        more = result.reason or result.notices or result.missing or result.flaky or result.excused
+        if result.outcome is RunOutcome.PASSED and not more:
             return verdict_line(result) + "\n"  # the whole text; the longer ones take long to import
         from proctor.render.agent import SHELL, Detail, agent_text
 

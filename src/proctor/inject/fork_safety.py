@@ -156,9 +156,9 @@ def living_threads():
 
 def _named():
     main, others = threading.main_thread(), threading.enumerate()
-    functions = {thread.name: _function(thread) for thread in others if thread is not main}
+    functions = [(thread.name, _function(thread)) for thread in others if thread is not main]
     native = max(0, len(os.listdir(TASKS)) - len(others))
-    names = ["%s (%s)" % pair for pair in functions.items() if pair[1] not in HARMLESS]
+    names = ["%s (%s)" % pair for pair in functions if pair[1] not in HARMLESS]
     count = len(names) + native
     if native:
         names.append("%d of a library" % native)

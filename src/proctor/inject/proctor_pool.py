@@ -117,7 +117,7 @@ class Job:
         """`dump` is a file for what faulthandler writes; `only` the `first` group is to run."""
         self.name, self.number, self.dump = name, number, dump
         self._socket, self._groups, self.board, self._pid = end, groups, board, _getpid()
-        self._coming: "deque[int]" = deque(groups[first[0]][first[1] :])
+        self.coming: "deque[int]" = deque(groups[first[0]][first[1] :])
         self._last = only  # nobody hands out more
         self._held = []
 
@@ -144,7 +144,7 @@ class Job:
             test = self._next()
             if test is None:
                 return
-            self._coming.popleft()
+            self.coming.popleft()
             following = self._next()
             self.board.set_late(self.number, False)
             self._held.append(("begun", test))
@@ -155,7 +155,7 @@ class Job:
 
     def _next(self):
         """Asks for more only when it has to: others may need it sooner."""
-        while not self._coming and not self._last:
+        while not self.coming and not self._last:
             self._held.append(("wants",))
             self.flush()
             handed = self._receive()
@@ -163,8 +163,8 @@ class Job:
                 self._last = True
             else:
                 group, start = handed
-                self._coming.extend(self._groups[group][start:])
-        return self._coming[0] if self._coming else None
+                self.coming.extend(self._groups[group][start:])
+        return self.coming[0] if self.coming else None
 
     def _receive(self):
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
@@ -453,7 +453,7 @@ class Pool:
     def _ended(self, worker, test, facts):
         overdue, worker.test, worker.until, worker.ending = worker.overdue, None, 0.0, None
         if overdue:  # it went on after the interrupt, and that does not make it a test that passed
-            self._died(worker, test, self._death(worker, 0))
+            self.client.died(worker, test, self._death(worker, 0))
         else:
             self.client.ended(worker, test, facts)
         worker.overdue = False
@@ -517,7 +517,7 @@ class Pool:
 
     def _mourn(self, worker, death):
         if worker.test is not None:
-            self._died(worker, worker.test, death)
+            self.client.died(worker, worker.test, death)
         elif not worker.left and worker.began:
             self.client.lost(worker, death)
         elif not worker.left:
@@ -527,10 +527,6 @@ class Pool:
                     "%d workers in a row died before their first test: %s" % (self.stillborn, how(death))
                 )
         self._is_stopping()
-
-    def _died(self, worker, test, death):
-        self.board.add_failure(self.size)
-        self.client.died(worker, test, death)
 
     def _death(self, worker, status):
         death = {}

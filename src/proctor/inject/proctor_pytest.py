@@ -11,6 +11,7 @@ What proctor concludes from the facts is proctor's business. The facts are under
 import os
 import sys
 from time import time
+from weakref import ref
 
 import pytest
 
@@ -42,6 +43,7 @@ SUMMARISERS = {
     "warnings",
 }  # plugins of pytest itself that print a summary
 USUAL = ["setup", "call", "teardown", ""]  # none comes after these
+ENDS = ("passed", "failed", "skipped")  # others are words of plugins that run a test again
 PASSED = '{"name":%s,"status":"pass","proctor":{"keywords":%s,"passed_in":[%de-9,%de-9,%de-9]}}'
 
 
@@ -63,13 +65,15 @@ def _take_channel():
 
 
 def _take_request():
-    """What somebody asked for beyond a plain run: {"repeat": times, "locals": true}."""
+    """What somebody asked for beyond a plain run: {"repeat": times, "locals": true, "only": path, …}."""
     request = os.environ.pop(ASKED_VARIABLE, "")
     return loads(request) if request else {}
 
 
 CHANNEL = _take_channel() if __name__ == INJECTED else None  # elsewhere this file is a library
 ASKED = _take_request() if __name__ == INJECTED else {}
+if "only" in ASKED:
+    pytest_addoption = load("proctor_later").plugin_of(ASKED, CHANNEL)
 WORKERS = None
 if CHANNEL is not None and (ASKED.get("workers") or ASKED.get("isolate")):
     WORKERS = load("pytest_workers").Workers(ASKED, CHANNEL)
@@ -110,6 +114,8 @@ def pytest_configure(config):
         asked, observer = config.workerinput.get("proctor_asked", {}), Observer(config)
         config.pluginmanager.register(observer, "_proctor_observer")
         config.pluginmanager.register(Carrier(), "_proctor_carrier")
+        if "only" in asked:
+            load("proctor_later").join(config, asked)
     elif CHANNEL is not None:
         asked, observer = ASKED, Reporter(config, CHANNEL)
         config.pluginmanager.register(observer, "_proctor_reporter")
@@ -122,6 +128,10 @@ def pytest_configure(config):
         if asked.get("repeat", 1) > 1:
             repeat = load("proctor_repeat").Repeat(asked["repeat"], observer)
             config.pluginmanager.register(repeat, "_proctor_repeat")
+        if asked.get("quarantine"):
+            quarantine = load("proctor_quarantine").Quarantine(config, asked["quarantine"])
+            config.pluginmanager.register(quarantine, "_proctor_quarantine")
+            observer.excused = quarantine.match
         if WORKERS is not None:
             WORKERS.configure(config, observer)
     if any(map(config.pluginmanager.hasplugin, ("benchmark", "pytest_benchmark.plugin"))):
@@ -188,6 +198,7 @@ class Observer:
         # (node id, phase) -> facts, until the report comes by. In a worker of xdist also None -> what a test
         # has reported, which travels with the next report.
         self.pinned = {}
+        self.excused = None  # tells a test in quarantine by its id
         self.explain = _channel.Explain("pytest_failures", config)
         self._watch()
 
@@ -224,14 +235,16 @@ class Observer:
         try:
             excinfo, records = call.excinfo, self.logs.records if self.logs is not None else None
             # What an earlier attempt at this test has left is not part of this one.
-            self.pinned.pop((item.nodeid, call.when), None)
-            facts = {}
+            before, facts = self.pinned.pop((item.nodeid, call.when), None), {}
+            if before and ("mark" in before or "hidden" in before):
+                facts["hidden"] = load("proctor_tries").hidden(before, call.when, call)
             if None in self.pinned:
                 facts["reported"] = self.pinned.pop(None)
             if excinfo is not None and not isinstance(
                 excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)
             ):
                 facts["failure"] = self.explain("of_test", item, excinfo, call.when)
+                facts["mark"] = ref(call), getattr(call, "duration", 0.0)
             if records:
                 facts["log"] = [_log_record(record) for record in records]
             if facts:
@@ -251,6 +264,8 @@ class Observer:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
         facts = self.pinned.pop((report.nodeid, report.when), None) if self.pinned else None
+        if facts:
+            facts.pop("mark", None)
         if getattr(report, "context", None) is not None:
             # The values of a subtest do not survive the way to xdist's controller.
             facts = dict(facts or (), subtest=subtest_name(report))
@@ -268,6 +283,16 @@ class Observer:
                 config.pluginmanager.register(targets, "_proctor_targets")
             except Exception as error:
                 self._give_up(error)
+
+    def pytest_collection_finish(self, session):
+        """In a worker, which reports no limits, but has the tests whose marks are invalid."""
+        self._limits(session.items)
+
+    def _limits(self, items):
+        """Time limits that marks give to tests."""
+        if not _has_limits(items):
+            return {}
+        return load("proctor_marks").limits(self.config, items, ASKED.get("test_timeout"))
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector):
@@ -294,6 +319,8 @@ class Reporter(Observer):
         self.known = set()
         self.started = self.flushed = time()
         self.deselected = 0
+        self.failed = 0  # reports that pytest counts as failures, collection errors among them
+        self.broken = 0  # of those, collection errors
         self.setup_only = getattr(config.option, "setuponly", False)  # pytest itself calls no test
         self.traced = getattr(config.option, "tbstyle", "auto") != "no"
         self.is_controller = False  # of xdist
@@ -319,9 +346,20 @@ class Reporter(Observer):
             "environment": clean(getattr(self.config, "_metadata", {})),
             "cwd": str(self.config.invocation_params.dir),
         }
+        maxfail = self._maxfail()
+        if maxfail:
+            suite["maxfail"] = maxfail
         if suite != self.suite:
             self.suite = suite
             self.channel.session({"suite": suite})
+
+    def _maxfail(self):
+        """Failures after which pytest stops."""
+        option = self.config.option
+        limits = [getattr(option, "maxfail", 0)]
+        if getattr(option, "stepwise", False):
+            limits.append(2 if getattr(option, "stepwise_skip", False) else 1)
+        return min(filter(None, limits), default=0)
 
     def _try(self, action, *args):
         if self.channel.fd >= 0:
@@ -345,6 +383,8 @@ class Reporter(Observer):
         if self.collected > CHUNK or time() > self.flushed + FLUSH_SECONDS:
             self._flush_collectors()
         if report.failed:
+            self.failed += 1
+            self.broken += 1
             failure = getattr(report, "proctor_facts", None) or {"message": text.strip().rpartition("\n")[2]}
             error = {"id": report.nodeid, "longrepr": text, "failure": failure}
             self.channel.session({"collection_errors": [error]})
@@ -383,6 +423,9 @@ class Reporter(Observer):
             }
         if self.is_controller:
             return  # it collects nothing itself
+        limits = self._limits(session.items)
+        if limits:
+            self.channel.session({"limits": limits})
         self._selected([item.nodeid for item in session.items], markers)
 
     @pytest.hookimpl(optionalhook=True)
@@ -413,7 +456,10 @@ class Reporter(Observer):
         if self.channel.fd < 0:
             return
         try:
+            before = self.tests.get(nodeid) if self.tests else None
             test = self.tests[nodeid] = UnderWay(nodeid)
+            if before is not None:
+                test.follow(before)
             file, line = location[0], location[1]
             self.channel.send(
                 '{"name":%s,"status":"error","partial":true,"file":%s,"line":%d}'
@@ -467,6 +513,8 @@ class Reporter(Observer):
         if is_plain and not test.has_subtests:
             test.add_plain(report.when, report.duration)
             return
+        if report.outcome == "failed" and not hasattr(report, "wasxfail"):
+            self.failed += not (self.excused and self.excused(report.nodeid))
         status = None
         if hasattr(report, "context") or test.has_subtests:
             # pytest fails a test for its subtests in this hook only; what they count as varies too.
@@ -516,7 +564,9 @@ class Reporter(Observer):
         test.spell_out()
         if not test.phases:
             return  # interrupted: it stays open
-        if not (test.called or final or self.setup_only):
+        if final and test.rerun:
+            test.status = "fail"  # it was not run again
+        elif test.rerun or not (test.called or final or self.setup_only):
             # A plugin that runs tests again has hidden this attempt: the next one counts.
             self.tests[nodeid] = test
             return
@@ -554,10 +604,21 @@ class Reporter(Observer):
         self._try(self._finish_rest)
         self._try(self.channel.flush)
         self._watch_summary()
+        explained = self._explained(session)
         outcome = yield
         if outcome.excinfo is not None and not isinstance(outcome.excinfo[1], pytest.exit.Exception):
             _broke(outcome.excinfo[1], self.config)
-        self._try(self._session_finished, session)
+        by_tests = explained.end(session) if explained else None
+        self._try(self._session_finished, session, by_tests)
+
+    def _explained(self, session):
+        """Watches an exit status that is not 0."""
+        if session.exitstatus == 0 and not self.failed:  # nearly all
+            return None
+        try:
+            return load("proctor_status").Explained(session, self.failed, self.broken)
+        except Exception:  # for lack of a descriptor, for instance
+            return None
 
     def _watch_summary(self):
         """What plugins print after the tests is reported, if there are such plugins."""
@@ -573,21 +634,45 @@ class Reporter(Observer):
         """A hook that breaks pytest between a test's failure and its end does not cost us the failure; and a
         test of which no attempt was shown has no other end."""
         for nodeid, test in list(self.tests.items()):
-            if not test.plain and (test.status == "fail" or not test.called):
+            if not test.plain and (test.status == "fail" or test.rerun or not test.called):
                 self._finish(nodeid, final=True)
 
-    def _session_finished(self, session):
+    def _session_finished(self, session, by_tests):
         now = time()
         self._flush_collectors()
         self._describe(session)
+        if session.exitstatus == 0 and not self.failed:
+            by_tests = 0
+        if session.testsfailed != self.failed:  # a coverage limit, for instance
+            by_tests = None
         facts = {
             "exit_status": int(session.exitstatus),
             "collected": session.testscollected + self.deselected,
             "duration": _took(now - self.started),
             "created": _took(now),
+            "by_tests": by_tests if by_tests is None else int(by_tests),
         }
         status = "pass" if facts["exit_status"] == 0 else "fail"
         self.channel.session({"finished": facts}, status=status, partial=False)
+
+
+def _has_limits(items):
+    """Whether one of the tests has a mark `timeout`: most have no marks, and the same parent as the last."""
+    parent = None
+    for item in items:
+        if item.own_markers and _is_limited(item):
+            return True
+        if item.parent is not parent:
+            parent = node = item.parent
+            while node is not None:
+                if node.own_markers and _is_limited(node):
+                    return True
+                node = node.parent
+    return False
+
+
+def _is_limited(node):
+    return any(mark.name == "timeout" for mark in node.own_markers)
 
 
 def _child(node):
@@ -616,7 +701,9 @@ class UnderWay:
         "passed",
         "phases",
         "plain",
+        "rerun",
         "status",
+        "tries",
     )
 
     def __init__(self, nodeid):
@@ -632,14 +719,31 @@ class UnderWay:
             self.benchmark = None
             self.phases = list(zip(USUAL, map(_took, self.passed)))
             self.files, self.status = [], "pass"
+            self.tries, self.rerun = [], ""  # earlier ones; the phase for which a plugin wants another
             self.called = len(self.passed) > 1
             self.passed = USUAL[:3]  # so that no phase is the next of the usual ones
 
+    def follow(self, before):
+        """It has begun once more, and nobody has seen the end of it before."""
+        before.spell_out()
+        self.spell_out()
+        before.end_try()
+        self.tries, self.keywords = before.tries, before.keywords
+
+    def end_try(self, again="setup"):
+        """Another attempt at the same test: the last one counts. `again` is the phase that it begins with."""
+        if self.rerun:
+            self.tries.append(load("proctor_tries").reported(self.phases))
+        self.phases = self.phases[: again == "call"]
+        self.files, self.status, self.benchmark, self.rerun = [], "pass", None, ""
+
     def begin(self, when, outcome="passed"):
+        if self.phases and (when == "setup" or when == self.rerun):
+            self.end_try(when)
+        if outcome not in ENDS:
+            self.rerun = when
         ends = outcome in ("failed", "skipped") or (when == "call" and outcome == "passed")  # not `rerun`
         self.called = self.called or ends
-        if when == "setup" and self.phases:  # another attempt at the same test: the last one counts
-            self.phases, self.files, self.status, self.benchmark = [], [], "pass", None
 
     def add(self, report, facts, status=None, traced=True):
         if status is not None:
@@ -647,6 +751,7 @@ class UnderWay:
         if not traced:
             facts.pop("traceback", None)
         self.begin(report.when, report.outcome)
+        self.tries += facts.pop("hidden", ())
         if facts["outcome"] == "failed":
             self.status = "fail"
         elif facts["outcome"] == "skipped" and self.status == "pass":
@@ -668,6 +773,8 @@ class UnderWay:
             for phase in self.phases
         ]
         measured = ',"benchmark":' + dumps(clean(self.benchmark)) if self.benchmark else ""
+        if self.tries:
+            measured += ',"tries":' + dumps(clean(self.tries))
         facts = '{"keywords":%s,"phases":[%s]%s}' % (self.keywords, ",".join(phases), measured)
         files = [{"name": name, "length": len(data)} for name, data in self.files]
         listed = ',"files":' + dumps(files) if files else ""

@@ -10,6 +10,7 @@ from time import time
 
 CHUNK = 500  # tests in one message
 STOPPED, USAGE, NOTHING = 2, 4, 5  # exit statuses, as proctor reads them
+ASKED_VARIABLE = "PROCTOR_ASKED"
 
 
 def _loader():
@@ -29,16 +30,24 @@ _channel, _loading = load("proctor_channel"), load("unittest_loading")
 class Session:
     """One run: load the tests, run them, report them, and give the exit status."""
 
-    def __init__(self, options):
-        self.options, self.here = options, os.getcwd()
+    def __init__(self, options, asked):
+        self.options, self.asked, self.here = options, asked, os.getcwd()
         self.explain = _channel.Explain("unittest_failures", self.here, options.pattern)
         self.channel = _channel.take()
         if self.channel is None:
             stop("this is started by `proctor run --runner unittest`")
         self.channel.session({"python": sys.version.split()[0]})
-        self.channel.session({"suite": {"root": self.here, "cwd": self.here}})
+        suite = {"root": self.here, "cwd": self.here}
+        if self.maxfail:
+            suite["maxfail"] = self.maxfail
+        self.channel.session({"suite": suite})
 
-    def _failure(self, error, shown=None):
+    @property
+    def maxfail(self):
+        """Failures after which it stops; 0: it does not."""
+        return self.asked.get("maxfail", self.options.maxfail)
+
+    def failure(self, error, shown=None):
         plain = {"type": type(error).__name__, "message": shown or type(error).__name__}
         return self.explain("plainly", error, shown) or plain
 
@@ -46,16 +55,17 @@ class Session:
         """The exit status."""
         began = time()
         try:
-            status = self._run()
+            status = by_tests = self._run()
         except KeyboardInterrupt as error:
-            facts = self._failure(error, str(error) or "KeyboardInterrupt")
+            facts = self.failure(error, str(error) or "KeyboardInterrupt")
             self.channel.session({"interrupted": facts})
-            status = STOPPED
+            status, by_tests = STOPPED, None
         now = time()
         finished = {
             "exit_status": status,
             "duration": _channel.took(now - began),
             "created": _channel.took(now),
+            "by_tests": None if by_tests == USAGE else by_tests,
         }
         self.channel.session({"finished": finished}, status="fail" if status else "pass", partial=False)
         return status
@@ -67,26 +77,41 @@ class Session:
             loaded = _loading.Loaded(self.options)
         except _loading.NoSuchTest as error:
             return refused(str(error))
+        if "only" in self.asked:
+            loaded.keep(load("proctor_only").Only(self.asked["only"]))
         self._report(loaded)
         if self.options.list:
             return 1 if loaded.errors else 0 if loaded.tests else NOTHING
-        results = load("unittest_result")
-        output = results.NotCaptured() if self.options.no_capture else results.Output()
-        result = results.Result(self, loaded, output)
+        with warnings.catch_warnings():
+            if not sys.warnoptions:
+                warnings.simplefilter("default")
+            bad = self._run_tests(loaded)
+        if loaded.errors or bad:
+            return 1
+        return 0 if loaded.tests else NOTHING
+
+    def _run_tests(self, loaded):
+        """Whether something failed."""
+        if self.asked.get("workers") or self.asked.get("isolate"):
+            workers = load("unittest_workers").Workers(self, loaded)
+            if workers.run():
+                return workers.bad
+        result, output = self.result(loaded)
         try:
-            with warnings.catch_warnings():
-                if not sys.warnoptions:
-                    warnings.simplefilter("default")
-                loaded.suite.run(result)
+            loaded.suite.run(result)
         finally:
             output.close()
-        if loaded.errors or not result.wasSuccessful():
-            return 1
-        return 0 if result.begun else NOTHING
+        return not result.wasSuccessful()
+
+    def result(self, loaded):
+        """What unittest reports to, and the output that it captures."""
+        results = load("unittest_result")
+        output = results.NotCaptured() if self.options.no_capture else results.Output()
+        return results.Result(self, loaded, output), output
 
     def _report(self, loaded):
         for file, error, text in loaded.errors:
-            failure = self._failure(error)
+            failure = self.failure(error)
             self.channel.session({"collection_errors": [{"id": file, "longrepr": text, "failure": failure}]})
         if loaded.deselected:
             self.channel.session({"deselected": loaded.deselected})
@@ -140,11 +165,11 @@ def main():
     home = os.path.dirname(os.path.abspath(__file__))
     if sys.path and os.path.abspath(sys.path[0]) == home:
         sys.path[0] = os.getcwd()  # as `python -m unittest` has it
-    options = parsed(sys.argv[1:])
+    options, asked = parsed(sys.argv[1:]), os.environ.pop(ASKED_VARIABLE, "")
     sys.argv = [os.path.basename(sys.executable) + " -m unittest", *options.targets]
     if not faulthandler.is_enabled():
         faulthandler.enable(os.dup(2))  # not what a test makes of it
-    sys.exit(Session(options).perform())
+    sys.exit(Session(options, _channel.loads(asked or "{}")).perform())
 
 
 if __name__ == "__main__":

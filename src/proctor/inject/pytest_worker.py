@@ -7,6 +7,7 @@ that the coordinator had when it forked, gets what must be its own, and its hook
 import os
 import sys
 import warnings
+from copy import copy
 
 import pytest
 
@@ -22,6 +23,7 @@ LOGGING = (
 )
 WRITERS = ("allure_pytest",)
 DETAILS = ("filename", "lineno", "line")
+ENDS = ("passed", "failed", "skipped")
 
 
 class Work:
@@ -101,7 +103,8 @@ class Work:
         self._silence_live_logs()
         self._dump_apart()
         self._observe()
-        self.sender = Sender(self.session, self.job, self.coordinator.failed_before)
+        coordinator = self.coordinator
+        self.sender = Sender(self.session, self.job, coordinator.failed_before, coordinator.reporter.excused)
         for hook in LOGGING:
             _empty(getattr(self.config.hook, hook))
         self.manager.register(self.observer, "_proctor_observer")
@@ -163,7 +166,7 @@ class Work:
         reporter.pytest_unconfigure()
         self.manager.unregister(reporter)
         self.observer = load("proctor_pytest", "_proctor_injected_pytest").Observer(self.config)
-        self.observer.explain.args = reporter.explain.args
+        self.observer.explain.args, self.observer.excused = reporter.explain.args, reporter.excused
         repeat = self.manager.get_plugin("_proctor_repeat")
         if repeat is not None:
             repeat.observer = self.observer
@@ -194,7 +197,9 @@ class Work:
 class Sender:
     """In place of everybody who logs reports."""
 
-    def __init__(self, session, job, failed_before):
+    def __init__(self, session, job, failed_before, excused):
+        """`excused` tells a test in quarantine by its id."""
+        self.excused = excused
         self.session, self.config, self.job = session, session.config, job
         self.armed = False  # the warnings of the collection are known
         self.stopped = False  # because the coordinator wants it
@@ -211,19 +216,25 @@ class Sender:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report):
-        self.reports.append(report)
+        # Of a try that failed, a plugin may make the report of the next one.
+        self.reports.append(report if report.outcome in ENDS else copy(report))
         session = self.session
         if report.outcome == "failed" and not hasattr(report, "wasxfail"):
             session.testsfailed += 1
-            failed = self.failed_before + self.job.board.add_failure(self.job.number)
-            maxfail = self.config.getvalue("maxfail")
-            if maxfail and failed >= maxfail:
-                session.shouldfail = "stopping after %d failures" % failed
-                self.stopped = True
-                self.job.board.stop()
+            if self.excused is None or not self.excused(report.nodeid):
+                self._count()
         if self.job.stopped and not (session.shouldfail or session.shouldstop):
             session.shouldstop = "stopped"
             self.stopped = True
+
+    def _count(self):
+        """The failures of all workers together."""
+        failed = self.failed_before + self.job.board.add_failure(self.job.number)
+        maxfail = self.config.getvalue("maxfail")
+        if maxfail and failed >= maxfail:
+            self.session.shouldfail = "stopping after %d failures" % failed
+            self.stopped = True
+            self.job.board.stop()
 
     def pytest_warning_recorded(self, warning_message, when, nodeid, location):
         if self.armed:

@@ -140,7 +140,7 @@ class Coordinator:
         self.count = 1  # workers at a time
         self.starts = {}  # of the worker of that number
         self.base = _base_directory(self.config)
-        self.limits = _limits(self.config, self.items, asked)
+        self.limits, self.default = reporter._limits(self.items), asked.get("test_timeout") or 0.0
         self.facts = ""  # about the worker, with each test
         self.lost_data = set()
         self.hooks: "dict[object, object]" = {}
@@ -181,7 +181,7 @@ class Coordinator:
         self.channel.flush()
 
     def limit(self, test):
-        return self.limits(self.items[test].nodeid)
+        return self.limits.get(self.items[test].nodeid, self.default)
 
     def stopping(self):
         return bool(self.session.shouldfail or self.session.shouldstop)
@@ -217,6 +217,9 @@ class Coordinator:
 
     def died(self, worker, test, death):
         item = self.items[test]
+        excused = self.reporter.excused
+        if excused is None or not excused(item.nodeid):
+            self.pool.board.add_failure(self.count)
         self.facts = ',"worker":"%s","death":%s' % (worker.name, dumps(_channel.clean(death)))
         if death.get("limit"):
             words = "time limit of %g s reached in worker %s" % (death["limit"], worker.name)
@@ -312,16 +315,6 @@ def _base_directory(config):
     """In which each worker has its own; None if the plugin for temporary directories is off."""
     factory = getattr(config, "_tmp_path_factory", None)
     return factory.getbasetemp() if factory is not None else None
-
-
-def _limits(config, items, asked):
-    """A function that gives the seconds of a test."""
-    default = asked.get("test_timeout") or 0.0
-    try:
-        known = load("proctor_marks").limits(config, items, default)
-    except FileNotFoundError:
-        known = {}
-    return lambda nodeid: known.get(nodeid, default)
 
 
 def _notice_benchmarks(config, items, channel):

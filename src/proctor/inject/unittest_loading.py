@@ -244,6 +244,12 @@ class Loaded:
                 self.deselected.append(name)
         prune(self.suite, lambda test: getattr(test, NAME) in self.tests)
 
+    def keep(self, only):
+        """Leave the tests that a later session runs, in the order in which they are."""
+        kept = set(only.of(self.tests, str))
+        self.tests = {name: known for name, known in self.tests.items() if name in kept}
+        prune(self.suite, lambda test: getattr(test, NAME) in kept)
+
     @staticmethod
     def _as_test(target):
         """A target that names `setUpClass` or the like stands for the class or the module around it."""

@@ -108,6 +108,12 @@ class NotCaptured(Output):
         return [b"", b""]
 
 
+def excused(session):
+    """A function that says whether failures of a test do not count."""
+    quarantine = session.asked.get("quarantine")
+    return load("proctor_only").Patterns(quarantine).match if quarantine else lambda test: False
+
+
 class Result(unittest.TestResult):
     """Gets from unittest how each test goes, and reports it."""
 
@@ -115,7 +121,12 @@ class Result(unittest.TestResult):
         unittest.TestResult.__init__(self)
         self.channel, self.explain = session.channel, session.explain
         self.loaded, self.output = loaded, output
-        self.maxfail = session.options.maxfail
+        self.maxfail = session.maxfail
+        self.excused = excused(session)
+        self.more = {}  # facts about each test beside its phases
+        self.pending = (
+            None  # a function that gives the names of tests which this process is to run; None: all
+        )
         self.tb_locals = session.options.locals
         self.begun = set()  # ids
         self.failed = 0
@@ -160,13 +171,17 @@ class Result(unittest.TestResult):
         files: "list[tuple[str, bytes]]" = []
         for phase in phases:
             _channel.lighten(phase, phase["when"], files)
-        body = {"name": name, "status": "fail" if failed else "pass", "proctor": {"phases": phases}}
+        body = {
+            "name": name,
+            "status": "fail" if failed else "pass",
+            "proctor": dict(self.more, phases=phases),
+        }
         if files:
             body["files"] = [{"name": file, "length": len(data)} for file, data in files]
         self.channel.send(dumps(clean(body)), b"".join(data for _, data in files))
         if failed:
             self.bad = True
-            self.failed += 1
+            self.failed += not self.excused(name)
             if self.maxfail and self.failed >= self.maxfail:
                 self.stop()
 
@@ -190,9 +205,10 @@ class Result(unittest.TestResult):
 
     def _not_begun(self, method, owner):
         """The tests of a class or a module that have not run: now they will not."""
+        pending = self.loaded.tests if self.pending is None else self.pending()
         for name, known in self.loaded.tests.items():
             inside = known.owner if method == "setUpClass" else known.module
-            if inside == owner and name not in self.begun:
+            if inside == owner and name not in self.begun and name in pending:
                 yield name, known
 
     def _add_around(self, test, around, phase):

@@ -15,12 +15,12 @@ from proctor.events import OWN_FILES, SuiteMissing
 from proctor.failure_row import error
 from proctor.mcp_server.calls import full_call, page_call
 from proctor.mcp_server.size import cut, fill, weight
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome, RunOutcome
 from proctor.render.agent_budget import LEAST
 from proctor.render.masking import plain
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
-from proctor.wire.document.schema import CollectionError, Document, Test
+from proctor.wire.document.schema import CollectionError, Document, Test, TestAttempt
 
 Values: TypeAlias = dict[str, Any]
 #: The text for agents in that many tokens.
@@ -38,8 +38,8 @@ _UNEXPLAINED = (RunOutcome.CRASHED, RunOutcome.INTERNAL_ERROR, RunOutcome.INCOMP
 
 
 def rows(document: Document) -> list[tuple[str, Any]]:
-    """Everything in a run but passed tests, with the names of the lists, the worst first."""
-    tests = [test for test in document.tests if test.outcome != Outcome.PASSED]
+    """Everything in a run but tests that passed at once, with the names of the lists, the worst first."""
+    tests = [test for test in document.tests if test.outcome != Outcome.PASSED or test.flaky]
     tests.sort(key=_rank)
     return [
         *(("collection_errors", error) for error in document.collection_errors),
@@ -53,12 +53,21 @@ def behind(document: Document, *names: str) -> Iterator[tuple[str, Any]]:
 
 
 def _rank(test: Test) -> int:
-    return 0 if test.outcome in (Outcome.CRASH, Outcome.TIMEOUT) else 1 if test.outcome in BAD else 2
+    if test.flaky or (test.quarantined and test.outcome in BAD):
+        return 2
+    return 0 if test.outcome in (Outcome.CRASH, Outcome.TIMEOUT) else 1 if test.outcome in BAD else 3
+
+
+def told_by(test: Test) -> Test | TestAttempt:
+    """What tells why a test failed: of a flaky one, its first try that did."""
+    tries = (one for one in test.attempts if one.outcome in BAD)
+    return next(tries, test) if test.flaky else test
 
 
 def raised_at(item: Test | CollectionError) -> str:
     """Where a failure was raised, else where the test is."""
-    place = item.failure.place if item.failure else None
+    failure = told_by(item).failure if isinstance(item, Test) else item.failure
+    place = failure.place if failure else None
     if place is None and isinstance(item, Test):
         place = item.place
     return str(place) if place else ""
@@ -67,13 +76,14 @@ def raised_at(item: Test | CollectionError) -> str:
 def row(item: Any, mask: bool, size: int = MESSAGE) -> Any:
     """A test or a file that could not be collected in short: the first line of its message, and its place."""
     if isinstance(item, Test):
-        message = plain(item.message, mask)
+        message = plain(told_by(item).message, mask)
         short = {
             "node_id": item.node_id,
             "outcome": item.outcome,
             "duration": round(item.duration, 3),
             "message": error(message, length=size) if message else message,
             "traceback": None,
+            **{name: True for name in (FLAKY, QUARANTINED) if getattr(item, name)},
         }
     elif isinstance(item, CollectionError):
         message = error(plain(item.message, mask), length=size)
@@ -122,15 +132,21 @@ def _base(document: Document, mask: bool) -> Values:
 
 def _verdict(document: Document, all_counts: bool = True) -> Values:
     """What every answer begins with."""
-    counts = document.summary
     return {
         "text": "",
         "run_id": document.run_id,
         "outcome": document.outcome,
         "exit_code": document.exit_code,
-        "summary": counts if all_counts else {name: count for name, count in counts.items() if count},
+        **({"restarts": document.restarts} if document.restarts else {}),
+        "summary": counts(document, all_counts),
         **({"missing": list(map(_missing, document.missing))} if document.missing else {}),
     }
+
+
+def counts(document: Document, all_counts: bool = True) -> Values:
+    """Those of few runs only where there are some."""
+    found = document.summary.items()
+    return {name: n for name, n in found if n or (all_counts and name not in (FLAKY, QUARANTINED))}
 
 
 def _missing(suite: SuiteMissing) -> Values:

@@ -11,12 +11,13 @@ import msgspec
 
 from proctor.archive.inside import open_inside
 from proctor.archive.store import OUTPUT_FILE
-from proctor.mcp_server.brief import Values, behind, raised_at, row, rows
+from proctor.mcp_server.brief import Values, behind, counts, raised_at, row, rows
 from proctor.mcp_server.calls import page_call, uri
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.run_data import RunData
 from proctor.mcp_server.shorten import characters, cut_short, entry, remains, smaller, test_values
 from proctor.mcp_server.size import fill, weight
+from proctor.outcome import FLAKY, QUARANTINED
 from proctor.render.masking import plain
 from proctor.render.neutral import neutral
 from proctor.render.secrets import masked_part
@@ -60,8 +61,11 @@ def _line(item: Values) -> str:
     """A test, or a file that could not be collected."""
     place = item.get("place")
     name = neutral(item["node_id"] if "node_id" in item else item["file"])
-    message = _words(item.get("message") or "")
-    return " ".join(filter(None, [item.get("outcome"), name, place and f"> {neutral(place)}", message]))
+    tries = (one["message"] for one in item.get("attempts", ()) if one.get("message"))
+    message = _words(item.get("message") or next(tries, ""))
+    word = FLAKY if item.get(FLAKY) else item.get("outcome")
+    held = f"({QUARANTINED})" if item.get(QUARANTINED) else ""
+    return " ".join(filter(None, [word, held, name, place and f"> {neutral(place)}", message]))
 
 
 def _words(text: str) -> str:
@@ -244,10 +248,10 @@ def _head(data: RunData, budget: int) -> Values:
     """The verdict and the counts: all of them, or those that are not 0."""
     document = data.document
     head: Values = {"run_id": document.run_id, "outcome": document.outcome, "exit_code": document.exit_code}
-    whole = {**head, "summary": document.summary}
+    whole = {**head, "summary": counts(document)}
     if weight(whole) <= budget // 3:
         return whole
-    return {**head, "summary": {name: count for name, count in document.summary.items() if count}}
+    return {**head, "summary": counts(document, all_counts=False)}
 
 
 def _reply(data: RunData, lines: list[str], document: Values, budget: int) -> Reply:

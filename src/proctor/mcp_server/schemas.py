@@ -81,6 +81,8 @@ class ExecuteTests(Where, Selecting):
     failfast: Annotated[bool, Field(description="Stop at the first failure")] = False
     maxfail: Annotated[int, Field(ge=1, le=10**6)] = 0
     workers: Annotated[int, Field(ge=1, le=256)] | Literal["", "auto"] = ""
+    retries: Annotated[int, Field(ge=0, le=1000, description="Of failed tests")] = 0
+    test_timeout: Annotated[float, Field(gt=0, le=86_400, description="Seconds for each test")] = 0.0
     last_failed: Annotated[bool, Field(description="Only tests that failed when they last ran")] = False
     repeat: Annotated[int, Field(ge=1, le=10_000, description="Times to run each test")] = 1
     seed: Annotated[int, Field(ge=0, lt=2**32, description="Seed of hashes and test order")] = -1

@@ -11,7 +11,7 @@ from proctor.events import OWN_FILES
 from proctor.mcp_server.brief import Values
 from proctor.mcp_server.calls import full_call, page_call, uri
 from proctor.mcp_server.size import cut, weight
-from proctor.outcome import BAD, Outcome
+from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome
 from proctor.render.masking import plain
 from proctor.wire.document.schema import Document, Test
 
@@ -19,6 +19,7 @@ _OUTPUTS = ("text_output", "stderr", "printed")
 _IDS = ("node_id", "nodeid")
 _LEAST_NAME = 60  # characters of what is left of an item
 _ESSENTIAL = ("node_id", "outcome", "duration", "message", "traceback")
+_FLAGS = (FLAKY, QUARANTINED)  # likewise, of few tests
 
 
 class Room(msgspec.Struct, frozen=True):
@@ -50,6 +51,7 @@ _ROOMS = (
 
 #: Fields that few documents have.
 _RARE = (
+    "restarted",
     "missing",
     "invocation",
     "printed",
@@ -84,6 +86,7 @@ def head(document: Document, mask: bool) -> Values:
         "reason": cut(plain(document.reason, mask), 300),
         "exit_code": document.exit_code,
         "signal": document.signal,
+        "restarts": document.restarts,
         "summary": document.summary,
         **{name: getattr(document, name) for name in names},
         "command": [*command[:12], *([f"… {len(command) - 12} more"] if len(command) > 12 else [])],
@@ -111,7 +114,7 @@ def test_values(test: Test, mask: bool) -> Values:
 
 def entry(test: dict[str, Any], size: int, extras: bool = True) -> dict[str, Any]:
     """A test of the document, its texts cut to `size` characters."""
-    known = test if extras else {name: test[name] for name in _ESSENTIAL}
+    known = test if extras else {name: test[name] for name in (*_ESSENTIAL, *_FLAGS) if name in test}
     short = {
         name: value for name, value in known.items() if extras or value is not None or name in _ESSENTIAL
     }
@@ -119,6 +122,8 @@ def entry(test: dict[str, Any], size: int, extras: bool = True) -> dict[str, Any
         short[name] = _cut(test[name], size)
     if short.get("failure"):
         short["failure"] = {**short["failure"], "message": cut(short["failure"].get("message", ""), size)}
+    if short.get("attempts"):
+        short["attempts"] = [smaller(one, size) for one in short["attempts"]]
     return short
 
 
@@ -155,7 +160,7 @@ def _parts(document: Document, mask: bool) -> _Parts:
 
 
 def _shortened(document: Document, parts: _Parts, room: Room) -> Values:
-    listed = [test for test in parts.tests if _is_listed(test["outcome"], room)]
+    listed = [test for test in parts.tests if _is_listed(test, room)]
     warnings = [{**item, "message": cut(item["message"], room.text)} for item in parts.warnings[: room.items]]
     short = {
         **parts.head,
@@ -178,10 +183,10 @@ def _shortened(document: Document, parts: _Parts, room: Room) -> Values:
     return short
 
 
-def _is_listed(outcome: str, room: Room) -> bool:
-    if outcome == Outcome.PASSED:
+def _is_listed(test: Values, room: Room) -> bool:
+    if test["outcome"] == Outcome.PASSED and FLAKY not in test:
         return room.passed
-    return room.harmless or outcome in BAD
+    return room.harmless or (test["outcome"] in BAD and QUARANTINED not in test)
 
 
 def _omitted(document: Document, short: Values, lost: int) -> Values:

@@ -11,11 +11,11 @@ from itertools import islice
 
 import msgspec
 
-from proctor.causes import Cause, Occurrence, causes
+from proctor.causes import Cause, Occurrence, causes, made_good
 from proctor.events import Place
-from proctor.outcome import Outcome, RunOutcome
+from proctor.outcome import FLAKY, Outcome, RunOutcome
 from proctor.render.captured import notable_output
-from proctor.render.failure_report import phase_text
+from proctor.render.failure_report import attempts_text, phase_text
 from proctor.render.failure_text import FailureText, TextLimits, failure_text, place_text, way, way_text
 from proctor.render.ids import MOST_NAMED, Known, by_file, factored, file_of, fitted, function_of
 from proctor.render.masking import masked_failures
@@ -34,6 +34,7 @@ _LAST_LINES = 5  # of a process whose exit status nothing explains
 _MOST_REASONS = 3  # of skips, of warnings
 _REASON_WIDTH = 100
 _CHEAPEST_ROW = 5  # tokens that a row costs at least
+_MOST_MADE_GOOD = 10  # rows of flaky tests, and of those in quarantine
 _MOST_WAYS = 6  # to one raise that are shown
 _MOST_IDS = 600  # tokens for the names of tests that have no row of their own
 
@@ -130,6 +131,8 @@ class Composer:
 
     def lines(self) -> Iterator[str]:
         yield from self._verdict_and_causes(len(self._causes))
+        if self._result.flaky or self._result.excused:
+            yield from self._made_good()
         if self._detail.passing and self._result.outcome is not RunOutcome.PASSED:
             yield from self._passing()
         for notice in self._result.notices:
@@ -236,6 +239,7 @@ class Composer:
         text = self._failure_text(first)
         more = (*text.more, *self._output(first))
         if len(cause.occurrences) == 1:
+            more += (tries,) if self._detail.more and (tries := attempts_text(first)) else ()
             yield self._row(first, f"{phase_text(first)} {text.line}", more)
         else:
             yield from self._same_message(cause, text.line, more)
@@ -403,6 +407,22 @@ class Composer:
                 yield f"{kind}: {self._limits.shorten(self._limits.clean(line), _OUTPUT_WIDTH)}"
 
     # What did not fail
+
+    def _made_good(self) -> Iterator[str]:
+        """A row for each test whose failure does not count, as far as they are few."""
+        left: Counter[str] = Counter()
+        shown: Counter[str] = Counter()
+        for word, first in made_good(self._result):
+            if shown[word] == _MOST_MADE_GOOD:
+                left[word] += 1
+                continue
+            shown[word] += 1
+            reason = "" if word == FLAKY else self._result.quarantined[first.test]
+            why = f" ({self._reason(reason)})" if reason else ""
+            text = failure_text(first.failure, msgspec.structs.replace(self._limits, more=False)).line
+            row = self._row(first, f" {text.removesuffix(':')}")
+            yield f"{word}{why}: {neutral(row.test)}{row.text}"
+        yield from (f"and {count} more {word}" for word, count in left.items())
 
     def _passing(self) -> Iterator[str]:
         tests, warnings = self._result.tests.values(), self._result.warnings

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from proctor.events import Place, TestFinished
-from proctor.outcome import Outcome, RunOutcome
+from proctor.outcome import FLAKY, QUARANTINED, Outcome, RunOutcome
 from proctor.render.failure_report import brief, causes_of, label, phase_text, short, word
 from proctor.render.links import place_url
 from proctor.render.neutral import neutral
 from proctor.render.shown import USUAL, Shown
-from proctor.render.verdict_line import counts, suites_not_run, verdict_of_tests
+from proctor.render.verdict_line import counts, notes, verdict_of_tests
 from proctor.render.writer import Tone, Writer
 from proctor.result import RunResult
 from proctor.text import first_line
 from proctor.verdict import not_run_reason
 
 if TYPE_CHECKING:  # loaded only if something failed
-    from proctor.causes import Cause
+    from proctor.causes import Cause, Occurrence
 
 ROWS = 30  # causes of one screen
 _FEW = 8  # rows of every other list
@@ -37,11 +37,14 @@ def write_closing(result: RunResult, write: Writer, shown: Shown = USUAL) -> Non
     """The lists, then the verdict."""
     if not shown.quiet:
         write_lists(result, write, shown)
+    else:
+        _write_made_good(result, write, shown)
     write_verdict(result, write)
 
 
 def write_lists(result: RunResult, write: Writer, shown: Shown) -> None:
     _write_causes(result, write)
+    _write_made_good(result, write, shown)
     _write_list("slowest", _slowest(result, shown.durations), write, shown, "quiet")
     skipped = (f"{count}x: {reason}" for reason, count in skip_reasons(result).items())
     _write_list("skipped", skipped, write, shown, "odd")
@@ -65,6 +68,25 @@ def _write_causes(result: RunResult, write: Writer) -> None:
         _write_cause(cause, result, write)
     if len(found) > ROWS:
         write(f"… and {len(found) - ROWS} more causes\n", "quiet")
+
+
+def _write_made_good(result: RunResult, write: Writer, shown: Shown) -> None:
+    """Tests that failed and do not count, each with its first failure."""
+    if not result.flaky and not result.excused:
+        return
+    from proctor.causes import made_good
+
+    found = list(made_good(result))
+    for name in (FLAKY, QUARANTINED):
+        rows = (_made_good(first, result) for word, first in found if word == name)
+        _write_list(name, rows, write, shown, "odd")
+
+
+def _made_good(first: Occurrence, result: RunResult) -> str:
+    place, reason = first.failure.place, result.quarantined.get(first.test, "")
+    where = f" {_seen_from(first.test, place)}" if place else ""
+    why = f" ({short(reason)})" if reason else ""
+    return f"{label(first)}{why}{where} {brief(first)}".rstrip()
 
 
 def _write_cause(cause: Cause, result: RunResult, write: Writer) -> None:
@@ -131,14 +153,14 @@ def _write_list(name: str, rows: Iterable[str], write: Writer, shown: Shown, ton
 def verdict(result: RunResult) -> str:
     """The last line of a report."""
     tests = f"{verdict_of_tests(result) or result.outcome} in {result.seconds:.2f}s"
-    text = ", ".join([tests, *suites_not_run(result)])
+    text = ", ".join([tests, *notes(result)])
     return f"{text} ({neutral(result.reason)})" if result.reason else text
 
 
 def write_verdict(result: RunResult, write: Writer) -> None:
     """The last line, each count in its colour."""
     text = verdict(result)
-    for count in (*counts(result), *suites_not_run(result)):
+    for count in (*counts(result), *notes(result)):
         before, found, rest = text.partition(count)
         if found:
             write(before, _tone(result))

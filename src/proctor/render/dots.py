@@ -30,11 +30,11 @@ class Dots:
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         event = entry.event
-        if line := headline(event):
+        if line := headline(event, so_far.suites[entry.suite]):
             self._break_row()
             self._write(f"{line}\n", "bad")
         elif isinstance(event, TestFinished):
-            self._dot(event.outcome, so_far)
+            self._dot(_sign(event), so_far)
         elif isinstance(event, RunFinished):
             self._break_row()
             write_report(so_far, self._write)
@@ -42,8 +42,8 @@ class Dots:
     def tick(self, now: float, so_far: RunResult) -> None:
         pass
 
-    def _dot(self, outcome: Outcome, so_far: RunResult) -> None:
-        self._write(*_SIGNS[outcome])
+    def _dot(self, sign: tuple[str, Tone], so_far: RunResult) -> None:
+        self._write(*sign)
         self._column += 1
         if self._column == _ROW:
             total = f"/{so_far.expected}" if so_far.expected else ""
@@ -54,3 +54,8 @@ class Dots:
         if self._column:
             self._write("\n")
             self._column = 0
+
+
+def _sign(test: TestFinished) -> tuple[str, Tone]:
+    """What ended badly and is no failure is in quarantine."""
+    return ("~", "odd") if test.flaky else _SIGNS.get(test.outcome, ("q", "odd"))

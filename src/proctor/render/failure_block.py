@@ -13,7 +13,7 @@ from proctor.outcome import RunOutcome
 from proctor.render.assertion_text import where_line
 from proctor.render.captured import captured_text
 from proctor.render.difference_text import write_difference
-from proctor.render.failure_report import cause_headline, causes_of, message_of, rows
+from proctor.render.failure_report import attempts_text, cause_headline, causes_of, message_of, rows
 from proctor.render.links import place_url
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.printed import quoted_output
@@ -107,6 +107,8 @@ class _Body:
             whose = " (of the first)" if len(self._cause.occurrences) > 1 else ""
             for phase in self._first.finished.phases:
                 _write_captured(phase, whose, self._write)
+        if len(self._cause.tests) == 1 and (tries := attempts_text(self._first)):
+            self._write(f"  {tries}\n", "quiet")
         if command := _rerun(self._cause, self._result):
             self._write("  rerun: ", "quiet")
             self._write(f"{command}\n", "command")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proctor.events import CollectionFailed, Event, Failure, Place, TestFinished
+from proctor.events import AttemptFailed, CollectionFailed, Event, Failure, Place, TestFinished
 from proctor.outcome import BAD
 from proctor.render.neutral import neutral, neutral_block
-from proctor.result import RunResult
+from proctor.result import RunResult, SuiteResult
 from proctor.text import first_line
 
 if TYPE_CHECKING:  # loaded only if something failed
@@ -43,22 +43,26 @@ class FailureLine(msgspec.Struct, frozen=True):
         return f"{self.word} {self.what}{_at(self.place)}: {self.message}"
 
 
-def failure_line(event: Event) -> FailureLine | None:
-    """None for an event that is no failure."""
+def failure_line(event: Event, suite: SuiteResult) -> FailureLine | None:
+    """None for an event that is no failure, or the failure of a test in quarantine."""
     if isinstance(event, CollectionFailed):
         return FailureLine("ERROR cannot collect", neutral(event.file), None, short(event.failure.message))
-    if not isinstance(event, TestFinished) or event.outcome not in BAD:
+    if isinstance(event, AttemptFailed):
+        return _test_line(event.result, " (to be run again)")
+    if not isinstance(event, TestFinished) or event.outcome not in BAD or suite.excuses(event):
         return None
-    failure = event.failure or Failure()
-    message = _brief(failure, _message(event.message or failure.message, failure))
-    return FailureLine(
-        event.outcome.upper(), neutral(event.test), failure.place, message or "no reason given"
-    )
+    return _test_line(event)
 
 
-def headline(event: Event) -> str:
+def _test_line(test: TestFinished, remark: str = "") -> FailureLine:
+    failure = test.failure or Failure()
+    message = _brief(failure, _message(test.message or failure.message, failure)) or "no reason given"
+    return FailureLine(test.outcome.upper(), neutral(test.test), failure.place, f"{message}{remark}")
+
+
+def headline(event: Event, suite: SuiteResult) -> str:
     """One line for a failure, when it happens; empty for any other event."""
-    line = failure_line(event)
+    line = failure_line(event, suite)
     return str(line) if line is not None else ""
 
 
@@ -89,6 +93,12 @@ def phase_text(occurrence: Occurrence) -> str:
         return ""
     fixture = occurrence.failure.fixture
     return f" [{occurrence.when} of fixture {neutral(fixture)}]" if fixture else f" [{occurrence.when}]"
+
+
+def attempts_text(occurrence: Occurrence) -> str:
+    """`attempts: error, failed` of a test that was tried several times; otherwise empty."""
+    tries = occurrence.finished.tries if occurrence.finished else ()
+    return f"attempts: {', '.join(one.outcome for one in tries)}" if tries else ""
 
 
 def label(occurrence: Occurrence) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proctor.events import Place, SuiteMissing, WarningRecorded
-from proctor.outcome import Outcome, RunOutcome
+from proctor.outcome import FLAKY, QUARANTINED, Outcome, RunOutcome
 from proctor.render.closing import SLOWEST, slowest, verdict
 from proctor.render.failure_block import Block, blocks
 from proctor.render.failure_report import brief, causes_of, message_of, rows, short, word
@@ -89,6 +89,15 @@ def _errors(result: RunResult) -> Iterator[Annotation]:
         yield Annotation("error", title, f"{message}{listed}", _place(first))
 
 
+def _made_good(result: RunResult) -> list[tuple[str, Occurrence]]:
+    """The failures that do not count."""
+    if not result.flaky and not result.excused:
+        return []
+    from proctor.causes import made_good
+
+    return list(made_good(result))
+
+
 def _message(first: Occurrence) -> str:
     """Where two values differ, if they were compared; else all that was raised."""
     if not first.failure.difference:
@@ -107,6 +116,10 @@ def _not_run(missing: SuiteMissing, kind: str) -> Annotation:
 
 def _warnings(result: RunResult) -> Iterator[Annotation]:
     yield from (_not_run(missing, "warning") for missing in result.missing if not missing.required)
+    for name, first in _made_good(result):
+        reason = neutral_block(result.quarantined.get(first.test, "") if name == QUARANTINED else "")
+        message = ": ".join(part for part in (reason, _message(first) or word(first)) if part)
+        yield Annotation("warning", f"{name} {neutral(first.test)}", message, _place(first))
     if result.not_run:
         names = "\n".join(neutral(test) for test in result.not_run)
         yield Annotation("warning", f"{len(result.not_run)} tests not run", names)
@@ -154,7 +167,8 @@ def step_summary(result: RunResult, room: int = SUMMARY) -> str:
     if room < 0:
         return ""
     parts, left_out = [text], 0
-    for table in (_suites_table(result), _causes_table(result), _slowest_table(result)):
+    tables = (_suites_table, _causes_table, _made_good_table, _slowest_table)
+    for table in (table(result) for table in tables):
         if len(utf8(table)) <= room // 2:
             parts.append(table)
             room -= len(utf8(table))
@@ -176,20 +190,22 @@ def _suites_table(result: RunResult) -> str:
     """Of a run with several suites, or with one that did not run."""
     if not result.several and not result.missing:
         return ""
+    more = [FLAKY] * bool(result.flaky) + [QUARANTINED] * bool(result.excused)
     ran = [
         (
             _code_cell(suite.name),
             str(suite.outcome).replace("_", " "),
             str(len(suite.tests)),
+            *(str(suite.flaky if name == FLAKY else suite.excused) for name in more),
             f"{suite.seconds:.2f}s",
         )
         for suite in contents.suites(result)
     ]
     absent = [
-        (_code_cell(missing.runner), f"not run: {_cell(missing.reason)}", "", "")
+        (_code_cell(missing.runner), f"not run: {_cell(missing.reason)}", "", *("" for _ in more), "")
         for missing in result.missing
     ]
-    return _table(("suite", "outcome", "tests", "time"), [*ran, *absent])
+    return _table(("suite", "outcome", "tests", *more, "time"), [*ran, *absent])
 
 
 def _causes_table(result: RunResult) -> str:
@@ -202,6 +218,19 @@ def _causes_table(result: RunResult) -> str:
         listed.append((word(cause.first), test, where, _cell(brief(cause.first))))
     if len(found) > ROWS:
         listed.append(("", f"and {len(found) - ROWS} more causes", "", ""))
+    return _table(("", "test", "place", "message"), listed)
+
+
+def _made_good_table(result: RunResult) -> str:
+    found = _made_good(result)
+    listed = []
+    for name, first in found[:ROWS]:
+        place, reason = _place(first), result.quarantined.get(first.test, "") if name == QUARANTINED else ""
+        where = _code_cell(str(place)) if place else ""
+        message = ": ".join(part for part in (reason, brief(first)) if part)
+        listed.append((name, _code_cell(first.test), where, _cell(message)))
+    if len(found) > ROWS:
+        listed.append(("", f"and {len(found) - ROWS} more", "", ""))
     return _table(("", "test", "place", "message"), listed)
 
 

@@ -23,9 +23,10 @@ def kept_test_text(
     traceback, message = (neutral_block(text or "").rstrip() for text in (test.traceback, test.message))
     own = [message] if message not in traceback else []  # most tracebacks contain it
     parts = [
-        [*(f"note: {neutral(note)}" for note in notes), _headline(test), *own],
+        [*(f"note: {neutral(note)}" for note in notes), _headline(test), *_quarantine(test), *own],
         [traceback] if traceback else [],
         [note for note in _notes(test) if note not in traceback],
+        _section("attempts", _attempts(test)),
         _section("properties", _properties(test)),
         _section("subtests", _subtests(test)),
         *([f"{part.kind} of {part.when}", neutral_block(part.text).rstrip()] for part in captured),
@@ -69,7 +70,26 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 def _headline(test: Test) -> str:
     took = f" in {test.duration:.2f}s" if test.duration else ""
     place = f" at {neutral(str(test.place))}" if test.place else ""
-    return f"{neutral(test.outcome).upper()} {neutral(test.node_id)}{took}{place}"
+    session = f" in session {test.session}" if test.session > 1 else ""
+    worker = f" on {neutral(test.worker)}" if test.worker else ""
+    word = "FLAKY" if test.flaky else neutral(test.outcome).upper()
+    return f"{word} {neutral(test.node_id)}{took}{session}{worker}{place}"
+
+
+def _quarantine(test: Test) -> list[str]:
+    if not test.quarantined:
+        return []
+    return [
+        f"in quarantine: {neutral(test.quarantine_reason)}" if test.quarantine_reason else "in quarantine"
+    ]
+
+
+def _attempts(test: Test) -> Iterator[str]:
+    for number, one in enumerate(test.attempts, 1):
+        took = f" in {one.duration:.2f}s" if one.duration else ""
+        place = f" at {neutral(str(one.failure.place))}" if one.failure and one.failure.place else ""
+        reason = neutral(first_line(one.message or ""))
+        yield f"{number} {neutral(one.outcome)}{took}{place}{f': {reason}' if reason else ''}"
 
 
 def _properties(test: Test) -> Iterator[str]:

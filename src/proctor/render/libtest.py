@@ -21,10 +21,11 @@ from proctor.render.neutral import neutral, neutral_block
 from proctor.render.writer import Writer
 from proctor.result import RunResult, SuiteResult
 from proctor.verdict import not_run_reason
+from proctor.wire.reports.contents import excuse
 from proctor.wire.reports.libtest import MODE
 from proctor.wire.stream.objects import captured
 from proctor.wire.stream.turns import Turns
-from proctor.wire.stream.words import STATUS, one_line
+from proctor.wire.stream.words import STATUS, one_line, status_of
 
 _GOOD = (RunOutcome.PASSED, RunOutcome.NO_TESTS)
 
@@ -45,7 +46,8 @@ class Libtest:
             self._prefixes[number] = neutral(event.prefix)
             self._print(number, f"\nrunning {event.count} {'test' if event.count == 1 else 'tests'}\n")
         elif isinstance(event, TestFinished):
-            self._print(number, _line(self._prefixes[number], _name(event), _ending(event)))
+            suite = so_far.suites[number]
+            self._print(number, _line(self._prefixes[number], _name(event, suite), _ending(event, suite)))
         elif isinstance(event, CollectionFailed):
             self._print(number, _line(self._prefixes[number], neutral(event.file), "FAILED"))
         elif isinstance(event, SuiteFinished):
@@ -81,7 +83,7 @@ def _failures(prefix: str, suite: SuiteResult) -> str:
     """The output of each test that failed, then the names of all; nothing if there are none."""
     found = {error.file: {"stdout": error.traceback or error.failure.message} for error in suite.errors}
     for test in suite.tests.values():
-        if test.outcome in BAD:
+        if test.outcome in BAD and not suite.excuses(test):
             found[test.test] = {"stdout": _stdout(test), "stderr": captured(test, "stderr")}
     if not found:
         return ""
@@ -96,17 +98,23 @@ def _failures(prefix: str, suite: SuiteResult) -> str:
     return "\nfailures:\n" + (f"\n{sections}" if sections else "") + f"\nfailures:\n{names}"
 
 
-def _name(test: TestFinished) -> str:
+def _name(test: TestFinished, suite: SuiteResult) -> str:
     mode = (test.properties or {}).get(MODE) or ("should panic" if test.subtype == "should_panic" else "")
     return neutral(test.test) + (
-        f" - {neutral(str(mode))}" if mode and STATUS[test.outcome] != "ignore" else ""
+        f" - {neutral(str(mode))}" if mode and _status(test, suite) != "ignore" else ""
     )
 
 
-def _ending(test: TestFinished) -> str:
-    status = STATUS[test.outcome]
+def _status(test: TestFinished, suite: SuiteResult) -> str:
+    return status_of(test.outcome, test.test in suite.quarantined)
+
+
+def _ending(test: TestFinished, suite: SuiteResult) -> str:
+    status = _status(test, suite)
     if status == "fail":
         return "FAILED"
+    if why := excuse(test, suite.quarantined):
+        return f"ignored, {neutral(one_line(why))}"
     if status == "ignore":
         return f"ignored, {neutral(one_line(test.message))}" if test.message else "ignored"
     return _measured(test) if test.subtype == "bench" else "ok"
@@ -134,7 +142,7 @@ def _result(suite: SuiteResult) -> str:
     measured = sum(test.subtype == "bench" and STATUS[test.outcome] == "ok" for test in suite.tests.values())
     tally = {"ok": -measured, "fail": len(suite.errors), "ignore": len(suite.not_run)}
     for test in suite.tests.values():
-        tally[STATUS[test.outcome]] += 1
+        tally[_status(test, suite)] += 1
     took = f"; finished in {suite.seconds:.2f}s" if suite.seconds else ""
     word = "FAILED" if tally["fail"] or suite.outcome not in _GOOD else "ok"
     why = f"error: {suite.outcome}: {neutral(suite.reason)}\n\n" if suite.reason else ""

@@ -21,7 +21,7 @@ from proctor.render.human import write_report
 from proctor.render.line_per_test import write_test_line
 from proctor.render.links import base_directory, file_url
 from proctor.render.neutral import neutral
-from proctor.render.progress import Progress, progress
+from proctor.render.progress import Progress, progress, session_line
 from proctor.render.shown import USUAL, Shown
 from proctor.render.terminal_writer import STYLES, TerminalWriter
 from proctor.render.verdict_line import counts
@@ -63,12 +63,16 @@ class LiveTerminal:
             self._live.start()
         elif self._shown.whole and isinstance(entry.event, TestFinished):
             self._drawn = -1.0  # the picture is not true any more
-            write_test_line(entry.event, self._write)
-        elif not self._shown.quiet and (line := failure_line(entry.event)):
+            write_test_line(entry.event, self._write, so_far.suites[entry.suite])
+        elif not self._shown.quiet and (line := failure_line(entry.event, so_far.suites[entry.suite])):
             self._drawn = -1.0  # the picture is not true any more
             self._mend()
             base = base_directory(so_far.suites[entry.suite]) if self._links else ""
             self._print(failure_text(line, self._console.width, base))
+        elif not self._shown.quiet and (begun := session_line(entry.event)):
+            self._drawn = -1.0
+            self._mend()
+            self._print(Text(begun, STYLES["quiet"]))
         elif isinstance(entry.event, RunStopped):
             self._draw(entry.at, so_far)
         elif isinstance(entry.event, RunFinished):

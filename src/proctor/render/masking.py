@@ -107,7 +107,7 @@ class _Masking:
         return value
 
     def _test(self, test: TestFinished) -> TestFinished:
-        if test.outcome is Outcome.PASSED:  # has little to mask, and there are many
+        if test.outcome is Outcome.PASSED and not test.attempts:  # has little to mask, and there are many
             return self._twice(self._struct, test) if self._passing else test
         if id(test) not in self._tests:
             self._tests[id(test)] = test, self._twice(self._struct, test)

@@ -10,7 +10,7 @@ from proctor.render.failure_report import failure_line
 from proctor.render.human import write_report
 from proctor.render.line_per_test import write_test_line
 from proctor.render.neutral import neutral
-from proctor.render.progress import progress
+from proctor.render.progress import progress, session_line
 from proctor.render.shown import USUAL, Shown
 from proctor.render.verdict_line import counts
 from proctor.render.writer import Tone, Writer
@@ -45,9 +45,11 @@ class PlainLog:
         if new and isinstance(event, _OPENING):
             self._introduce(entry.suite, so_far.suites[entry.suite])
         if self._shown.whole and isinstance(event, TestFinished):
-            write_test_line(event, self._write)
-        elif line := failure_line(event):
+            write_test_line(event, self._write, so_far.suites[entry.suite])
+        elif line := failure_line(event, so_far.suites[entry.suite]):
             self._write_line(str(line), "bad")
+        elif begun := session_line(event):
+            self._write_line(begun, "quiet")
 
     def tick(self, now: float, so_far: RunResult) -> None:
         due = now - self._beat >= HEARTBEAT and not self._shown.quiet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from proctor.events import Event, SessionStarted
 from proctor.launch import Voice
 from proctor.outcome import RunOutcome
 from proctor.render.neutral import neutral
@@ -78,3 +79,11 @@ def _label(result: RunResult, current: SuiteResult) -> str:
     following = result.suites[-1].entered.following
     total = len(suites) + following if following else max(len(suites), _planned(result))
     return f"{name} {number}/{total}" if total > 1 else name
+
+
+def session_line(event: Event) -> str:
+    """`session 2: 9,700 tests that never began`; empty for any event that begins no session."""
+    if not isinstance(event, SessionStarted):
+        return ""
+    tests = f"{event.tests:,} {'test' if event.tests == 1 else 'tests'}"
+    return f"session {event.number}: {tests} {'to be run again' if event.round else 'that never began'}"

@@ -14,14 +14,20 @@ _WORDS = {
     RunOutcome.CRASHED: "CRASH",
     RunOutcome.RUNNING: "running",
 }
-_COUNTED = (Outcome.PASSED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED, Outcome.WARN, Outcome.INFO)
+_COUNTED = (Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED, Outcome.WARN, Outcome.INFO)
+_TIMES = {1: "once", 2: "twice"}
 
 _MOST_SUITES = 5  # that could not be started and are named
 
 
 def verdict_line(result: RunResult) -> str:
     """`2 failed 140 passed, node: not run`."""
-    return ", ".join([*filter(None, [verdict_of_tests(result)]), *suites_not_run(result)])
+    return ", ".join([*filter(None, [verdict_of_tests(result)]), *notes(result)])
+
+
+def notes(result: RunResult) -> list[str]:
+    """What else the verdict has to say: that sessions were set up again, and which suites did not run."""
+    return [*(["restarted"] if result.restarted else []), *suites_not_run(result)]
 
 
 def suites_not_run(result: RunResult) -> list[str]:
@@ -54,8 +60,33 @@ def counts(result: RunResult) -> list[str]:
         (errors, "error" if errors == 1 else "errors"),
         (crashed, "crashed"),
         (late, "timed out"),
+        (tally[Outcome.PASSED], "passed"),
+        (result.flaky, f"flaky{_lost_tries(result)}"),
         *((tally[outcome], outcome) for outcome in _COUNTED),
+        (result.excused, "quarantined"),
+        (_pending(result), "to be run again"),
         (result.left_out, "deselected"),
         (len(result.not_run), "not run"),
     ]
     return [f"{count} {word}" for count, word in rows if count]
+
+
+def _pending(result: RunResult) -> int:
+    """Tests that failed and may run again, while they still can."""
+    running = result.outcome is RunOutcome.RUNNING
+    return sum(len(suite.attempts) for suite in result.suites) if running else 0
+
+
+def _lost_tries(result: RunResult) -> str:
+    """` (crashed once)` of a flaky test that did more than fail; ` (2 crashed)` of several flaky tests."""
+    if not result.flaky:
+        return ""
+    words = {Outcome.CRASH: "crashed", Outcome.TIMEOUT: "timed out"}
+    tries = [[one.outcome for one in test.attempts] for test in result.tests.values() if test.flaky]
+    said = []
+    for outcome, word in words.items():
+        if len(tries) == 1 and (times := tries[0].count(outcome)):
+            said.append(f"{word} {_TIMES.get(times, f'{times} times')}")
+        elif count := sum(outcome in outcomes for outcomes in tries):
+            said.append(f"{count} {word}")
+    return f" ({', '.join(said)})" if said else ""

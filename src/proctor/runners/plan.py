@@ -9,9 +9,10 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from proctor.errors import UsageError
-from proctor.launch import Artifact, Launch, Lines, Program, Voice
+from proctor.launch import ASKED_VARIABLE, Artifact, Launch, Lines, Program, Voice
 from proctor.spec import Python, RunSpec
 
+_ASKED_BYTES = 100_000  # Linux takes 128 KiB in one variable, and a later session adds to this
 Then: TypeAlias = Callable[[tuple[Artifact, ...]], "Plan"]  # what a build made -> what comes next
 
 
@@ -53,6 +54,33 @@ def _suite(runner: str, launches: tuple[Launch, ...], plan: Plan) -> Suite:
     lines = [launch.speech for launch in launches if isinstance(launch.speech, Lines)]
     deselected = tuple(test for speech in lines for test in speech.deselected)
     return Suite(name, runner, voice, launches, deselected, plan.interpreter)
+
+
+def asked(spec: RunSpec, **more: object) -> dict[str, str]:
+    """What a Python session is asked for beyond a plain run, in the variable that the injected code takes.
+
+    An addition to the environment; empty for a plain run. `more`: what only one runner knows.
+    """
+    facts = {
+        "repeat": spec.repeat if spec.repeat > 1 else 0,
+        "locals": spec.locals,
+        "test_timeout": spec.test_timeout,
+        "isolate": spec.isolate,
+        "quarantine": [entry.test for entry in spec.quarantine],
+        **more,
+    }
+    given = {name: value for name, value in facts.items() if value}
+    if not given:
+        return {}
+    import json  # most runs are plain
+
+    text = json.dumps(given)
+    if len(text) > _ASKED_BYTES:
+        raise UsageError(
+            f"quarantine: {len(spec.quarantine)} entries are {len(text):,} bytes:"
+            f" expected at most {_ASKED_BYTES:,}; a pattern with * stands for many tests"
+        )
+    return {ASKED_VARIABLE: text}
 
 
 def not_a_target(target: str, expected: str, root: Path | None = None) -> UsageError:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from proctor.errors import UsageError
 from proctor.launch import Launch, Session, Text
-from proctor.processors import processors
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
-from proctor.runners.plan import Plan, not_a_target
+from proctor.runners.plan import Plan, asked, not_a_target
 from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
 
@@ -23,13 +20,13 @@ PLUGIN = "_proctor_injected_pytest"
 TEXT_PLUGIN = "_proctor_injected_text"
 PLUGIN_PATH = str(Path(__file__).parent.parent / "inject" / "path")
 PATH_VARIABLE = "PROCTOR_PYTHONPATH"
-ASKED_VARIABLE = "PROCTOR_ASKED"
 HASH_SEED = "PYTHONHASHSEED"
 
 _OLDEST_PYTHON = (3, 7)
 _OLDEST_PYTEST = (6, 2)
 _SECTIONS = {"pyproject.toml": b"[tool.pytest", "tox.ini": b"[pytest]", "setup.cfg": b"[tool:pytest]"}
 _COLLECTED = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")
+_NEED_PLUGIN = ("repeat", "locals", "no_capture", "retries", "isolate", "test_timeout", "parallel")
 _TEXT_OPTIONS = ("--verbosity=1", "--tb=short", "-rA")  # as a number, so that no `-q` takes it back
 
 
@@ -39,12 +36,16 @@ def can_load_plugin(python: tuple[int, ...], pytest: str) -> bool:
     return python[:2] >= _OLDEST_PYTHON and numbers >= _OLDEST_PYTEST
 
 
+def too_old_for(python: Python) -> tuple[str, ...]:
+    """Options, as a RunSpec names them, that this pytest cannot have."""
+    if can_load_plugin(python.version, python.packages["pytest"]):
+        return ()
+    return _NEED_PLUGIN if "pytest-xdist" in python.packages else (*_NEED_PLUGIN, "workers")
+
+
 def plan(spec: RunSpec, environ: Mapping[str, str], python: Python) -> Plan:
     """With workers, one launch that forks them, and what to start `instead` if that proves unsafe."""
     able = can_load_plugin(python.version, python.packages["pytest"])
-    if not able and (spec.repeat > 1 or spec.locals or spec.no_capture):
-        old = f"pytest {python.packages['pytest']} is too old for the plugin"
-        raise UsageError(f"{old}, which --repeat, --locals and -s need")
     if spec.parallel == "off":
         spec = msgspec.structs.replace(spec, workers="")
     has_xdist = "pytest-xdist" in python.packages
@@ -68,8 +69,7 @@ def _launch(spec: RunSpec, environ: Mapping[str, str], python: Python, able: boo
     pythonpath = environ.get("PYTHONPATH", "")
     joined = f"{pythonpath}:{PLUGIN_PATH}" if pythonpath else PLUGIN_PATH
     environment = {"PYTHONPATH": joined, PATH_VARIABLE: pythonpath}
-    if asked := _asked(spec, python, bool(xdist)):
-        environment[ASKED_VARIABLE] = json.dumps(asked)
+    environment |= _asked(spec, python, bool(xdist)) if able else {}
     if spec.seed is not None:
         environment[HASH_SEED] = str(spec.seed)
         argv += [f"--randomly-seed={spec.seed}"] if "pytest-randomly" in python.packages else []
@@ -77,27 +77,21 @@ def _launch(spec: RunSpec, environ: Mapping[str, str], python: Python, able: boo
     argv += [f"--verbosity={verbosity}"] if verbosity is not None else []
     argv += ["--capture=no"] if spec.no_capture else []
     argv += _selection(spec, xdist)
-    speech = Session() if able else Text()
+    speech = Session(continues=True) if able else Text()
     return Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
 
 
-def _asked(spec: RunSpec, python: Python, xdist: bool) -> dict[str, Any]:
-    """What the plugin is to do beyond a plain run."""
-    asked: dict[str, Any] = {}
-    if spec.repeat > 1 or spec.locals:
-        asked |= {"repeat": spec.repeat, "locals": spec.locals}
-    if spec.test_timeout:
-        asked["test_timeout"] = spec.test_timeout
+def _asked(spec: RunSpec, python: Python, xdist: bool) -> dict[str, str]:
+    """What the plugin is to do beyond a plain run, as an addition to the environment."""
     if xdist:
-        return asked
-    if spec.isolate:
-        asked["isolate"] = True
-    if spec.workers:
-        asked["workers"] = processors() if spec.workers == "auto" else int(spec.workers)
-        asked["xdist"] = "pytest-xdist" in python.packages
-    if spec.parallel == "fork" and (spec.workers or spec.isolate):
-        asked["parallel"] = spec.parallel
-    return asked
+        return asked(msgspec.structs.replace(spec, isolate=False))
+    if not (spec.workers or spec.isolate):
+        return asked(spec)
+    from proctor.processors import worker_count  # a plain run needs no number
+
+    workers = worker_count(spec.workers)
+    by_hand = spec.parallel if spec.parallel == "fork" else ""
+    return asked(spec, workers=workers, xdist="pytest-xdist" in python.packages, parallel=by_hand)
 
 
 def detect(root: Path) -> bool:

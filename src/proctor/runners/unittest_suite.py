@@ -8,10 +8,11 @@ from itertools import islice
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.launch import Launch
+from proctor.launch import Launch, Session
+from proctor.processors import worker_count
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
-from proctor.runners.plan import Plan, not_a_target
+from proctor.runners.plan import Plan, asked, not_a_target
 from proctor.runners.pytest_suite import HASH_SEED, has_settings
 from proctor.runners.walk import nearest_files
 from proctor.spec import Python, RunSpec
@@ -45,8 +46,6 @@ def plan(spec: RunSpec, _environ: Mapping[str, str], python: Python) -> Plan:
     if python.version[:2] < _OLDEST_PYTHON:
         version = ".".join(map(str, python.version))
         raise UsageError(f"{python.path} is Python {version}; unittest is run in Python 3.7 or newer")
-    if spec.workers:
-        raise UsageError("unittest runs one test after the other; leave out -n")
     if chosen.markers:
         raise UsageError("unittest has no markers; -k selects tests by their names")
     for target in chosen.targets:
@@ -60,8 +59,10 @@ def plan(spec: RunSpec, _environ: Mapping[str, str], python: Python) -> Plan:
     if spec.no_capture:
         options.append("--no-capture")
     argv = (python.path, REPORTER, *options, *spec.arguments, "--", *chosen.targets)
-    environment = {HASH_SEED: str(spec.seed)} if spec.seed is not None else {}
-    launch = Launch(argv, spec.root, spec.runner, environment=environment, memory=spec.memory)
+    environment = asked(spec, workers=worker_count(spec.workers))
+    environment |= {HASH_SEED: str(spec.seed)} if spec.seed is not None else {}
+    speech = Session(continues=True)
+    launch = Launch(argv, spec.root, spec.runner, speech, environment, spec.memory)
     return Plan((launch,), interpreter=python.path)
 
 

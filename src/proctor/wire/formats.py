@@ -67,17 +67,17 @@ FORMATS = {
     "junit": _report(
         read="wire.reports.junit:JunitReader",
         write="wire.reports.junit_writer:write",
-        keeps=frozenset(),
+        keeps=frozenset({"attempts"}),
     ),
     "junit-full": _report(
         read="wire.reports.junit:JunitFullReader",
         write="wire.reports.junit_full:write",
-        keeps=frozenset({"files", "properties"}),
+        keeps=frozenset({"attempts", "files", "properties"}),
     ),
     "ctrf": _report(
         read="wire.reports.ctrf:CtrfReader",
         write="wire.reports.ctrf:write",
-        keeps=frozenset({"files", "properties", "keywords", "subtests"}),
+        keeps=frozenset({"attempts", "files", "properties", "keywords", "subtests"}),
     ),
     "tap": _report(
         read="wire.reports.tap:TapReader", write="wire.reports.tap_writer:write", keeps=frozenset()
@@ -160,6 +160,7 @@ def left_out(name: str, result: RunResult) -> list[str]:
         "links to output": any(test.testout for test in tests),
         "properties": any(test.properties for test in tests),
         "keywords": any(test.keywords for test in tests),
+        "attempts": any(test.attempts for test in tests),
         "subtests": any(phase.subtest is not None for test in tests for phase in test.phases),
         "warnings": bool(result.warnings),
         "output outside of tests": bool(result.output.text()),

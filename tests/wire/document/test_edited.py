@@ -11,28 +11,17 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 from support.cli import converted, shown
-from support.streams import EVENTS, STARTED, Log, publish_suites
+from support.records import GREEN, document_of, read, read_document, recorded
+from support.streams import EVENTS
 
 from proctor import events as e
 from proctor.outcome import EXIT_CODES, Outcome, RunOutcome
-from proctor.relay import Relay
-from proctor.replay import Replay
-from proctor.result import RunResult
 from proctor.wire.document import writer as document
 from proctor.wire.document.run import DocumentRun
 from proctor.wire.stream.reader import StreamReader
 
 Edit = Callable[[dict[str, Any]], None]
 
-GREEN: tuple[e.Event, ...] = (
-    e.SuiteDescribed("/p", {"pytest": "9"}),
-    e.TestsSelected(("t.py::a", "t.py::b")),
-    e.SuiteStarted("pytest", "2026-01-01T00:00:01Z", 2),
-    e.TestFinished("t.py::a", Outcome.PASSED, 0.1, passed_in=(0.0, 0.1, 0.0)),
-    e.TestFinished("t.py::b", Outcome.SKIPPED, 0.1, "later"),
-    e.SessionFinished(0, 2),
-    e.ProcessExited(0),
-)
 RED = (
     *GREEN[:4],
     e.TestFinished("t.py::b", Outcome.FAILED, 0.1, "no", failure=e.Failure("E", "no")),
@@ -42,31 +31,6 @@ RED = (
 BROKEN = (*GREEN[:3], e.CollectionFailed("u.py", e.Failure("E", "no")), *GREEN[3:5], e.ProcessExited(2))
 KILLED = (*GREEN[:4], e.ProcessExited(-11, "SIGSEGV"))
 ENDED_EARLY = (*GREEN[:5], e.ProcessExited(0))
-
-
-def recorded(events: tuple[e.Event, ...]) -> tuple[RunResult, list[bytes]]:
-    log = Log()
-    relay = Relay(STARTED, [log])
-    publish_suites(relay, events, 0.5)
-    return relay.close(1.0), log.lines
-
-
-def document_of(events: tuple[e.Event, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(b"".join(document.chunks(recorded(events)[0], lambda _: "")))
-    return found
-
-
-def read(data: bytes, reader: DocumentRun | StreamReader) -> tuple[RunResult, list[str]]:
-    results: list[RunResult] = []
-    replay = Replay(lambda: [], results.append)
-    replay.take([*reader.feed(data), *reader.close()])
-    replay.close()
-    (result,) = results
-    return result, replay.gaps
-
-
-def read_document(found: dict[str, Any]) -> tuple[RunResult, list[str]]:
-    return read(json.dumps(found).encode(), DocumentRun())
 
 
 def said_to_pass(found: dict[str, Any]) -> None:

@@ -336,7 +336,8 @@ TABLES: dict[str, list[Row]] = {
         ),
     ],
 }
-#: Our own; tests/wire/document/test_edited.py and tests/wire/stream/test_reader.py have a test for each row.
+#: Our own; test_edited.py and test_again.py in tests/wire/document, and test_reader.py in tests/wire/stream,
+#: have a test for each row.
 OURS = {
     "our document": [
         "it is cut, no JSON, of other types, or an object has a key twice",
@@ -348,6 +349,9 @@ OURS = {
         "`suites`: a name twice, a test of none of them, other `counts`, `not_run`, `exit_code` or "
         "`signal` than the run",
         "`current_test` is there, and no test crashed or timed out",
+        "a test is `flaky`, and its `attempts` say otherwise, or it is not and they say it is; its outcome "
+        "is not that of the last one",
+        "a test has a `session` that `restarts` has no room for",
     ],
     "our stream": [
         "there is no `final` line, or another suite begins before it",

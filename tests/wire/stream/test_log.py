@@ -43,6 +43,13 @@ EVENTS: list[e.Event] = [
         properties={"x": 1},
     ),
     e.TestFinished("d", Outcome.PASSED, passed_in=(0.1, 0.2, 0.3), testout=e.OutputLink("o.txt", "files/o")),
+    e.AttemptFailed(e.TestFinished("f", Outcome.CRASH, 0.5, "SIGSEGV", worker="gw0")),
+    e.TestFinished(
+        "f", Outcome.PASSED, session=2, worker="gw1", attempts=(e.Attempt(Outcome.CRASH, 0.5, "SIGSEGV"),)
+    ),
+    e.TestsQuarantined({"b": "see #12"}),
+    e.TestOverdue("d", 1.5),
+    e.SessionStarted(2, died=True, tests=3),
     e.ResultAmended("d", {"status": "error", "deep": {"x": [1]}}),
     e.FileAttached("d", e.File("a.log", "files/000001-a.log", 3)),
     e.WarningRecorded("UserWarning", "careful", "a.py", 1),

@@ -71,7 +71,7 @@ class _SessionFacts(msgspec.Struct):
     notices: tuple[str, ...] = ()  # what a reader of the run should know
     limits: dict[str, e.Seconds] = {}  # tests that have a time limit of their own; 0: none
     handed_over: str = ""  # why it ends at once, so that its tests run in another way
-    timed: bool = False  # it ends tests that reach their limit itself
+    timed: bool = False  # it ends tests itself that take too long
 
 
 class _Try(msgspec.Struct, frozen=True):
@@ -116,14 +116,21 @@ _test_facts = msgspec.json.Decoder(_TestMessage).decode
 class SessionReader:
     """Results in, events out. Holds what must wait: a suite begins when all its tests are known."""
 
-    def __init__(self, name: str, output: str, labels: UniqueNames, session: int = 1, cwd: str = "") -> None:
-        """`session` is its number in the suite. A later one knows no more tests than the first, and what it
-        says about its collection is known."""
+    def __init__(
+        self,
+        name: str,
+        output: str,
+        labels: UniqueNames,
+        cwd: str = "",
+        session: int = 1,
+        known: bool = False,
+    ) -> None:
+        """`session` is its number in the suite; `known`: an earlier process has told what was collected."""
         self._name, self._output, self._labels = name, output, labels
-        self._session, self._cwd = session, cwd
+        self._cwd, self._session, self._known = cwd, session, known
         self.limits: dict[str, float] = {}  # tests that have a time limit of their own
         self.handed_over = ""  # why the tests have to run in another way
-        self.timed = False  # whether it ends tests that reach their limit itself
+        self.timed = False  # the session ends tests itself that take too long
         self._toolchain: dict[str, str] = {}
         self._selected: set[str] = set()
         self._found: dict[str, e.Place] = {}
@@ -168,11 +175,18 @@ class SessionReader:
                     place=place,
                     passed_in=timed,
                     keywords=tuple(map(kept, words, words)),
-                    session=self._session,
-                    worker=end.proctor.worker,
                 )
             )
-        return events
+        if self._session == 1 and not pairs.passed[0].proctor.worker:  # nearly all
+            return events
+        return [self._placed(event, pairs, at // 2) for at, event in enumerate(events)]
+
+    def _placed(self, event: e.Event, pairs: Pairs, at: int) -> e.Event:
+        """With the session and the worker that the test of this pair ran in."""
+        if not isinstance(event, e.TestFinished):
+            return event
+        worker = pairs.passed[at].proctor.worker
+        return msgspec.structs.replace(event, session=self._session, worker=worker)
 
     def close(self) -> list[e.Event]:
         """The end of the channel: the errors and skips of a suite that never began."""
@@ -284,6 +298,10 @@ class SessionReader:
 
     def _of_session(self, facts: _SessionFacts) -> list[e.Event]:
         found: list[e.Event] = []
+        if self.handed_over:
+            return found  # what it says of its end is no news
+        if self._known:
+            _forget_collection(facts)
         self._toolchain |= facts.toolchain
         for tool in ("python", "pytest"):
             if version := getattr(facts, tool):
@@ -315,8 +333,8 @@ class SessionReader:
         if facts.printed:
             found.append(e.SummaryPrinted(facts.printed))
         self.limits |= facts.limits
+        self.timed = self.timed or facts.timed
         self.handed_over = facts.handed_over or self.handed_over
-        self.timed = facts.timed or self.timed
         found += map(e.Noticed, facts.notices)
         if facts.broken:
             found.append(e.ChannelBroken(f"the reporter in the test process failed: {facts.broken}"))
@@ -349,9 +367,18 @@ class SessionReader:
 
     def _begin(self, ended: float) -> list[e.Event]:
         self._begun = True
+        if self._known:
+            return list(self._errors)
         build = datetime.fromtimestamp(ended, UTC).isoformat() if 0 < ended < e.LONGEST else ""
         count = len(self._selected) + len(self._errors) + len(self._skips)
         return [e.SuiteStarted(self._name, build, count), *self._errors, *self._skips]
+
+
+def _forget_collection(facts: _SessionFacts) -> None:
+    """An earlier process of the suite has told the same. That something cannot be collected may be new."""
+    facts.collectors, facts.skipped = [], []
+    facts.deselected, facts.selected, facts.markers = (), (), {}
+    facts.warnings = [warning for warning in facts.warnings if warning.when == "runtest"]
 
 
 def _attempts(tries: tuple[_Try, ...]) -> tuple[e.Attempt, ...]:

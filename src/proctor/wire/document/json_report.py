@@ -46,14 +46,14 @@ def _line(test: e.TestFinished) -> int | None:
 
 def head(result: RunResult) -> dict[str, Any]:
     """Everything but the long lists, in the order in which the plugin has it."""
-    finished, described, deselected = result.finished, result.described, result.deselected
+    finished, described, deselected = _only_end(result), result.described, result.deselected
     summary: Counter[str] = Counter([_outcome(test) for test in _own(result)])
     summary["total"] = sum(summary.values())
     summary["collected"] = finished.collected if finished else len(result.selected) + len(deselected)
     if deselected:
         summary["deselected"] = len(deselected)
     return {
-        "created": finished.created if finished else 0.0,
+        "created": result.finished.created if result.finished else 0.0,
         "duration": finished.duration if finished else result.seconds,
         "exitcode": _exit_code(result),
         "root": described.root if described else result.run.cwd,
@@ -62,10 +62,16 @@ def head(result: RunResult) -> dict[str, Any]:
     }
 
 
+def _only_end(result: RunResult) -> e.SessionFinished | None:
+    """Of a run of one session: the last of several knows only its own tests."""
+    return None if result.restarts else result.finished
+
+
 def _exit_code(result: RunResult) -> int:
     """The exit status that the session reported. Without one, never 0 for a run that did not pass."""
-    if result.finished is not None and result.finished.exit_status is not None:
-        return result.finished.exit_status
+    finished = _only_end(result)
+    if finished is not None and finished.exit_status is not None:
+        return finished.exit_status
     code = result.exited.exit_code if result.exited is not None else None
     if result.outcome is RunOutcome.RUNNING or (code == 0 and result.outcome in QUIET):
         return code or 0

@@ -11,16 +11,17 @@ from typing import Any, TypeAlias
 
 from proctor import events as e
 from proctor.errors import StreamError
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome, RunOutcome
 from proctor.verdict import missing_reason
 from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
 from proctor.wire.reports.report import MAX_DOCUMENT
-from proctor.wire.stream.words import KIND
+from proctor.wire.stream.words import KIND, MOST_SESSIONS
 
 #: The tests and the collection errors of one suite.
 _Share: TypeAlias = tuple[list[Test], list[CollectionError]]
 #: Fields that a test of the document has in common with `TestFinished`, without the outcome.
 _SHARED = [name for name in Test.__struct_fields__ if name in e.TestFinished.__struct_fields__[2:]]
+_SHARED.remove("attempts")  # without the last one, which is the test itself
 #: Outcomes in `json_report`, and those that are better.
 _WORSE = {"skipped": frozenset({Outcome.PASSED})}
 _WORSE |= dict.fromkeys(("failed", "error"), frozenset({Outcome.PASSED, Outcome.SKIPPED}))
@@ -111,7 +112,7 @@ def _own_end(found: Document) -> tuple[str, str]:
         return found.outcome, own
     if found.collection_errors:
         return RunOutcome.COLLECTION_ERROR, ""
-    if any(test.outcome in BAD for test in found.tests):
+    if any(test.outcome in BAD and not test.quarantined for test in found.tests):
         return RunOutcome.FAILED, ""
     return (RunOutcome.PASSED if found.tests or found.collect_only else RunOutcome.NO_TESTS), ""
 
@@ -132,11 +133,14 @@ def _of_suite(
     for error in errors:
         failure = error.failure or e.Failure("", error.message)
         yield e.CollectionFailed(error.file, failure, error.traceback, error.foreign)
+    if quarantined := {test.node_id: test.quarantine_reason for test in tests if test.quarantined}:
+        yield e.TestsQuarantined(quarantined)
+    yield from _later_sessions(suite, tests)
     for test in tests:
         outcome, shared = Outcome(test.outcome), {name: getattr(test, name) for name in _SHARED}
         if test.node_id in outputs:
             shared["phases"] = (_printed(outcome, test.duration, *outputs[test.node_id]),)
-        yield e.TestFinished(test.node_id, outcome, test.duration, **shared)
+        yield e.TestFinished(test.node_id, outcome, test.duration, attempts=tuple(_earlier(test)), **shared)
     if suite.printed:
         yield e.SummaryPrinted(suite.printed)
     if suite.quoted is not None:
@@ -149,6 +153,20 @@ def _of_suite(
     yield e.SuiteFinished(*ended)
 
 
+def _later_sessions(suite: Suite, tests: list[Test]) -> Iterator[e.Event]:
+    """A document does not say which of them followed a death: the first one stands for all."""
+    if suite.restarts <= 0:
+        return
+    counts = Counter(test.session for test in tests)
+    for number in range(2, min(suite.restarts, MOST_SESSIONS) + 2):
+        yield e.SessionStarted(number, suite.restarted and number == 2, counts[number])
+
+
+def _earlier(test: Test) -> Iterator[e.Attempt]:
+    for one in test.attempts[:-1]:
+        yield e.Attempt(Outcome(one.outcome), one.duration, one.message, one.failure)
+
+
 def _printed(outcome: Outcome, seconds: float, stdout: str, stderr: str) -> e.Phase:
     """All that a test wrote, as if its call had."""
     kind, status = str(KIND[outcome]), str(outcome)
@@ -157,21 +175,61 @@ def _printed(outcome: Outcome, seconds: float, stdout: str, stderr: str) -> e.Ph
 
 def disagreements(found: Document) -> Iterator[str]:
     """Where the document contradicts itself."""
-    outcomes = Counter(Outcome(test.outcome) for test in found.tests)
-    yield from _of_counts("its summary", found.summary, _summary(found, outcomes))
+    words = Counter(map(counted, found.tests))
+    for word in words.keys() - {FLAKY, QUARANTINED}:
+        Outcome(word)  # or it is none that this version knows
+    yield from _of_counts("its summary", found.summary, _summary(found, words))
     names = Counter(test.node_id for test in found.tests)
     yield from (f"{name} is listed {count} times" for name, count in names.items() if count > 1)
     yield from (f"{name} is among the tests and not run" for name in found.not_run if name in names)
-    if found.current_test is not None and not (outcomes[Outcome.CRASH] or outcomes[Outcome.TIMEOUT]):
+    if found.current_test is not None and not (words[Outcome.CRASH] or words[Outcome.TIMEOUT]):
         yield f"its current test is {found.current_test}, and no test crashed or timed out"
+    yield from _of_attempts(found)
+    yield from _of_sessions(found)
     yield from _of_suites(found)
     yield from _of_report(found)
 
 
-def _summary(found: Document, outcomes: Counter[Outcome]) -> dict[str, int]:
-    errors = outcomes[Outcome.ERROR] + outcomes[Outcome.CRASH] + outcomes[Outcome.TIMEOUT]
+def counted(test: Test) -> str:
+    """As what a test counts: its outcome, unless that is not all there is to it."""
+    if not test.attempts and not test.quarantined:  # nearly all
+        return test.outcome
+    if test.quarantined and test.outcome in BAD:
+        return QUARANTINED
+    return FLAKY if _is_flaky(test) else test.outcome
+
+
+def _is_flaky(test: Test) -> bool:
+    return test.outcome == Outcome.PASSED and any(one.outcome in BAD for one in test.attempts[:-1])
+
+
+def _of_attempts(found: Document) -> Iterator[str]:
+    for test in [test for test in found.tests if test.attempts or test.flaky]:
+        if test.attempts and test.attempts[-1].outcome != test.outcome:
+            yield f"{test.node_id} is {test.outcome}, and its last attempt is {test.attempts[-1].outcome}"
+        if test.flaky != _is_flaky(test):
+            yield f"{test.node_id} is {'' if test.flaky else 'not '}flaky, and its attempts say otherwise"
+
+
+def _of_sessions(found: Document) -> Iterator[str]:
+    suites: list[Document | Suite] = [found, *found.suites]
+    for suite in suites:
+        if not 0 <= suite.restarts < MOST_SESSIONS:
+            yield f"it says {suite.restarts} restarts"
+    restarts = {suite.name: suite.restarts for suite in found.suites}
+    if restarts and sum(restarts.values()) != found.restarts:
+        yield f"it says {found.restarts} restarts, and its suites say {sum(restarts.values())}"
+    for test in [test for test in found.tests if test.session != 1]:
+        last = restarts.get(test.suite, found.restarts) + 1
+        if not 1 <= test.session <= last:
+            yield f"{test.node_id} is of session {test.session}, and there are {last}"
+
+
+def _summary(found: Document, tally: Counter[str]) -> dict[str, int]:
+    errors = tally[Outcome.ERROR] + tally[Outcome.CRASH] + tally[Outcome.TIMEOUT]
     words = (Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED)
-    counts = {str(word): outcomes[word] for word in (*words, Outcome.INFO, Outcome.WARN)}
+    shown = (*words, FLAKY, QUARANTINED, Outcome.INFO, Outcome.WARN)
+    counts = {str(word): tally[word] for word in shown}
     counts["errors"] = errors + len(found.collection_errors)
     return counts | {"total": len(found.tests), "not_run": len(found.not_run)}
 
@@ -195,7 +253,7 @@ def _of_suites(found: Document) -> Iterator[str]:
             yield f"{name} is of the suite {suite_name!r}, which is not there"
     for suite in found.suites:
         if suite.counts is not None:
-            own = Counter(test.outcome for test in found.tests if test.suite == suite.name)
+            own = Counter(counted(test) for test in found.tests if test.suite == suite.name)
             known = {word: own[word] for word in {*own, *suite.counts}}
             yield from _of_counts(f"suite {suite.name!r}", dict.fromkeys(known, 0) | suite.counts, known)
     if sorted(found.not_run) != sorted(test for suite in found.suites for test in suite.not_run):

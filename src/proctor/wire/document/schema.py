@@ -20,6 +20,15 @@ T = TypeVar("T")
 _STREAMS = ("stdout", "stderr")
 
 
+class TestAttempt(msgspec.Struct):
+    """One of several tries at a test."""
+
+    outcome: str
+    duration: e.Seconds = 0.0
+    message: str | None = None
+    failure: e.Failure | None = None
+
+
 class Test(msgspec.Struct, omit_defaults=True):
     """One test. The first five fields are always written; message and traceback are null if it passed."""
 
@@ -39,6 +48,12 @@ class Test(msgspec.Struct, omit_defaults=True):
     subtype: str = ""  # bench, should_panic
     throughput: float | None = None
     foreign: e.Foreign | None = None  # what another writer of the public stream said of it
+    session: int = 1
+    worker: str = ""
+    attempts: tuple[TestAttempt, ...] = ()  # all of them, where there were several
+    flaky: bool = False
+    quarantined: bool = False
+    quarantine_reason: str = ""
 
 
 class Suite(msgspec.Struct):
@@ -50,6 +65,8 @@ class Suite(msgspec.Struct):
     reason: str = ""
     exit_code: int | None = None
     signal: str | None = None
+    restarts: Count = 0
+    restarted: bool = False
     duration: e.Seconds = 0.0
     interpreter: str = ""
     command: tuple[str, ...] = ()
@@ -92,6 +109,8 @@ class Document(msgspec.Struct):
     reason: str = ""
     exit_code: int | None = None
     signal: str | None = None
+    restarts: Count = 0  # sessions after the first of each suite
+    restarted: bool = False  # a session died, and another one went on
     summary: dict[str, Count | e.Seconds] = {}
     runner: str = ""
     interpreter: str = ""

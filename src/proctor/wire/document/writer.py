@@ -13,7 +13,7 @@ from proctor.result import SEVERAL, RunResult, SuiteResult
 from proctor.unique_names import UniqueNames
 from proctor.wire.document import json_report
 from proctor.wire.document.json_report import Load
-from proctor.wire.document.schema import SCHEMA, Test
+from proctor.wire.document.schema import SCHEMA, Test, TestAttempt
 from proctor.wire.literal import encode
 
 _BATCH = 200  # list items encoded at a time
@@ -47,13 +47,23 @@ def chunks(result: RunResult, load: Load, output_path: str = "") -> Iterator[byt
 def _tests(result: RunResult, load: Load) -> Iterator[Test]:
     several, retold = result.several, result.run.retold
     for name, suite in zip(_names(result), result.suites, strict=True):
+        quarantined = suite.quarantined
         for entry in suite.tests.values():
             found = test(entry, load)
             if several:
                 found.suite = name
-            if retold:
-                found.duration = round(entry.seconds, 9)  # as exact as a stream
+            if retold:  # as exact as a stream
+                found.duration, found.attempts = round(entry.seconds, 9), _attempts(entry, 9)
+            if entry.test in quarantined:
+                found.quarantined, found.quarantine_reason = True, quarantined[entry.test]
             yield found
+
+
+def _attempts(entry: e.TestFinished, decimals: int) -> tuple[TestAttempt, ...]:
+    return tuple(
+        TestAttempt(one.outcome, round(one.seconds, decimals), one.message, one.failure)
+        for one in entry.tries
+    )
 
 
 def _names(result: RunResult) -> list[str]:
@@ -67,7 +77,7 @@ def _suite(name: str, suite: SuiteResult) -> dict[str, Any]:
         "name": name,
         "runner": suite.entered.runner,
         **_end(suite),
-        "counts": {outcome: count for outcome, count in suite.counts.items() if count},
+        "counts": _suite_counts(suite),
         "duration": round(suite.seconds, 6),
         "interpreter": suite.entered.interpreter,
         "command": suite.entered.command,
@@ -77,6 +87,12 @@ def _suite(name: str, suite: SuiteResult) -> dict[str, Any]:
         **_retold(suite, name),
         **_words(suite),
     }
+
+
+def _suite_counts(suite: SuiteResult) -> dict[str, int]:
+    counts = {str(outcome): count for outcome, count in suite.counts.items()}
+    counts |= {"flaky": suite.flaky, "quarantined": suite.excused}
+    return {word: count for word, count in counts.items() if count}
 
 
 def _retold(suite: SuiteResult, name: str) -> dict[str, Any]:
@@ -100,7 +116,9 @@ def _words(suite: SuiteResult) -> dict[str, Any]:
 
 def _end(ended: RunResult | SuiteResult) -> dict[str, Any]:
     exit_code, signal = (ended.exited.exit_code, ended.exited.signal) if ended.exited else (None, None)
-    return {"outcome": ended.outcome, "reason": ended.reason, "exit_code": exit_code, "signal": signal}
+    facts = {"outcome": ended.outcome, "reason": ended.reason, "exit_code": exit_code, "signal": signal}
+    restarted = {"restarted": True} if ended.restarted else {}
+    return {**facts, "restarts": ended.restarts, **restarted}
 
 
 def _opened(facts: dict[str, Any]) -> bytes:
@@ -148,6 +166,17 @@ def _suites(result: RunResult) -> dict[str, Any]:
 
 
 def test(entry: e.TestFinished, load: Load) -> Test:
+    found = _test(entry, load)
+    if entry.session > 1:
+        found.session = entry.session
+    if entry.worker:
+        found.worker = entry.worker
+    if entry.attempts:
+        found.attempts, found.flaky = _attempts(entry, 6), entry.flaky
+    return found
+
+
+def _test(entry: e.TestFinished, load: Load) -> Test:
     if entry.passed_in is not None and not (
         entry.files or entry.properties or entry.subtype or entry.foreign
     ):  # nearly all

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
 
 from proctor import events as e
 from proctor.launch import Voice
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import BAD, QUARANTINED, Outcome, RunOutcome
 from proctor.result import RunResult, SuiteResult
 from proctor.text import literal, without_escapes
 
@@ -55,6 +55,17 @@ def tests_of(suite: SuiteResult) -> Iterator[e.TestFinished]:
 def tests(result: RunResult) -> Iterator[e.TestFinished]:
     """Those of all suites, then one for each suite that could not be started."""
     return chain(chain.from_iterable(map(tests_of, result.suites)), map(missing_test, result.missing))
+
+
+def excuse(test: e.TestFinished, quarantined: Mapping[str, str]) -> str:
+    """What a format says that has no word for a test which ended badly in quarantine; empty for any other."""
+    if test.outcome not in BAD or test.test not in quarantined:
+        return ""
+    return excused(quarantined[test.test], test.message or str(test.outcome))
+
+
+def excused(reason: str, message: str) -> str:
+    return ": ".join(part for part in (QUARANTINED, reason, message) if part)
 
 
 def missing_test(missing: e.SuiteMissing) -> e.TestFinished:

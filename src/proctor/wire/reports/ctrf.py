@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import BAD, QUARANTINED, Outcome
 from proctor.result import RunResult, SuiteResult
 from proctor.text import literal
 from proctor.wire.literal import literal_in
@@ -39,13 +39,22 @@ _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 _VERSION = re.compile("[0-9]+[.][0-9]+[.][0-9]+")
 _STATUSES = {"passed": Outcome.PASSED, "failed": Outcome.FAILED, "skipped": Outcome.SKIPPED}
 _PHASES = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
+_REASON = "quarantine_reason"  # in `extra`
+_MOST_RETRIES = 100  # that are told one by one
 _NOT_RUN = {"todo", "pending", "disabled", "ignored"}  # raw words of tools whose reporters write `other`
 
 
+class _Step(msgspec.Struct):
+    status: _Status
+
+
 class _Attempt(msgspec.Struct):
-    """An attempt before the last one, or a step of a test."""
+    """An attempt before the last one."""
 
     status: _Status
+    duration: float | None = None
+    message: str | None = None
+    extra: dict[str, Any] | None = None
 
 
 class _File(msgspec.Struct, rename="camel"):
@@ -70,7 +79,7 @@ class _Test(msgspec.Struct, rename="camel"):
     stdout: list[str] | None = None
     stderr: list[str] | None = None
     tags: list[str] | None = None
-    steps: list[_Attempt] | None = None
+    steps: list[_Step] | None = None
     attachments: list[_File] | None = None
     extra: dict[str, Any] | None = None
 
@@ -119,7 +128,7 @@ class CtrfReader(JsonDocument):
         if name:
             yield e.SuiteDescribed("", {name: tool.version or ""})
         for test in results.tests:
-            yield self._test(test, report.generated_by == GENERATOR)
+            yield from self._test(test, report.generated_by == GENERATOR)
         statuses = Counter(test.status for test in results.tests)
         self._compare("tests", summary.tests, len(results.tests), SUMMARY)
         for word in _WORDS:
@@ -147,29 +156,68 @@ class CtrfReader(JsonDocument):
         if timeless := sum(test.duration is msgspec.UNSET for test in report.results.tests):
             self._gaps.append(f"{timeless} of its tests have no duration")
 
-    def _test(self, test: _Test, ours: bool) -> e.Event:
+    def _test(self, test: _Test, ours: bool) -> Iterator[e.Event]:
         suite = [test.suite] if isinstance(test.suite, str) else test.suite or []
         kept = (test.extra or {}).get("id") if ours else None
         name = self._names.unique(kept if isinstance(kept, str) else " > ".join([*suite, test.name]))
         if test.raw_status == COLLECTION_ERROR and test.status == "failed":
-            return e.CollectionFailed(name, e.Failure("", test.message or ""), test.trace or "")
+            yield e.CollectionFailed(name, e.Failure("", test.message or ""), test.trace or "")
+            return
         outcome = _outcome(test)
         unclear = f"its status is {test.status!r}" if outcome is Outcome.ERROR else ""
+        message = test.message or unclear or ("todo" if test.raw_status == "todo" else "")
+        outcome = refined(outcome, test.raw_status)
+        if ours and (excuse := _excuse(test.extra or {})) is not None:
+            yield e.TestsQuarantined({name: excuse})
+            if outcome is Outcome.SKIPPED and test.raw_status in BAD:
+                outcome = Outcome(test.raw_status)
+                message = message.removeprefix(contents.excused(excuse, " ")[:-1])
         custom = (test.extra or {}).get("properties")
         properties = dict(custom) if isinstance(custom, dict) else {}
-        if test.flaky or test.retries:
+        attempts = _attempts(test, outcome)
+        if (test.flaky or test.retries) and not attempts:
             properties |= {"flaky": bool(test.flaky), "retries": test.retries or 0}
-        return finished(
+        yield finished(
             name,
-            refined(outcome, test.raw_status),
+            outcome,
             _number(test.duration) / 1000,
-            message=test.message or unclear or ("todo" if test.raw_status == "todo" else ""),
+            message=message,
             traceback=test.trace or "",
             place=place_of(test.file_path, test.line or 0) if test.file_path else None,
             stdout=_joined(test.stdout),
             stderr=_joined(test.stderr),
             properties=properties,
+            attempts=attempts,
         )
+
+
+def _excuse(extra: dict[str, Any]) -> str | None:
+    """The reason why the test is in quarantine, which may be empty; None if it is not."""
+    reason = extra.get(_REASON, "")
+    return reason if extra.get(QUARANTINED) is True and isinstance(reason, str) else None
+
+
+def _attempts(test: _Test, outcome: Outcome) -> tuple[e.Attempt, ...]:
+    """Those before the last. A report that only counts them says of one that is flaky, or failed, that they
+    failed too."""
+    if test.retry_attempts:
+        return tuple(map(_attempt, test.retry_attempts))
+    retries = test.retries or 0
+    known = test.flaky if outcome is Outcome.PASSED else outcome in BAD and retries
+    return (e.Attempt(Outcome.FAILED),) * max(1, retries) if known and retries <= _MOST_RETRIES else ()
+
+
+def _attempt(found: _Attempt) -> e.Attempt:
+    outcome = Outcome.SKIPPED if found.status == "pending" else _STATUSES.get(found.status, Outcome.ERROR)
+    extra = found.extra or {}
+    kind = extra.get("type", "")
+    failure = e.Failure(kind if isinstance(kind, str) else "", found.message or "")
+    return e.Attempt(
+        refined(outcome, str(extra.get("outcome"))),
+        took((found.duration or 0.0) / 1000),
+        found.message,
+        failure if found.message else None,
+    )
 
 
 def _outcome(test: _Test) -> Outcome:
@@ -193,7 +241,8 @@ def _shown(value: str | msgspec.UnsetType) -> str:
 
 def write(result: RunResult) -> Iterator[bytes]:
     missing = contents.unexplained(result)
-    words = Counter(str(KIND[test.outcome]) for test in contents.tests(result))
+    quarantined = result.quarantined
+    words = Counter(_status(test, quarantined) for test in contents.tests(result))
     words["failed"] += len(result.collection_errors) + bool(missing)
     start, stop = _times(result)
     summary: dict[str, Any] = {
@@ -231,7 +280,7 @@ def _entries(result: RunResult, missing: str) -> Iterator[dict[str, Any]]:
             yield _failed(error.file, above, COLLECTION_ERROR, error.failure.message, error.traceback)
     for absent in result.missing:
         test = contents.missing_test(absent)
-        yield {**_facts(test, test.test, [absent.runner]), "message": literal(test.message or "")}
+        yield {**_facts(test, test.test, [absent.runner], {}), "message": literal(test.message or "")}
     if missing:
         yield _failed("proctor: run", [], str(result.outcome), missing, "")
 
@@ -253,11 +302,16 @@ def _entry(test: e.TestFinished, suite: SuiteResult, above: list[str]) -> dict[s
     place = test.place
     path, names = id_parts(test.test)
     scope = [*above, *([] if above == [path] else [path]), *names[:-1]] if names else above or [suite.name]
-    facts = _facts(test, names[-1] if names else test.test, scope)
+    quarantined = suite.quarantined
+    facts = _facts(test, names[-1] if names else test.test, scope, quarantined)
     properties = {key: value for key, value in (test.properties or {}).items() if key not in _again(test)}
-    extra = {"id": literal(test.test)} if _joined_name(facts) != literal(test.test) else {}
+    extra: dict[str, Any] = {}
+    if _joined_name(facts) != literal(test.test):
+        extra["id"] = literal(test.test)
+    if test.test in quarantined:
+        extra |= {QUARANTINED: True, _REASON: literal(quarantined[test.test])}
     optional: dict[str, Any] = {
-        "message": literal(test.message or ""),
+        "message": literal(contents.excuse(test, quarantined) or test.message or ""),
         "trace": literal(contents.trace(test)),
         "filePath": literal(place.file) if place else "",
         "line": place.line if place else 0,
@@ -279,10 +333,16 @@ def _entry(test: e.TestFinished, suite: SuiteResult, above: list[str]) -> dict[s
     return facts | {key: value for key, value in optional.items() if value}
 
 
-def _facts(test: e.TestFinished, name: str, scope: list[str]) -> dict[str, Any]:
+def _status(test: e.TestFinished, quarantined: Mapping[str, str]) -> str:
+    return "skipped" if contents.excuse(test, quarantined) else KIND[test.outcome]
+
+
+def _facts(
+    test: e.TestFinished, name: str, scope: list[str], quarantined: Mapping[str, str]
+) -> dict[str, Any]:
     return {
         "name": literal(name) or "?",
-        "status": KIND[test.outcome],
+        "status": _status(test, quarantined),
         "duration": round(took(test.seconds) * 1000),
         "rawStatus": str(test.outcome),
         "suite": list(map(literal, scope)),
@@ -295,7 +355,10 @@ def _joined_name(facts: dict[str, Any]) -> str:
 
 
 def _again(test: e.TestFinished) -> dict[str, Any]:
-    """`flaky` and `retries`, where the report that the test comes from has them."""
+    """`flaky` and `retries`, of a test that ran again or comes from a report that has them."""
+    if test.attempts:
+        tries = [_retried(number, one) for number, one in enumerate(test.attempts, 1)]
+        return {"flaky": test.flaky, "retries": len(tries), "retryAttempts": tries}
     found = test.properties or {}
     flaky, retries = found.get("flaky"), found.get("retries")
     if (
@@ -306,6 +369,15 @@ def _again(test: e.TestFinished) -> dict[str, Any]:
     ):
         return {}
     return {"flaky": flaky, "retries": retries}
+
+
+def _retried(number: int, one: e.Attempt) -> dict[str, Any]:
+    facts = {"attempt": number, "status": KIND[one.outcome], "duration": round(took(one.seconds) * 1000)}
+    place = one.failure.place if one.failure else None
+    extra = {"outcome": one.outcome, "type": literal(one.failure.type if one.failure else "")}
+    message = literal(one.message or (one.failure.message if one.failure else ""))
+    more = {"message": message, "line": place.line if place else 0}
+    return facts | {name: value for name, value in more.items() if value} | {"extra": extra}
 
 
 def _times(result: RunResult) -> tuple[int, int]:

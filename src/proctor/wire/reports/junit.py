@@ -16,7 +16,7 @@ from proctor.outcome import BAD, Outcome
 from proctor.result import Excerpt
 from proctor.text import first_line
 from proctor.wire.control.session import without_type
-from proctor.wire.reports import node
+from proctor.wire.reports import contents, node
 from proctor.wire.reports.pytest_session import skip_facts
 from proctor.wire.reports.report import (
     COLLECTION_ERROR,
@@ -32,11 +32,15 @@ from proctor.wire.stream.words import KIND
 
 MAX_DEPTH = 100
 MAX_TOKEN = 16 << 20  # bytes of one tag or comment
-_COMPLAINTS = frozenset({"failure", "error", "skipped", "rerunFailure", "rerunError"})
+_RERUN = {"rerunFailure": Outcome.FAILED, "rerunError": Outcome.ERROR}  # it failed again
+_FLAKY = {"flakyFailure": Outcome.FAILED, "flakyError": Outcome.ERROR}  # it failed, and passed at last
+_AGAIN = _RERUN | _FLAKY
+_COMPLAINTS = frozenset({"failure", "error", "skipped", *_AGAIN})
 MAX_PARTS = 100  # failures and properties of one test
 _BLANK = 4096  # characters of white space that are output after all
 
 OUTCOME = "proctor.outcome"  # the property with the outcome, where no element stands for it
+QUARANTINE = "proctor.quarantine"  # likewise, with the reason for it
 ATTACHED = "proctor.file."  # begins the name of a property with the path of an attached file
 COLLECTING = "collection failure"  # pytest's message for a file that it could not import
 NOT_COLLECTED = "collection skipped"  # and for one that skipped itself
@@ -151,12 +155,25 @@ class _CaseElement:
         self.output = {"system-out": Excerpt(), "system-err": Excerpt()}
         self.properties: dict[str, str] = {}
 
+    @property
+    def main(self) -> list[_Complaint]:
+        """Those of the try that counts."""
+        own = [complaint for complaint in self.complaints if complaint.kind not in _AGAIN]
+        return own or [complaint for complaint in self.complaints if complaint.kind in _RERUN][-1:]
+
+    @property
+    def attempts(self) -> tuple[e.Attempt, ...]:
+        """The tries before that."""
+        main = self.main
+        found = [complaint for complaint in self.complaints if complaint.kind in _AGAIN]
+        return tuple(_attempt(complaint) for complaint in found if complaint not in main)
+
     def outcome(self) -> Outcome:
-        kinds = {complaint.kind for complaint in self.complaints}
+        kinds = {complaint.kind for complaint in self.main}
         skip = next((c.type for c in self.complaints if c.kind == "skipped"), "")
         if skip == "todo":  # node's: such a test is expected to fail
             return Outcome.XFAILED if len(kinds) > 1 else Outcome.XPASSED
-        if any(complaint.type == node.TIMEOUT for complaint in self.complaints):
+        if any(complaint.type == node.TIMEOUT for complaint in self.main):
             return Outcome.TIMEOUT
         if kinds & {"failure", "rerunFailure"}:
             return Outcome.FAILED
@@ -331,8 +348,8 @@ class JunitReader(Report):
 
     def _close_case(self, case: _CaseElement) -> None:
         self._loose = self._loose or len(self._suites) == 1
-        bad = [complaint for complaint in case.complaints if complaint.kind != "skipped"]
-        self._suites[-1].add(case, len(bad))
+        bad = [complaint for complaint in case.main if complaint.kind != "skipped"]
+        self._suites[-1].add(case, sum(c.kind != "skipped" and c.kind not in _FLAKY for c in case.complaints))
         name, held = self._name(case), self._held
         message, kind = bad[0].message if bad else "", case.properties.get(OUTCOME)
         collecting = bool(bad) and (_could_not_collect(message) or kind == COLLECTION_ERROR)
@@ -345,7 +362,10 @@ class JunitReader(Report):
             failure = e.Failure(bad[0].type, _last_line(bad[0]))
             self._found.append(e.CollectionFailed(name, failure, bad[0].text.text().strip()))
         else:
-            self._held = self._test(case, unique)
+            excused = None if bad else case.properties.pop(QUARANTINE, None)
+            if excused is not None:
+                self._found.append(e.TestsQuarantined({unique: excused}))
+            self._held = self._test(case, unique, excused)
 
     def _joined(self, held: e.TestFinished, more: e.TestFinished) -> e.TestFinished:
         """pytest writes a second element for a test that failed if its teardown fails too."""
@@ -368,11 +388,13 @@ class JunitReader(Report):
         inner = scope((suite.name for suite in self._suites[2:] if suite.name), "::")
         return "::".join(part for part in (*inner, owner, name) if part) or "(no name)"
 
-    def _test(self, case: _CaseElement, name: str) -> e.TestFinished:
-        attributes = case.attributes
-        outcome = refined(case.outcome(), case.properties.pop(OUTCOME, None))
-        complaints = [c for c in case.complaints if c.message or c.text.text()]
+    def _test(self, case: _CaseElement, name: str, excused: str | None = None) -> e.TestFinished:
+        attributes, word = case.attributes, case.properties.pop(OUTCOME, None)
+        outcome = refined(case.outcome(), word)
+        complaints = [c for c in case.main if c.message or c.text.text()]
         message = "\n".join(map(_message, complaints)) or case.verdict()
+        if excused is not None and outcome is Outcome.SKIPPED and word in BAD:
+            outcome, message = Outcome(word), message.removeprefix(contents.excused(excused, " ")[:-1])
         traceback = "\n".join(text for c in complaints if (text := c.text.text().strip()))
         if outcome is Outcome.PASSED and (doubt := self._doubt(attributes)):
             outcome, message = Outcome.ERROR, doubt
@@ -388,6 +410,7 @@ class JunitReader(Report):
             stdout=case.output["system-out"].text(),
             stderr=case.output["system-err"].text(),
             properties=dict(case.properties),
+            attempts=case.attempts,
         )
 
     def _doubt(self, attributes: dict[str, str]) -> str:
@@ -420,6 +443,14 @@ def _message(complaint: _Complaint) -> str:
     if complaint.kind == "skipped" and complaint.message == NOT_COLLECTED:
         return without_type(skip_facts(complaint.text.text())[0])
     return complaint.message
+
+
+def _attempt(complaint: _Complaint) -> e.Attempt:
+    """One that crashed or took too long is an error whose type says so."""
+    ended = complaint.type in (Outcome.CRASH, Outcome.TIMEOUT)
+    outcome = Outcome(complaint.type) if ended else _AGAIN[complaint.kind]
+    kind = "" if complaint.type == outcome else complaint.type
+    return e.Attempt(outcome, 0.0, complaint.message or None, e.Failure(kind, complaint.message))
 
 
 def _could_not_collect(message: str) -> bool:

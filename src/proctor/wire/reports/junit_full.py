@@ -1,7 +1,8 @@
 """A result as JUnit XML with all that its readers may use, though no schema knows it.
 
 A test's id as `classname` and `name`, its file and line, its properties and attached files. What JUnit has no
-element for (a crash, an expected failure, a test that never ran) is in the property `proctor.outcome`.
+element for (a crash, an expected failure, a test that never ran) is in the property `proctor.outcome`; why a
+test is in quarantine, in `proctor.quarantine`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult, SuiteResult
 from proctor.wire.reports import contents
-from proctor.wire.reports.junit import ATTACHED, OUTCOME
+from proctor.wire.reports.junit import ATTACHED, OUTCOME, QUARANTINE
 from proctor.wire.reports.junit_case import Case, Complaint, value_text
 from proctor.wire.reports.junit_names import CaseName
-from proctor.wire.reports.junit_writer import COMPLAINED, complaint, document
+from proctor.wire.reports.junit_writer import COMPLAINED, complaint, document, earlier, excused
 from proctor.wire.reports.report import COLLECTION_ERROR
 
 _DECIMALS = 6
@@ -29,7 +30,7 @@ def write(result: RunResult) -> Iterator[bytes]:
 
 def _cases(suite: SuiteResult, _result: RunResult) -> Iterator[Case]:
     for test in contents.tests_of(suite):
-        yield _case(test)
+        yield _case(test, suite.quarantined)
     for error in suite.errors:
         message = error.failure.message or "could not be collected"
         why = Complaint("error", error.failure.type, message, error.traceback)
@@ -37,15 +38,17 @@ def _cases(suite: SuiteResult, _result: RunResult) -> Iterator[Case]:
         yield Case(CaseName("", contents.printable(error.file)), complaints=(why,), properties=properties)
 
 
-def _case(test: e.TestFinished) -> Case:
+def _case(test: e.TestFinished, quarantined: dict[str, str]) -> Case:
+    why = contents.excuse(test, quarantined)
+    own = [excused(test, why)] if why else [complaint(test)] if test.outcome in COMPLAINED else []
     return Case(
         _split(contents.printable(test.test)),
         test.seconds,
-        (complaint(test),) if test.outcome in COMPLAINED else (),
+        (*own, *(() if why else earlier(test))),
         contents.output(test),
         contents.printed(test, "stderr"),
         test.place,
-        _properties(test),
+        _properties(test, quarantined),
     )
 
 
@@ -56,13 +59,15 @@ def _split(test: str) -> CaseName:
     return CaseName(test[:at], test[at + 2 :] or "?") if at > 0 else CaseName("", test or "?")
 
 
-def _properties(test: e.TestFinished) -> dict[str, str]:
+def _properties(test: e.TestFinished, quarantined: dict[str, str]) -> dict[str, str]:
     found: dict[str, Any] = {}
     for phase in test.phases:
         for recorded in phase.user_properties or ():  # pytest's record_property
             found |= recorded
     found |= test.properties or {}
     found |= {f"{ATTACHED}{file.name}": file.path for file in test.files}
-    if test.outcome not in _PLAIN:
+    if test.test in quarantined:
+        found[QUARANTINE] = quarantined[test.test]
+    if test.outcome not in _PLAIN or (test.outcome in BAD and test.test in quarantined):
         found[OUTCOME] = str(test.outcome)
     return {name: value_text(value) for name, value in found.items()}

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import BAD, Outcome, RunOutcome
+from proctor.outcome import BAD, QUARANTINED, Outcome, RunOutcome
 from proctor.phases import failed_phases, is_collector
 from proctor.result import RunResult, SuiteResult
 from proctor.unique_names import without_number
@@ -135,7 +135,7 @@ def _explanation(result: RunResult) -> list[Case]:
 
 def _cases(suite: SuiteResult, result: RunResult) -> Iterator[Case]:
     before = takewhile(lambda other: other is not suite, result.suites)
-    earlier = {name for other in before for name in other.tests}
+    taken = {name for other in before for name in other.tests}
     collectors: dict[str, list[Complaint]] = {}  # one case for each: a file's tests and doctests are two
     for test in suite.tests.values() if _ended_by_pytest(suite) else contents.tests_of(suite):
         if is_collector(test):
@@ -143,7 +143,11 @@ def _cases(suite: SuiteResult, result: RunResult) -> Iterator[Case]:
             name = base if base in collectors else test.test
             collectors.setdefault(name, []).append(_complaint(test))
         else:
-            yield from _of_test(test, test_name(test, suite, earlier))
+            case = test_name(test, suite, taken)
+            if why := contents.excuse(test, suite.quarantined):
+                yield msgspec.structs.replace(_case(test, case), complaints=(excused(test, why),))
+            else:
+                yield from _of_test(test, case)
     for error in suite.errors:
         collectors.setdefault(error.file, []).append(_collection_error(error))
     for name, complaints in collectors.items():
@@ -164,7 +168,8 @@ def _of_test(test: e.TestFinished, name: CaseName) -> Iterator[Case]:
         yield _case(test, name)
         return
     rest = tuple(phase for phase in test.phases if phase not in torn)
-    yield _case(concluded(test.test, rest, test.place), name)
+    first = concluded(test.test, rest, test.place)
+    yield _case(msgspec.structs.replace(first, attempts=test.attempts), name)
     last = _case(concluded(test.test, tuple(torn)), name)
     why = last.complaints[0]
     why = msgspec.structs.replace(why, message=f'{TEARDOWN}"{why.message}"')
@@ -172,8 +177,11 @@ def _of_test(test: e.TestFinished, name: CaseName) -> Iterator[Case]:
 
 
 def _case(test: e.TestFinished, name: CaseName) -> Case:
-    complaints = (_complaint(test),) if test.outcome in COMPLAINED else ()
-    return Case(name, test.seconds, complaints, contents.output(test), contents.printed(test, "stderr"))
+    complaints = [_complaint(test)] if test.outcome in COMPLAINED else []
+    complaints += earlier(test)
+    return Case(
+        name, test.seconds, tuple(complaints), contents.output(test), contents.printed(test, "stderr")
+    )
 
 
 def _complaint(test: e.TestFinished) -> Complaint:
@@ -190,6 +198,24 @@ def complaint(test: e.TestFinished) -> Complaint:
     tag = "failure" if test.outcome is Outcome.FAILED else "error"
     kind = test.failure.type if test.failure else ""
     return Complaint(tag, kind, message or str(test.outcome), contents.trace(test))
+
+
+def earlier(test: e.TestFinished) -> Iterator[Complaint]:
+    """The tries before the last that failed, in the words of Maven's Surefire."""
+    kind = "rerun" if test.outcome in BAD else "flaky"
+    for one in test.attempts:
+        if one.outcome in BAD:
+            tag = "Failure" if one.outcome is Outcome.FAILED else "Error"
+            failure = one.failure or e.Failure()
+            message = one.message or failure.message or str(one.outcome)
+            place = str(failure.place or "")
+            text = f"{place}: {message.removesuffix(f' at {place}')}" if place else ""
+            yield Complaint(f"{kind}{tag}", failure.type or str(one.outcome), message, text)
+
+
+def excused(test: e.TestFinished, why: str) -> Complaint:
+    """A test that ended badly in quarantine is skipped."""
+    return Complaint("skipped", QUARANTINED, why, contents.trace(test))
 
 
 def _collection_error(error: e.CollectionFailed) -> Complaint:

@@ -283,6 +283,7 @@ def finished(
     stdout: str = "",
     stderr: str = "",
     properties: dict[str, Any] | None = None,
+    attempts: tuple[e.Attempt, ...] = (),
 ) -> e.TestFinished:
     """The end of a test of a report without phases; its output, if any, is that of a single phase."""
     seconds = took(seconds)
@@ -306,6 +307,7 @@ def finished(
         failure or (e.Failure("", message) if outcome in BAD and message else None),
         (call,) if stdout or stderr else (),
         properties=properties or None,
+        attempts=attempts,
     )
 
 

@@ -1,6 +1,7 @@
 """A result as TAP 14: a point for each test, its details as YAML.
 
-An expected failure is a TODO that failed. A run that is not a pass for reasons which no test shows bails out.
+An expected failure is a TODO that failed, and so is a failure in quarantine. A run that is not a pass for
+reasons which no test shows bails out.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ def write(result: RunResult) -> Iterator[bytes]:
     yield b"TAP version 14\n"
     if not missing or count:
         yield f"1..{count}\n".encode()
+    quarantined = result.quarantined
     for number, test in enumerate(contents.tests(result), 1):
-        yield _point(number, test)
+        yield _point(number, test, contents.excuse(test, quarantined))
     for number, error in enumerate(errors, count - len(errors) + 1):
         yield _collection_error(number, error)
     for suite in result.missing:
@@ -39,14 +41,16 @@ def write(result: RunResult) -> Iterator[bytes]:
         yield f"Bail out! {_line(missing)}\n".encode()
 
 
-def _point(number: int, test: e.TestFinished) -> bytes:
-    directive = _DIRECTIVES.get(test.outcome, "")
-    reason = _line(test.message or "") if directive else ""
+def _point(number: int, test: e.TestFinished, excuse: str) -> bytes:
+    directive = "TODO" if excuse else _DIRECTIVES.get(test.outcome, "")
+    reason = _line(excuse or test.message or "") if directive else ""
     values: dict[str, str | float] = {}
-    if test.outcome not in _SAID:
+    if test.outcome not in _SAID or excuse:
         values["outcome"] = str(test.outcome)
     if not directive:
         values["message"] = test.message or ""
+    if test.attempts:
+        values["attempts"] = ", ".join(one.outcome for one in test.tries)
     if test.failure is not None:
         values["type"] = test.failure.type
     if test.place is not None:

@@ -7,17 +7,18 @@ from typing import TypeVar
 import msgspec
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import QUARANTINED, Outcome
 from proctor.phases import COLLECT
 from proctor.wire.reports.report import place_of
 from proctor.wire.stream.foreign import foreign_of
 from proctor.wire.stream.objects import collection_object, test_object
-from proctor.wire.stream.words import KIND, PLAIN, STATUS, WORDS, Object, one_line
+from proctor.wire.stream.words import BAD_WORDS, KIND, MOST_SESSIONS, PLAIN, STATUS, WORDS, Object, one_line
 
 _Told = TypeVar("_Told", e.TestFinished, e.CollectionFailed)
 
 _OUTCOMES = {word: outcome for outcome, word in WORDS.items()}
 _OUTCOMES |= {"flaky": Outcome.PASSED, "todo": Outcome.XFAILED}
+_EXCUSED = {word: outcome for outcome, word in BAD_WORDS.items()}  # what a test did that is ignored for it
 
 
 class Fields:
@@ -49,7 +50,8 @@ class Fields:
 def finished(label: str, status: str, test: Fields) -> e.TestFinished:
     extra = test.fields("extra")
     failure, trace = failure_of(test)
-    outcome = _outcome(status, extra.text("outcome"))
+    quarantine = quarantine_of(test)
+    outcome = _outcome(status, extra.text("outcome"), quarantine is not None)
     seconds = (test.count("duration") or 0) / 1e9
     subtype = "bench" if test.text("type") == "bench" else test.text("subtype")
     file = test.text("file")
@@ -66,8 +68,39 @@ def finished(label: str, status: str, test: Fields) -> e.TestFinished:
         part_of=extra.text("part_of"),
         subtype="" if subtype == "test" else subtype,
         throughput=test.number("throughput"),
+        session=_session(extra),
+        worker=extra.text("worker"),
+        attempts=_attempts(extra, outcome),
     )
-    return with_foreign(event, test.found, test_object(label, event, timed=False))
+    return with_foreign(event, test.found, test_object(label, event, timed=False, quarantine=quarantine))
+
+
+def quarantine_of(test: Fields) -> str | None:
+    """The reason why a test is in quarantine, which may be empty; None if it is not."""
+    extra = test.fields("extra")
+    return extra.text("quarantine_reason") if extra.found.get(QUARANTINED) is True else None
+
+
+def _session(extra: Fields) -> int:
+    number = extra.count("session") or 1
+    return number if 1 < number <= MOST_SESSIONS + 1 else 1
+
+
+def _attempts(extra: Fields, outcome: Outcome) -> tuple[e.Attempt, ...]:
+    """Those before the last, which is the test itself; none, if that ended in another way."""
+    steps = extra.several("attempts")
+    words = [step.text("outcome") for step in steps]
+    if len(steps) < 2 or not set(words) <= set(Outcome) or words[-1] != outcome:
+        return ()
+    return tuple(
+        e.Attempt(
+            Outcome(word),
+            (step.count("duration") or 0) / 1e9,
+            step.text("message") or None,
+            _told_failure(step.fields("failure"), step.text("message")),
+        )
+        for word, step in zip(words[:-1], steps, strict=False)
+    )
 
 
 def not_collected(label: str, test: Fields) -> e.CollectionFailed:
@@ -101,6 +134,14 @@ def _phases(test: Fields, outcome: Outcome, seconds: float) -> tuple[e.Phase, ..
     return (*steps, *subtests)
 
 
+def later_sessions(final: Fields) -> list[e.Event]:
+    """The sessions after the first; a stream does not say which of them followed a death."""
+    extra = final.fields("extra")
+    count = min(extra.count("restarts") or 0, MOST_SESSIONS)
+    died = extra.found.get("restarted") is True
+    return [e.SessionStarted(number, died and number == 2) for number in range(2, count + 2)]
+
+
 def exited(final: Fields) -> list[e.Event]:
     exit = final.fields("extra").fields("exit")
     code = exit.number("code")
@@ -114,8 +155,10 @@ def _message(test: Fields, failure: e.Failure | None) -> str | None:
     return failure.message if failure is not None and whole else reason or None
 
 
-def _outcome(status: str, word: str) -> Outcome:
+def _outcome(status: str, word: str, quarantined: bool) -> Outcome:
     """The outcome of the more exact word, as long as it does not contradict the status."""
+    if quarantined and status == "ignore" and word in _EXCUSED:
+        return _EXCUSED[word]
     outcome = _OUTCOMES.get(word)
     return outcome if outcome is not None and STATUS[outcome] == status else PLAIN[status]
 
@@ -125,13 +168,18 @@ def failure_of(test: Fields) -> tuple[e.Failure | None, str | None]:
     if not facts.found:
         reason = test.text("reason")
         return (e.Failure("", reason) if reason else None), None
+    return _told_failure(facts, test.text("reason")), facts.text("trace") or None
+
+
+def _told_failure(facts: Fields, message: str) -> e.Failure | None:
+    """`message`: what it says, unless its own facts do; None, if there are none."""
+    if not facts.found:
+        return None
     file = facts.text("file")
-    place = place_of(file, facts.count("line") or 0) if file else None
-    failure = e.Failure(
+    return e.Failure(
         facts.text("type"),
-        facts.text("message") or test.text("reason"),
-        place,
+        facts.text("message") or message,
+        place_of(file, facts.count("line") or 0) if file else None,
         facts.text("expected") if "expected" in facts.found else None,
         facts.text("actual") if "actual" in facts.found else None,
     )
-    return failure, facts.text("trace") or None

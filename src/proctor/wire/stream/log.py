@@ -3,7 +3,7 @@ more in `extra`; there are also `start`, `output`, `attachment`, `note` and `exi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,7 +13,7 @@ from proctor.errors import StreamError
 from proctor.outcome import BAD
 from proctor.result import RunResult
 from proctor.wire.literal import encode_line
-from proctor.wire.stream.words import STATUS, one_line
+from proctor.wire.stream.words import STATUS, one_line, status_of
 
 # 1: first published form.
 # 2: a line has the number of its suite, unless that is the first; before, suites followed one another. Every
@@ -117,10 +117,11 @@ def encode_lines(entries: Iterable[e.Entry], so_far: RunResult) -> bytes:
 def encode_all(first: e.Entry, events: Sequence[e.Event], so_far: RunResult) -> bytes:
     """The lines of events of one suite and one moment, of which the first is that of `first`."""
     at, suite = round(first.at, 6), first.suite
+    quarantined = _quarantined(so_far, suite)
     lines: list[_AnyLine] = []
     for seq, event in enumerate(events, first.seq):
         if type(event) is e.TestFinished:
-            lines.append(_test_line(event, seq, at, suite))
+            lines.append(_test_line(event, seq, at, suite, event.test in quarantined))
         elif type(event) is e.TestStarted and (place := event.place) is not None:
             lines.append(_StartLine(seq, at, event.test, place.file, place.line, suite))
         else:
@@ -138,7 +139,7 @@ def _encoded(lines: list[_AnyLine]) -> bytes:
 def _line(event: e.Event, seq: int, at: float, suite: int, so_far: RunResult) -> _AnyLine:
     """A line as a value. `so_far` gives a `final` line its counts and a `suite` line its compiler."""
     if isinstance(event, e.TestFinished):
-        return _test_line(event, seq, at, suite)
+        return _test_line(event, seq, at, suite, event.test in _quarantined(so_far, suite))
     if isinstance(event, e.TestStarted):
         file, line = (event.place.file, event.place.line) if event.place else ("", 0)
         return _StartLine(seq, at, event.test, file, line, suite)
@@ -174,8 +175,12 @@ def _other_line(event: e.Event, seq: int, at: float, so_far: RunResult, suite: i
     return Line("note", seq, at, kind=_NOTES[type(event)], extra=event)
 
 
-def _test_line(event: e.TestFinished, seq: int, at: float, suite: int) -> _TestLine:
-    status = STATUS[event.outcome]
+def _quarantined(so_far: RunResult, suite: int) -> Container[str]:
+    return so_far.suites[suite].quarantined if suite < len(so_far.suites) else ()
+
+
+def _test_line(event: e.TestFinished, seq: int, at: float, suite: int, quarantined: bool) -> _TestLine:
+    status = status_of(event.outcome, True) if quarantined else STATUS[event.outcome]
     if event.part_of and event.outcome not in BAD:  # there may be very many
         return _TestLine(seq=seq, at=at, label=event.test, status=status, suite=suite, extra=event)
     file, line = (event.place.file, event.place.line) if event.place else ("", 0)
@@ -201,7 +206,7 @@ def _collection_line(event: e.CollectionFailed, seq: int, at: float) -> Line:
 
 
 def _tally(result: RunResult) -> dict[str, int]:
-    tally = {"ok": 0, "fail": len(result.collection_errors), "ignore": 0}
+    tally = {"ok": result.flaky, "fail": len(result.collection_errors), "ignore": result.excused}
     for outcome, count in result.counts.items():
         tally[STATUS[outcome]] += count
     return tally

@@ -5,11 +5,20 @@ from __future__ import annotations
 from math import isfinite
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import FLAKY, QUARANTINED, Outcome
 from proctor.phases import COLLECT, is_collector
 from proctor.result import SuiteResult
 from proctor.wire.stream.foreign import restored, with_more
-from proctor.wire.stream.words import STATUS, STRICT_XPASS, SUBTYPES, WORDS, Object, one_line, rfc3339
+from proctor.wire.stream.words import (
+    BAD_WORDS,
+    STRICT_XPASS,
+    SUBTYPES,
+    WORDS,
+    Object,
+    one_line,
+    rfc3339,
+    status_of,
+)
 
 # 1: first published form.
 REVISION = 1
@@ -42,12 +51,19 @@ def final_object(tally: dict[str, int], suite: SuiteResult) -> Object:
         extra["reason"] = suite.reason
     if suite.exited is not None:
         extra["exit"] = {"code": suite.exited.exit_code, "signal": suite.exited.signal}
+    if suite.restarts:
+        extra["restarts"] = suite.restarts
+    if suite.restarted:
+        extra["restarted"] = True
     return with_more({"type": "final", "results": dict(tally), "extra": extra}, suite.foreign_end)
 
 
-def test_object(label: str, event: e.TestFinished, timed: bool = True) -> Object:
-    """`timed`: each test was measured, so that a duration of 0 is one."""
-    status = STATUS[event.outcome]
+def test_object(
+    label: str, event: e.TestFinished, timed: bool = True, quarantine: str | None = None
+) -> Object:
+    """`timed`: each test was measured, so that a duration of 0 is one. `quarantine`: the reason for it, which
+    may be empty, if the test is in quarantine."""
+    status = status_of(event.outcome, quarantine is not None)
     line: Object = {"type": "test", "status": status, "label": label}
     if event.subtype in SUBTYPES:
         line["subtype"] = event.subtype
@@ -67,17 +83,18 @@ def test_object(label: str, event: e.TestFinished, timed: bool = True) -> Object
         line["duration"] = duration
     if event.throughput is not None and isfinite(event.throughput):
         line["throughput"] = event.throughput
-    if extra := _extra(label, event):
+    if extra := _extra(label, event, status, quarantine):
         line["extra"] = extra
     return restored(line, event.foreign)
 
 
-def _extra(label: str, event: e.TestFinished) -> Object:
+def _extra(label: str, event: e.TestFinished, status: str, quarantine: str | None) -> Object:
     extra: Object = native_id(label, event.test)
     strict_xpass = event.outcome is Outcome.FAILED and (event.message or "").startswith(STRICT_XPASS)
-    if word := "xpass" if strict_xpass else WORDS.get(event.outcome):
+    words = BAD_WORDS if status == "ignore" and event.outcome in BAD_WORDS else WORDS
+    if word := "xpass" if strict_xpass and status == "fail" else words.get(event.outcome):
         extra["outcome"] = word
-    if STATUS[event.outcome] == "ignore" and event.message:
+    if status == "ignore" and event.message:
         extra["skip_reason"] = event.message
     if event.failure is not None or event.traceback:
         extra["failure"] = _failure(event.failure or e.Failure(), event.traceback)
@@ -91,8 +108,27 @@ def _extra(label: str, event: e.TestFinished) -> Object:
         ]
     if subtests := [phase for phase in event.phases if phase.subtest is not None]:
         extra["subtests"] = [{"name": phase.subtest, "outcome": phase.outcome} for phase in subtests]
-    rest = {"part_of": event.part_of, "files": event.files, "properties": event.properties}
+    rest = {
+        "part_of": event.part_of,
+        "files": event.files,
+        "properties": event.properties,
+        "session": event.session if event.session > 1 else 0,
+        "worker": event.worker,
+        "attempts": list(map(_attempt, event.tries)),
+        FLAKY: event.flaky,
+        QUARANTINED: quarantine is not None,
+        "quarantine_reason": quarantine,
+    }
     return extra | {name: value for name, value in rest.items() if value}
+
+
+def _attempt(one: e.Attempt) -> Object:
+    facts: Object = {"outcome": one.outcome, "duration": _nanoseconds(one.seconds)}
+    if one.message:
+        facts["message"] = one.message
+    if one.failure is not None:
+        facts["failure"] = _failure(one.failure, None)
+    return facts
 
 
 def _nanoseconds(seconds: float) -> int:

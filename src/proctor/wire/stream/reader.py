@@ -17,9 +17,16 @@ from proctor.unique_names import UniqueNames
 from proctor.verdict import combined, without
 from proctor.wire.reports.report import MAX_LINE, RepeatedKey, check_keys, took
 from proctor.wire.stream import log
-from proctor.wire.stream.fields import Fields, exited, finished, not_collected
+from proctor.wire.stream.fields import (
+    Fields,
+    exited,
+    finished,
+    later_sessions,
+    not_collected,
+    quarantine_of,
+)
 from proctor.wire.stream.foreign import beside
-from proctor.wire.stream.words import MISSING, NOT_RUN, PLAIN, STATUS, Object, has_zone
+from proctor.wire.stream.words import MISSING, NOT_RUN, PLAIN, STATUS, Object, has_zone, status_of
 
 #: Outcomes of a run that are taken from the final line. Whether it passed is computed from the tests.
 _WORSE = set(RunOutcome) - QUIET - {RunOutcome.RUNNING}
@@ -29,6 +36,7 @@ _SUITE_EXTRA = {"proctor": dict, "toolchain": dict, MISSING: dict, "filtered_out
 _SUITE_EXTRA |= dict.fromkeys(("run", "runner", "prefix"), str)
 _FINAL = dict.fromkeys(("type", "results"), object)
 _FINAL_EXTRA = {"outcome": str, "reason": str, "seconds": (int, float), "exit": dict}
+_FINAL_EXTRA |= {"restarts": int, "restarted": bool}
 
 
 class StreamReader:
@@ -135,6 +143,7 @@ class _LogReader:
         self._last = e.Entry(-1, 0.0, 0, e.Noticed(""))
         self._suites = log.SuiteNumbers()
         self._statuses: dict[tuple[int, str], str] = {}
+        self._quarantined: set[tuple[int, str]] = set()
         self._failed = 0  # files that could not be collected
         self._seq = -1  # of the last line that has one
         self.gaps: list[str] = []
@@ -163,11 +172,16 @@ class _LogReader:
             case e.TestStarted():
                 pass  # half of all lines
             case e.TestFinished(test=test, outcome=outcome):
-                key, status = (entry.suite, test), STATUS[outcome]
+                key = entry.suite, test
+                status = STATUS[outcome]
+                if self._quarantined:
+                    status = status_of(outcome, key in self._quarantined)
                 if said.status != status:
                     found.append(f"line {number} says {said.status!r} of {test!r}, and that it {outcome}")
                 if self._statuses.get(key) != "fail":
                     self._statuses[key] = status
+            case e.TestsQuarantined(tests=tests):
+                self._quarantined.update((entry.suite, test) for test in tests)
             case e.CollectionFailed():
                 self._failed += 1
             case e.RunFinished() if said.results is not None:
@@ -386,6 +400,8 @@ class _SuiteReader:
             return [*warnings, e.TestsSelected((label,))]
         if extra.text("phase") in ("collect", "build") and status == "fail":
             return [*warnings, not_collected(label, test)]
+        if (why := quarantine_of(test)) is not None:
+            warnings.append(e.TestsQuarantined({label: why}))
         return [*warnings, finished(label, status, test)]
 
     def final(self, final: Fields) -> tuple[list[e.Event], e.SuiteFinished]:
@@ -401,7 +417,7 @@ class _SuiteReader:
         more = beside(final.found, _FINAL, _FINAL_EXTRA)
         seconds = extra.number("seconds") or 0.0
         end = e.SuiteFinished(outcome, took(seconds), tuple(self.not_run), reason, more)
-        return [*self.totals(), *exited(final), *broken], end
+        return [*self.totals(), *later_sessions(final), *exited(final), *broken], end
 
     def missing(self) -> str:
         count, seen = self._suite.count("count"), sum(self._tally.values())

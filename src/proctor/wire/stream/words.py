@@ -14,6 +14,7 @@ Object = dict[str, Any]
 SUBTYPES = ("test", "bench", "should_panic")
 REASON = 500  # characters of a `reason`: one short line
 NOT_RUN = "not_run"
+MOST_SESSIONS = 1000  # of a suite; a record that says more is not believed
 MISSING = "missing"  # in `extra` of a suite that could not be started: `reason`, `required`
 
 STATUS = {
@@ -42,8 +43,15 @@ WORDS = {
     Outcome.INFO: "info",
     Outcome.WARN: "warn",
 }
+#: Likewise of a test in quarantine, which is ignored whatever it did.
+BAD_WORDS = {Outcome.FAILED: "failed"} | {outcome: WORDS[outcome] for outcome in BAD - {Outcome.FAILED}}
 _RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:[.][0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})")
 STRICT_XPASS = "[XPASS(strict)]"  # how pytest begins to say that a test passed which must not
+
+
+def status_of(outcome: Outcome, quarantined: bool) -> str:
+    """The status of a test; one that ended badly in quarantine is ignored."""
+    return "ignore" if quarantined and outcome in BAD else STATUS[outcome]
 
 
 def one_line(text: str) -> str:

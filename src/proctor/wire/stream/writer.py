@@ -107,7 +107,8 @@ class _SuiteLines:
         if isinstance(event, e.TestFinished):
             self._seen.add(event.test)
             timed = not suite.run.retold and suite.source != Voice.REPORT
-            test = test_object(self._label(event.test), event, timed)
+            excuse = suite.quarantined.get(event.test)
+            test = test_object(self._label(event.test), event, timed, excuse)
             found += self._add(test, counted=suite.run.retold or not event.part_of)
         elif isinstance(event, e.CollectionFailed):
             found += self._add(collection_object(self._label(event.file), event))
