@@ -47,7 +47,7 @@ def test_workers_are_forked_and_xdist_is_there_in_case_that_is_unsafe() -> None:
 def test_workers_need_no_xdist() -> None:
     planned = launch(BARE, workers="auto")
 
-    assert asked_of(planned) == {"workers": processors(), "xdist": False}
+    assert asked_of(planned) == {"workers": processors()}
     assert planned.instead is None
 
 

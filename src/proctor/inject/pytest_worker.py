@@ -137,7 +137,13 @@ class Work:
             config.option.basetemp = str(base)
 
     def _capture_anew(self):
-        """The files of the capture that was inherited are those of all workers."""
+        """The files of the capture that was inherited are those of all workers; what is shown all the same is
+        written in whole lines."""
+        for stream in (sys.__stdout__, sys.__stderr__):
+            try:
+                stream.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr]
+            except (AttributeError, ValueError, OSError):
+                pass  # something else is there, or nothing
         manager = self.manager.get_plugin("capturemanager")
         if manager is not None and manager._global_capturing is not None:
             manager._global_capturing.stop_capturing()

@@ -143,6 +143,7 @@ class Coordinator:
         self.limits, self.default = reporter._limits(self.items), asked.get("test_timeout") or 0.0
         self.facts = ""  # about the worker, with each test
         self.lost_data = set()
+        self.broken = None
         self.hooks: "dict[object, object]" = {}
         reporter._listed = self._listed
 
@@ -156,6 +157,8 @@ class Coordinator:
         _notice_benchmarks(self.config, self.items, self.channel)
         self.pool = _pool.Pool(self, groups, self.count, one_each)
         self.pool.work()
+        if self.broken is not None:
+            raise self.broken
         if self.session.shouldfail:
             raise self.session.Failed(self.session.shouldfail)
         if self.session.shouldstop:
@@ -240,7 +243,8 @@ class Coordinator:
             self.channel.session({"notices": [words]})
 
     def lost(self, worker, death):
-        raise Broke("worker %s ended after its last test: %s" % (worker.name, _pool.how(death)))
+        """The others may go on, but what it had to save is lost."""
+        self.broken = Broke("worker %s ended after its last test: %s" % (worker.name, _pool.how(death)))
 
     def said(self, worker, kind, *message):
         getattr(self, "_said_" + kind)(*message)
