@@ -312,3 +312,38 @@ def test_one_test_at_a_time_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert set(told.outcomes.values()) == {"passed"}
     numbers, processes = zip(*(line.split() for line in (root / "log").read_text().splitlines()), strict=True)
     assert (numbers, len(set(processes))) == (("0", "1", "2", "3", "4"), 5)
+
+
+def test_failures_in_quarantine_do_not_stop_the_workers(tmp_path: Path) -> None:
+    source = "import os, pytest\n@pytest.mark.parametrize('n', range(9))\ndef test_x(n): {}\n"
+    files = {"test_a.py": source.format("assert 0"), "test_b.py": source.format("assert n < 4")}
+    dying = {"test_c.py": "import os\ndef test_c(): os.abort()\n"}
+    root = write_project(tmp_path, {**files, **dying})
+    told = session_of(root, {**TWO, "quarantine": ["test_a.py*", "test_c.py*"]}, "--maxfail=3")
+
+    outcomes = told.outcomes
+    assert [outcomes.get(f"test_b.py::test_x[{number}]") for number in (4, 5, 6, 8)] == ["failed"] * 3 + [
+        None
+    ]
+
+
+def test_a_mark_gives_a_limit_of_its_own(tmp_path: Path) -> None:
+    source = """
+        import time, pytest
+        @pytest.mark.timeout(0.5)
+        def test_short():
+            time.sleep(600)
+        @pytest.mark.timeout(0)
+        def test_free(): time.sleep(1.6)
+        @pytest.mark.timeout("soon")
+        def test_wrong(): pass
+        def test_usual(): time.sleep(600)
+    """
+    root = write_project(tmp_path, {"test_a.py": source})
+    told = session_of(root, {**TWO, "test_timeout": 1.0}, "-W", "ignore")
+
+    found = {name[11:]: (test.outcome, test.message) for name, test in told.finished.items()}
+    assert found["test_short"] == ("timeout", "time limit of 0.5 s reached at test_a.py:4")
+    assert found["test_usual"] == ("timeout", "time limit of 1 s reached at test_a.py:9")
+    assert found["test_free"][0] == "passed"
+    assert "invalid timeout mark" in str(found["test_wrong"][1])

@@ -471,7 +471,7 @@ class Pool:
     def _ended(self, worker, test, facts):
         overdue, worker.test, worker.until, worker.ending = worker.overdue, None, 0.0, None
         if overdue:  # it went on after the interrupt, and that does not make it a test that passed
-            self._died(worker, test, self._death(worker, 0))
+            self.client.died(worker, test, self._death(worker, 0))
         else:
             self.client.ended(worker, test, facts)
         worker.overdue = False
@@ -535,7 +535,7 @@ class Pool:
 
     def _mourn(self, worker, death):
         if worker.test is not None:
-            self._died(worker, worker.test, death)
+            self.client.died(worker, worker.test, death)
         elif not worker.left and worker.began:
             self.client.lost(worker, death)
         elif not worker.left:
@@ -545,10 +545,6 @@ class Pool:
                     "%d workers in a row died before their first test: %s" % (self.stillborn, how(death))
                 )
         self._is_stopping()
-
-    def _died(self, worker, test, death):
-        self.board.add_failure(self.size)
-        self.client.died(worker, test, death)
 
     def _death(self, worker, status):
         death = {}

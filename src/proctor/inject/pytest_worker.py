@@ -104,7 +104,8 @@ class Work:
         self._silence_live_logs()
         self._dump_apart()
         self._observe()
-        self.sender = Sender(self.session, self.job, self.coordinator.failed_before)
+        coordinator = self.coordinator
+        self.sender = Sender(self.session, self.job, coordinator.failed_before, coordinator.reporter.excused)
         for hook in LOGGING:
             _empty(getattr(self.config.hook, hook))
         self.manager.register(self.observer, "_proctor_observer")
@@ -137,7 +138,13 @@ class Work:
             config.option.basetemp = str(base)
 
     def _capture_anew(self):
-        """The files of the capture that was inherited are those of all workers."""
+        """The files of the capture that was inherited are those of all workers; what is shown all the same is
+        written in whole lines."""
+        for stream in (sys.__stdout__, sys.__stderr__):
+            try:
+                stream.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr]
+            except (AttributeError, ValueError, OSError):
+                pass  # something else is there, or nothing
         manager = self.manager.get_plugin("capturemanager")
         if manager is not None and manager._global_capturing is not None:
             manager._global_capturing.stop_capturing()
@@ -166,7 +173,7 @@ class Work:
         reporter.pytest_unconfigure()
         self.manager.unregister(reporter)
         self.observer = load("proctor_pytest", "_proctor_injected_pytest").Observer(self.config)
-        self.observer.explain.args = reporter.explain.args
+        self.observer.explain.args, self.observer.excused = reporter.explain.args, reporter.excused
         repeat = self.manager.get_plugin("_proctor_repeat")
         if repeat is not None:
             repeat.observer = self.observer
@@ -208,7 +215,9 @@ def _write_whole_lines():
 class Sender:
     """In place of everybody who logs reports."""
 
-    def __init__(self, session, job, failed_before):
+    def __init__(self, session, job, failed_before, excused):
+        """`excused` tells a test in quarantine by its id."""
+        self.excused = excused
         self.session, self.config, self.job = session, session.config, job
         self.armed = False  # the warnings of the collection are known
         self.stopped = False  # because the coordinator wants it
@@ -230,15 +239,20 @@ class Sender:
         session = self.session
         if report.outcome == "failed" and not hasattr(report, "wasxfail"):
             session.testsfailed += 1
-            failed = self.failed_before + self.job.board.add_failure(self.job.number)
-            maxfail = self.config.getvalue("maxfail")
-            if maxfail and failed >= maxfail:
-                session.shouldfail = "stopping after %d failures" % failed
-                self.stopped = True
-                self.job.board.stop()
+            if self.excused is None or not self.excused(report.nodeid):
+                self._count()
         if self.job.stopped and not (session.shouldfail or session.shouldstop):
             session.shouldstop = "stopped"
             self.stopped = True
+
+    def _count(self):
+        """The failures of all workers together."""
+        failed = self.failed_before + self.job.board.add_failure(self.job.number)
+        maxfail = self.config.getvalue("maxfail")
+        if maxfail and failed >= maxfail:
+            self.session.shouldfail = "stopping after %d failures" % failed
+            self.stopped = True
+            self.job.board.stop()
 
     def pytest_warning_recorded(self, warning_message, when, nodeid, location):
         if self.armed:

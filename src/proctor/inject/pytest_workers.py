@@ -148,9 +148,10 @@ class Coordinator:
         self.count = 1  # workers at a time
         self.starts = {}  # of the worker of that number
         self.base = _base_directory(self.config)
-        self.limits = _limits(self.config, self.items, asked)
+        self.limits, self.default = reporter._limits(self.items), asked.get("test_timeout") or 0.0
         self.facts = ""  # about the worker, with each test
         self.lost_data = set()
+        self.broken = None
         self.hooks: "dict[object, object]" = {}
         reporter._listed = self._listed
 
@@ -164,6 +165,8 @@ class Coordinator:
         _notice_benchmarks(self.config, self.items, self.channel)
         self.pool = _pool.Pool(self, groups, self.count, one_each)
         self.pool.work()
+        if self.broken is not None:
+            raise self.broken
         if self.session.shouldfail:
             raise self.session.Failed(self.session.shouldfail)
         if self.session.shouldstop:
@@ -189,7 +192,7 @@ class Coordinator:
         self.channel.flush()
 
     def limit(self, test):
-        return self.limits(self.items[test].nodeid)
+        return self.limits.get(self.items[test].nodeid, self.default)
 
     def stopping(self):
         return bool(self.session.shouldfail or self.session.shouldstop)
@@ -225,6 +228,9 @@ class Coordinator:
 
     def died(self, worker, test, death):
         item = self.items[test]
+        excused = self.reporter.excused
+        if excused is None or not excused(item.nodeid):
+            self.pool.board.add_failure(self.count)
         self.facts = ',"worker":"%s","death":%s' % (worker.name, dumps(_channel.clean(death)))
         if death.get("limit"):
             words = "time limit of %g s reached in worker %s" % (death["limit"], worker.name)
@@ -245,7 +251,8 @@ class Coordinator:
             self.channel.session({"notices": [words]})
 
     def lost(self, worker, death):
-        raise Broke("worker %s ended after its last test: %s" % (worker.name, _pool.how(death)))
+        """The others may go on, but what it had to save is lost."""
+        self.broken = Broke("worker %s ended after its last test: %s" % (worker.name, _pool.how(death)))
 
     def said(self, worker, kind, *message):
         getattr(self, "_said_" + kind)(*message)
@@ -320,16 +327,6 @@ def _base_directory(config):
     """In which each worker has its own; None if the plugin for temporary directories is off."""
     factory = getattr(config, "_tmp_path_factory", None)
     return factory.getbasetemp() if factory is not None else None
-
-
-def _limits(config, items, asked):
-    """A function that gives the seconds of a test."""
-    default = asked.get("test_timeout") or 0.0
-    try:
-        known = load("proctor_marks").limits(config, items, default)
-    except FileNotFoundError:
-        known = {}
-    return lambda nodeid: known.get(nodeid, default)
 
 
 def _notice_benchmarks(config, items, channel):
