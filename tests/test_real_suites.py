@@ -92,6 +92,7 @@ def test_the_tests_of_a_library_end_as_its_junit_file_says(
     arguments = ["-p", "no:cacheprovider", *LIBRARIES[requirement]]
     plain = unpacked(python, requirement, tmp_path / "plain")
     watched = unpacked(python, requirement, tmp_path / "watched")
+    divided = unpacked(python, requirement, tmp_path / "divided")
     xml = tmp_path / "junit.xml"
     alone = subprocess.Popen(
         [python, "-m", "pytest", f"--junitxml={xml}", *arguments],
@@ -103,7 +104,10 @@ def test_the_tests_of_a_library_end_as_its_junit_file_says(
     )
     ours_xml = tmp_path / "ours.xml"
     options = ("-o", f"junit={ours_xml}", "--", *arguments)
-    document = document_of(watched, *options, python=python, TMPDIR=str(watched.parent))
+    more = {"PYTHONHASHSEED": "0"}  # some have a test for each element of a set
+    document = document_of(watched, *options, python=python, TMPDIR=str(watched.parent), **more)
+    options = ("-n", "2", "--", *arguments)
+    spread = document_of(divided, *options, python=python, TMPDIR=str(divided.parent), **more)
     exit_code = alone.wait(GUARD)
 
     assert document["exit_code"] == exit_code
@@ -119,6 +123,10 @@ def test_the_tests_of_a_library_end_as_its_junit_file_says(
     assert Counter(map(named, again.iter("testcase"))) == Counter(map(named, suite.iter("testcase")))
     assert {name: int(again.get(name, 0)) for name in TOTALS} == totals(document)
     assert last_line(document["text_output"]) == counted(document)
+    assert list(endings(spread)) == list(endings(document))
+    assert {test["worker"] for test in spread["tests"] if "worker" in test} == {"gw0", "gw1"}
+    assert (spread["exit_code"], spread["notices"]) == (exit_code, [])
+    assert last_line(spread["text_output"]) == counted(spread) == counted(document)
 
 
 def named(case: ElementTree.Element) -> tuple[str, str]:

@@ -215,9 +215,11 @@ def cases(report: ElementTree.Element) -> list[tuple[Any, ...]]:
 def test_output_is_captured_or_shown_as_in_one_process(tmp_path: Path, capture: str) -> None:
     source = """
         import logging, os, sys, pytest
+        kept = sys.stdout
         @pytest.mark.parametrize("n", range(4))
         def test_x(n):
             print("out", n)
+            print("kept", n, file=kept)
             print("err", n, file=sys.stderr)
             os.write(1, b"raw %d\\n" % n)
             logging.getLogger("mine").warning("log %d", n)

@@ -116,9 +116,7 @@ class Board:
         first = 1 + self.size
         at = first + worker * _COUNT.size
         _COUNT.pack_into(self.memory, at, _COUNT.unpack_from(self.memory, at)[0] + 1)
-        return sum(
-            _COUNT.unpack_from(self.memory, first + n * _COUNT.size)[0] for n in range(self.size + 1)
-        )
+        return sum(_COUNT.unpack_from(self.memory, first + n * _COUNT.size)[0] for n in range(self.size + 1))
 
 
 class Job:

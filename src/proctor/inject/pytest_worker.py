@@ -6,6 +6,7 @@ that the coordinator had when it forked, gets what must be its own, and its hook
 
 import os
 import sys
+import tempfile
 import warnings
 from copy import copy
 
@@ -138,19 +139,15 @@ class Work:
             config.option.basetemp = str(base)
 
     def _capture_anew(self):
-        """The files of the capture that was inherited are those of all workers; what is shown all the same is
-        written in whole lines."""
-        for stream in (sys.__stdout__, sys.__stderr__):
-            try:
-                stream.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr]
-            except (AttributeError, ValueError, OSError):
-                pass  # something else is there, or nothing
+        """The files of the capture that was inherited are those of all workers. Only they are replaced:
+        modules that were imported while pytest captured may have kept `sys.stdout`."""
         manager = self.manager.get_plugin("capturemanager")
         if manager is not None and manager._global_capturing is not None:
-            manager._global_capturing.stop_capturing()
-            manager._global_capturing = None
-            manager.start_global_capturing()
             manager.suspend_global_capture()
+            for capture in (manager._global_capturing.out, manager._global_capturing.err):
+                if hasattr(capture, "targetfd"):  # else it captures in memory, or not at all
+                    with tempfile.TemporaryFile(buffering=0) as file:
+                        os.dup2(file.fileno(), capture.tmpfile.fileno(), inheritable=False)
 
     def _silence_live_logs(self):
         plugin = self.manager.get_plugin("logging-plugin")
