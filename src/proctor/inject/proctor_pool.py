@@ -46,7 +46,8 @@ MOST_DUMP = 64 * 1024  # bytes
 PIECE = 1 << 16
 
 OUR_FRAMES = '  File "%s/' % os.path.dirname(os.path.abspath(__file__))
-_LENGTH = struct.Struct("<II")  # and what every message begins with
+_NUMBER = struct.Struct("<I")
+_HEADER = struct.Struct("<II")  # of a message: a sign that it is one, and its length
 _SIGN = 0x70726F63
 _exit, _getpid, _kill, _fork = os._exit, os.getpid, os.kill, os.fork
 _dumps, _loads = marshal.dumps, marshal.loads
@@ -61,7 +62,7 @@ def _frame(message):
         data = _dumps(message)
     except ValueError:
         data = _dumps(_marshallable(message))
-    return _LENGTH.pack(_SIGN, len(data)) + data
+    return _HEADER.pack(_SIGN, len(data)) + data
 
 
 def _messages(sign, data):
@@ -94,7 +95,7 @@ class Board:
     """What all processes see at once: whether all are to stop, which worker is late, who saw failures."""
 
     def __init__(self, size):
-        self.memory = mmap.mmap(-1, 1 + size + (size + 1) * _LENGTH.size)
+        self.memory = mmap.mmap(-1, 1 + size + (size + 1) * _NUMBER.size)
         self.size = size
 
     @property
@@ -113,10 +114,10 @@ class Board:
     def add_failure(self, worker):
         """Each counts its own; the number of all."""
         first = 1 + self.size
-        at = first + worker * _LENGTH.size
-        _LENGTH.pack_into(self.memory, at, _LENGTH.unpack_from(self.memory, at)[0] + 1)
+        at = first + worker * _NUMBER.size
+        _NUMBER.pack_into(self.memory, at, _NUMBER.unpack_from(self.memory, at)[0] + 1)
         return sum(
-            _LENGTH.unpack_from(self.memory, first + n * _LENGTH.size)[0] for n in range(self.size + 1)
+            _NUMBER.unpack_from(self.memory, first + n * _NUMBER.size)[0] for n in range(self.size + 1)
         )
 
 
@@ -128,7 +129,7 @@ class Job:
         self.name, self.number, self.dump = name, number, dump
         self._socket, self._groups, self.board, self._pid = end, groups, board, _getpid()
         self.coming: "deque[int]" = deque(groups[first[0]][first[1] :])  # not begun
-        self._last = only  # nobody hands out more
+        self._one_each = self._last = only  # nobody hands out more
         self._held = []
 
     @property
@@ -159,6 +160,8 @@ class Job:
             self.board.set_late(self.number, False)
             self._held.append(("begun", test))
             self.flush()
+            if self._one_each:  # the fork costs so much more that it can wait until this is known
+                self._read(1)
             yield test, following
             if self.stopped:
                 return
@@ -177,7 +180,7 @@ class Job:
         return self.coming[0] if self.coming else None
 
     def _receive(self):
-        _, length = _LENGTH.unpack(self._read(_LENGTH.size))
+        _, length = _HEADER.unpack(self._read(_HEADER.size))
         return _loads(self._read(length))
 
     def _read(self, size):
@@ -236,6 +239,13 @@ class Worker:
             self.socket.sendall(_frame(message))
         except OSError:
             pass  # it is dying, and that is noticed elsewhere
+
+    def let_begin(self):
+        """Whatever the test does to this process, it is known that it has begun."""
+        try:
+            self.socket.send(b"!")
+        except OSError:
+            pass  # likewise
 
     def signal(self, number):
         try:
@@ -419,12 +429,12 @@ class Pool:
         buffer = worker.buffer
         buffer += data
         at = 0
-        while len(buffer) - at >= _LENGTH.size:
-            sign, length = _LENGTH.unpack_from(buffer, at)
-            end = at + _LENGTH.size + length
+        while len(buffer) - at >= _HEADER.size:
+            sign, length = _HEADER.unpack_from(buffer, at)
+            end = at + _HEADER.size + length
             if sign == _SIGN and len(buffer) < end:
                 break
-            messages = _messages(sign, buffer[at + _LENGTH.size : end])
+            messages = _messages(sign, buffer[at + _HEADER.size : end])
             at = end
             if messages is None:  # a test wrote to what was not its own: nothing can be understood any more
                 worker.signal(signal.SIGKILL)
@@ -441,6 +451,8 @@ class Pool:
             if kind == "interrupted":
                 worker.ending.heard(monotonic())
                 self.interrupted.append(message[1])
+            elif kind == "begun" and not self.one_each:  # or it still waits, and never runs
+                self.client.begun(worker, message[1])
         elif kind == "begun":
             self._begun(worker, message[1])
         elif kind == "ended":
@@ -466,6 +478,8 @@ class Pool:
         worker.limit = self.client.limit(test)
         worker.until = monotonic() + worker.limit if worker.limit else 0.0
         self.client.begun(worker, test)
+        if self.one_each:
+            worker.let_begin()
 
     def _ended(self, worker, test, facts):
         overdue, worker.test, worker.until, worker.ending = worker.overdue, None, 0.0, None
