@@ -99,7 +99,7 @@ def _start(config, most, length):
     index = _load("failure_index").FailureIndex(config, most, length)
     config.pluginmanager.register(index, "_proctor_failure_index")
     if index.is_worker:
-        config.pluginmanager.register(_load("proctor_pytest").Carrier(), "_proctor_carrier")
+        config.pluginmanager.register(_load("pytest_carrier").Carrier(), "_proctor_carrier")
     _indexed.append(config)
 
 

@@ -257,6 +257,8 @@ def test_the_suite_ends_in_every_way_there_is(reference: dict[str, Any]) -> None
         "errors": 2,
         "xfailed": 2,
         "xpassed": 1,
+        "flaky": 0,
+        "quarantined": 0,
         "info": 0,
         "warn": 0,
         "deselected": 1,

@@ -241,7 +241,7 @@ def test_every_fact_of_a_phase_has_a_reader() -> None:
         context="c",
         proctor_facts={"log": [], "reported": []},
     )
-    facts = injected("proctor_pytest")._phase_facts(report, "/project", "/project")
+    facts = injected("pytest_phases").phase_facts(report, "/project", "/project")
 
     assert set(facts) <= set(events.Phase.__struct_fields__)
     assert msgspec.convert(facts, events.Phase).subtest == "c"

@@ -25,7 +25,7 @@ def injected():
 atexit.register(injected)
 """
 AT_START = {"_proctor_injected_load.py", "proctor_channel.py"}
-PYTEST = AT_START | {"proctor_pytest.py"}
+PYTEST = AT_START | {"proctor_pytest.py", "pytest_phases.py"}
 UNITTEST = AT_START | {"proctor_unittest.py", "unittest_loading.py", "unittest_result.py"}
 FAILURES = {"proctor_exceptions.py", "proctor_locals.py", "proctor_difference.py"}
 PYTEST_TEST = "def test_a(): assert {0} == 1\n"

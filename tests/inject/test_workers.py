@@ -264,7 +264,7 @@ def test_each_worker_has_a_name_and_directories_of_its_own(tmp_path: Path) -> No
     """
     bare = environment(sys.executable, [f"pytest=={version('pytest')}"])
     root = write_project(tmp_path, {f"test_{name}.py": source for name in "ab"})
-    told = session_of(root, TWO, python=bare)
+    told = session_of(root, TWO, "-W", "error", python=bare)  # pytest warns of some fixtures
 
     assert set(told.outcomes.values()) == {"passed"}
     first, second = (json.loads((root / name).read_text()) for name in ("gw0", "gw1"))

@@ -85,7 +85,7 @@ class FailureIndex:
         facts = facts or self._words(report.longrepr)
         name = self._from_here(report.nodeid)
         if getattr(report, "context", None) is not None:
-            name += " " + load("proctor_pytest").subtest_name(report)
+            name += " " + load("pytest_phases").subtest_name(report)
         place = facts.get("place") or self._definition(report)
         error = self.rows.error(facts["message"], phase, self.length)
         return encoded(self.rows, name, error, place)

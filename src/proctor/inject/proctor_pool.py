@@ -46,8 +46,8 @@ MOST_DUMP = 64 * 1024  # bytes
 PIECE = 1 << 16
 
 OUR_FRAMES = '  File "%s/' % os.path.dirname(os.path.abspath(__file__))
-_NUMBER = struct.Struct("<I")
-_HEADER = struct.Struct("<II")  # of a message: a sign that it is one, and its length
+_LENGTH = struct.Struct("<II")  # and what every message begins with
+_COUNT = struct.Struct("<I")
 _SIGN = 0x70726F63
 _exit, _getpid, _kill, _fork = os._exit, os.getpid, os.kill, os.fork
 _dumps, _loads = marshal.dumps, marshal.loads
@@ -62,7 +62,7 @@ def _frame(message):
         data = _dumps(message)
     except ValueError:
         data = _dumps(_marshallable(message))
-    return _HEADER.pack(_SIGN, len(data)) + data
+    return _LENGTH.pack(_SIGN, len(data)) + data
 
 
 def _messages(sign, data):
@@ -95,7 +95,7 @@ class Board:
     """What all processes see at once: whether all are to stop, which worker is late, who saw failures."""
 
     def __init__(self, size):
-        self.memory = mmap.mmap(-1, 1 + size + (size + 1) * _NUMBER.size)
+        self.memory = mmap.mmap(-1, 1 + size + (size + 1) * _COUNT.size)
         self.size = size
 
     @property
@@ -114,10 +114,10 @@ class Board:
     def add_failure(self, worker):
         """Each counts its own; the number of all."""
         first = 1 + self.size
-        at = first + worker * _NUMBER.size
-        _NUMBER.pack_into(self.memory, at, _NUMBER.unpack_from(self.memory, at)[0] + 1)
+        at = first + worker * _COUNT.size
+        _COUNT.pack_into(self.memory, at, _COUNT.unpack_from(self.memory, at)[0] + 1)
         return sum(
-            _NUMBER.unpack_from(self.memory, first + n * _NUMBER.size)[0] for n in range(self.size + 1)
+            _COUNT.unpack_from(self.memory, first + n * _COUNT.size)[0] for n in range(self.size + 1)
         )
 
 
@@ -180,7 +180,7 @@ class Job:
         return self.coming[0] if self.coming else None
 
     def _receive(self):
-        _, length = _HEADER.unpack(self._read(_HEADER.size))
+        _, length = _LENGTH.unpack(self._read(_LENGTH.size))
         return _loads(self._read(length))
 
     def _read(self, size):
@@ -429,12 +429,12 @@ class Pool:
         buffer = worker.buffer
         buffer += data
         at = 0
-        while len(buffer) - at >= _HEADER.size:
-            sign, length = _HEADER.unpack_from(buffer, at)
-            end = at + _HEADER.size + length
+        while len(buffer) - at >= _LENGTH.size:
+            sign, length = _LENGTH.unpack_from(buffer, at)
+            end = at + _LENGTH.size + length
             if sign == _SIGN and len(buffer) < end:
                 break
-            messages = _messages(sign, buffer[at + _HEADER.size : end])
+            messages = _messages(sign, buffer[at + _LENGTH.size : end])
             at = end
             if messages is None:  # a test wrote to what was not its own: nothing can be understood any more
                 worker.signal(signal.SIGKILL)

@@ -26,6 +26,14 @@ clean, cut, dumps, loads, quote, _quote = (
     _channel._quote,
 )
 
+_phases = load("pytest_phases")
+USUAL, UnderWay, is_plain, phase_facts = (
+    _phases.USUAL,
+    _phases.UnderWay,
+    _phases.is_plain,
+    _phases.phase_facts,
+)
+log_record, subtest_name, tries = _phases.log_record, _phases.subtest_name, _phases.tries
 TestReport = getattr(pytest, "TestReport", None) or sys.modules["_pytest.reports"].TestReport  # before 7.0
 
 INJECTED = "_proctor_injected_pytest"  # the name under which proctor has this loaded
@@ -35,15 +43,12 @@ CHUNK = 500  # collected tests in one message
 FLUSH_SECONDS = 0.5  # until they are reported, even if they are fewer
 MOST_WORDS = 5000
 LONGEST, _took = _channel.LONGEST, _channel.took
-MEASURED = ("min", "max", "mean", "stddev", "median")  # by pytest-benchmark, in seconds
 SUMMARISERS = {
     "terminalreporter",
     "runner",
     "pastebin",
     "warnings",
 }  # plugins of pytest itself that print a summary
-USUAL = ["setup", "call", "teardown", ""]  # none comes after these
-ENDS = ("passed", "failed", "skipped")  # others are words of plugins that run a test again
 PASSED = '{"name":%s,"status":"pass","proctor":{"keywords":%s,"passed_in":[%de-9,%de-9,%de-9]}}'
 
 
@@ -113,7 +118,7 @@ def pytest_configure(config):
     if hasattr(config, "workerinput"):
         asked, observer = config.workerinput.get("proctor_asked", {}), Observer(config)
         config.pluginmanager.register(observer, "_proctor_observer")
-        config.pluginmanager.register(Carrier(), "_proctor_carrier")
+        config.pluginmanager.register(load("pytest_carrier").Carrier(), "_proctor_carrier")
         if "only" in asked:
             load("proctor_later").join(config, asked)
     elif CHANNEL is not None:
@@ -135,7 +140,7 @@ def pytest_configure(config):
         if WORKERS is not None:
             WORKERS.configure(config, observer)
     if any(map(config.pluginmanager.hasplugin, ("benchmark", "pytest_benchmark.plugin"))):
-        config.pluginmanager.register(Benchmarks(), "_proctor_benchmarks")
+        config.pluginmanager.register(load("pytest_benchmarks").Benchmarks(), "_proctor_benchmarks")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -237,7 +242,7 @@ class Observer:
             # What an earlier attempt at this test has left is not part of this one.
             before, facts = self.pinned.pop((item.nodeid, call.when), None), {}
             if before and ("mark" in before or "hidden" in before):
-                facts["hidden"] = _tries("hidden", before, call.when, call)
+                facts["hidden"] = tries("hidden", before, call.when, call)
             if None in self.pinned:
                 facts["reported"] = self.pinned.pop(None)
             if excinfo is not None and not isinstance(
@@ -246,7 +251,7 @@ class Observer:
                 facts["failure"] = self.explain("of_test", item, excinfo, call.when)
                 facts["mark"] = ref(call), getattr(call, "duration", 0.0)
             if records:
-                facts["log"] = [_log_record(record) for record in records]
+                facts["log"] = [log_record(record) for record in records]
             if facts:
                 self.pinned[item.nodeid, call.when] = facts
         except Exception as error:
@@ -503,14 +508,14 @@ class Reporter(Observer):
             test = self.tests[report.nodeid] = UnderWay(report.nodeid)
         if test.keywords == "[]":
             test.keywords = self._listed(report.keywords)
-        is_plain = _is_plain(report.__dict__)
-        if is_plain:
+        plain = is_plain(report.__dict__)
+        if plain:
             self.usual_size = len(report.__dict__)
             if report.when == USUAL[len(test.passed)]:
                 test.passed.append(report.duration)
                 return
         test.spell_out()
-        if is_plain and not test.has_subtests:
+        if plain and not test.has_subtests:
             test.add_plain(report.when, report.duration)
             return
         if report.outcome == "failed" and not hasattr(report, "wasxfail"):
@@ -521,7 +526,7 @@ class Reporter(Observer):
             test.has_subtests = True
             answer = self.config.hook.pytest_report_teststatus(report=report, config=self.config)
             status = str(answer[0])
-        facts = _phase_facts(report, self.root, self.here)
+        facts = phase_facts(report, self.root, self.here)
         test.benchmark = report.__dict__.pop("proctor_benchmark", None) or test.benchmark
         if not self.is_controller:
             report.__dict__.pop("proctor_facts", None)  # told; a plugin may report the next attempt with it
@@ -682,251 +687,3 @@ def _child(node):
     kind = type(node).__name__
     kind = '"Function"' if kind == "Function" else quote(kind)  # nearly all
     return '{"id":%s,"type":%s%s}' % (quote(node.nodeid), kind, tested)
-
-
-class UnderWay:
-    """A test that has begun, and its phases so far.
-
-    While all of them are the usual ones and passed, as in most tests, only their durations are kept. After
-    `spell_out`, each phase is JSON, or (when, duration) if it passed and has nothing else to report.
-    """
-
-    __slots__ = (
-        "benchmark",
-        "called",
-        "files",
-        "has_subtests",
-        "keywords",
-        "name",
-        "passed",
-        "phases",
-        "plain",
-        "rerun",
-        "status",
-        "tries",
-    )
-
-    def __init__(self, nodeid):
-        self.name = _quote(nodeid) if nodeid.isascii() else quote(nodeid)
-        self.keywords = "[]"
-        self.passed = []
-        self.plain = True
-
-    def spell_out(self):
-        """From here on it is a test with phases of any kind."""
-        if self.plain:
-            self.plain = self.has_subtests = False
-            self.benchmark = None
-            self.phases = list(zip(USUAL, map(_took, self.passed)))
-            self.files, self.status = [], "pass"
-            self.tries, self.rerun = [], ""  # earlier ones; the phase for which a plugin wants another
-            self.called = len(self.passed) > 1
-            self.passed = USUAL[:3]  # so that no phase is the next of the usual ones
-
-    def follow(self, before):
-        """It has begun once more, and nobody has seen the end of it before."""
-        before.spell_out()
-        self.spell_out()
-        before.end_try()
-        self.tries, self.keywords = before.tries, before.keywords
-
-    def end_try(self, again="setup"):
-        """Another attempt at the same test: the last one counts. `again` is the phase that it begins with."""
-        if self.rerun:
-            self.tries += _tries("reported", self.phases)
-        self.phases = self.phases[: again == "call"]
-        self.files, self.status, self.benchmark, self.rerun = [], "pass", None, ""
-
-    def begin(self, when, outcome="passed"):
-        if self.phases and (when == "setup" or when == self.rerun):
-            self.end_try(when)
-        if outcome not in ENDS:
-            self.rerun = when
-        ends = outcome in ("failed", "skipped") or (when == "call" and outcome == "passed")  # not `rerun`
-        self.called = self.called or ends
-
-    def add(self, report, facts, status=None, traced=True):
-        if status is not None:
-            facts["status"] = status
-        if not traced:
-            facts.pop("traceback", None)
-        self.begin(report.when, report.outcome)
-        self.tries += facts.pop("hidden", ())
-        if facts["outcome"] == "failed":
-            self.status = "fail"
-        elif facts["outcome"] == "skipped" and self.status == "pass":
-            self.status = "skip"
-        _channel.lighten(facts, report.when.strip("?") or "crash", self.files)
-        properties = getattr(report, "user_properties", None)
-        if report.when == "teardown" and properties:
-            facts["user_properties"] = _properties(properties)
-        self.phases.append(dumps(clean(facts)))
-
-    def add_plain(self, when, duration):
-        self.begin(when)
-        self.phases.append((when, _took(duration)))
-
-    def result(self):
-        """The message that closes it, and the contents of its files."""
-        phases = [
-            phase if isinstance(phase, str) else '{"when":"%s","outcome":"passed","duration":%r}' % phase
-            for phase in self.phases
-        ]
-        measured = ',"benchmark":' + dumps(clean(self.benchmark)) if self.benchmark else ""
-        if self.tries:
-            measured += ',"tries":' + dumps(clean(self.tries))
-        facts = '{"keywords":%s,"phases":[%s]%s}' % (self.keywords, ",".join(phases), measured)
-        files = [{"name": name, "length": len(data)} for name, data in self.files]
-        listed = ',"files":' + dumps(files) if files else ""
-        text = '{"name":%s,"status":"%s","proctor":%s%s}' % (self.name, self.status, facts, listed)
-        return text, b"".join(data for _, data in self.files)
-
-
-def _tries(method, *args):
-    try:
-        return getattr(load("proctor_tries"), method)(*args)
-    except Exception:  # for lack of a descriptor, for instance: the try that counts is reported
-        return []
-
-
-def _is_plain(facts):
-    """Whether a phase passed and has nothing else to report: nearly all do."""
-    return (
-        facts.get("outcome") == "passed"
-        and not facts.get("sections")
-        and not facts.get("user_properties")
-        and facts.get("longrepr") is None
-        and type(facts.get("duration")) is float
-        and "wasxfail" not in facts
-        and "proctor_facts" not in facts
-        and "proctor_benchmark" not in facts
-        and "context" not in facts  # of a subtest
-        and "node" not in facts  # xdist's worker, which pytest names in the text of every phase
-    )
-
-
-def _phase_facts(report, root, here):
-    facts = {
-        "when": report.when,
-        "outcome": report.outcome,
-        "duration": _took(getattr(report, "duration", 0.0)),
-    }
-    if hasattr(report, "wasxfail"):
-        facts["wasxfail"] = str(report.wasxfail)
-    if getattr(report, "context", None) is not None:
-        facts["subtest"] = subtest_name(report)
-    longrepr = report.longrepr
-    text = report.longreprtext
-    if text:
-        facts["longrepr"] = text
-    if longrepr is not None:
-        if isinstance(longrepr, tuple) and len(longrepr) == 3:
-            facts["reason"] = str(longrepr[2])
-        crash = getattr(longrepr, "reprcrash", None)
-        if crash is not None:
-            facts["crash"] = _location(crash)
-            if report.outcome == "failed":  # in case that nobody saw the exception
-                facts["failure"] = _crash_facts(crash, root, here)
-            try:
-                entries = longrepr.reprtraceback.reprentries
-                facts["traceback"] = [_location(entry.reprfileloc) for entry in entries]
-            except AttributeError:
-                pass  # --tb=native and its like keep no entries
-    for title, text in report.sections:
-        for stream in ("stdout", "stderr"):
-            if title == "Captured %s %s" % (stream, report.when):
-                facts[stream] = text
-    if isinstance(longrepr, str) and report.outcome == "failed":  # without an exception
-        facts["failure"] = _channel.exact({"message": cut(longrepr)})
-    pinned = getattr(report, "proctor_facts", None)
-    if pinned:
-        facts.update((key, value) for key, value in pinned.items() if value and key != "reported")
-    return facts
-
-
-def _crash_facts(crash, root, here):
-    facts = {"message": cut(str(crash.message))}
-    if not _channel.relative(str(crash.path), root).startswith("../"):
-        facts["place"] = {"file": _channel.relative(str(crash.path), here), "line": crash.lineno}
-    return _channel.exact(facts)
-
-
-def _location(place):
-    return {"path": str(place.path), "lineno": place.lineno, "message": cut(str(place.message))}
-
-
-def subtest_name(report):
-    describe = getattr(report, "_sub_test_description", None) or getattr(report, "sub_test_description", None)
-    return str(describe()) if callable(describe) else str(report.context)
-
-
-def _properties(properties):
-    try:
-        facts = [{str(name): value} for name, value in properties]
-        dumps(facts)
-        return facts
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def _log_record(record):
-    facts = dict(record.__dict__)
-    message = facts.pop("message", None)  # as it was at the time: the arguments may have changed since
-    facts["msg"] = record.getMessage() if message is None else message
-    facts["args"] = None
-    facts["exc_info"] = None
-    return {clean(str(name)): _cleaned(value) for name, value in facts.items()}
-
-
-def _cleaned(value):
-    try:
-        return clean(value)
-    except Exception:  # no text of its own, or a part of itself
-        return "<unprintable: %s>" % type(value).__name__
-
-
-class Benchmarks:
-    """Where pytest-benchmark is: pins what it measured to the report of the call."""
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, item, call):
-        outcome = yield
-        if call.when != "call" or call.excinfo is not None:
-            return
-        try:
-            measured = getattr(getattr(item, "funcargs", {}).get("benchmark"), "stats", None)
-            if measured is not None and measured.stats.rounds:
-                numbers = {name: float(getattr(measured.stats, name)) for name in MEASURED}
-                numbers.update(rounds=measured.stats.rounds, iterations=measured.iterations)
-                outcome.get_result().proctor_benchmark = numbers
-        except Exception:
-            pass  # another release, or another fixture of that name: a test like any other
-
-
-class Carrier:
-    """In a worker of xdist: a lone surrogate in a report has no UTF-8, and would cost the whole session."""
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_report_to_serializable(self, report):
-        outcome = yield
-        if report.outcome == "passed" and not report.sections:  # nearly all
-            return
-        data = outcome.get_result()
-        if data is None:
-            return
-        if report.outcome == "failed" and isinstance(report.longrepr, str) and report.when != "collect":
-            # Without an exception, as a strict xpass: the row is made from the text as it is here.
-            failure = _channel.exact({"message": cut(report.longrepr)})
-            if "exact" in failure:
-                data["proctor_facts"] = dict(data.get("proctor_facts") or (), failure=failure)
-        outcome.force_result(_encodable(data))
-
-
-def _encodable(value):
-    if isinstance(value, str):
-        return _channel.literal(value)
-    if isinstance(value, dict):
-        return {_encodable(key): _encodable(item) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)([_encodable(item) for item in value])
-    return value

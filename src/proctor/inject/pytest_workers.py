@@ -8,6 +8,7 @@ calls the hooks that log their reports, so that the terminal and every plugin th
 import os
 import sys
 import uuid
+from types import ModuleType
 
 import pytest
 
@@ -47,7 +48,7 @@ class Workers:
             return
         if not config.pluginmanager.hasplugin("xdist"):
             config.addinivalue_line("markers", MARK)
-            config.pluginmanager.register(Fixtures(), "_proctor_worker_fixtures")
+            config.pluginmanager.register(_fixtures(), "_proctor_worker_fixtures")
         self._judge(config, _cannot_fork() or _wants_one_process(config), "")
         self._judge(config, "", self._known(config))
         config.pluginmanager.register(self, "_proctor_workers")
@@ -114,18 +115,24 @@ def _wants_one_process(config):
     return ""
 
 
-class Fixtures:
-    """Those of pytest-xdist, where that is not installed."""
+@pytest.fixture(scope="session")
+def worker_id(request):
+    """The name of the worker, such as gw0; "master" where there are no workers."""
+    return getattr(request.config, "workerinput", {}).get("workerid", "master")
 
-    @pytest.fixture(scope="session")
-    def worker_id(self, request):
-        """The name of the worker, such as gw0; "master" where there are no workers."""
-        return getattr(request.config, "workerinput", {}).get("workerid", "master")
 
-    @pytest.fixture(scope="session")
-    def testrun_uid(self, request):
-        """An id that all workers of this run have in common."""
-        return getattr(request.config, "workerinput", {}).get("testrunuid") or uuid.uuid4().hex
+@pytest.fixture(scope="session")
+def testrun_uid(request):
+    """An id that all workers of this run have in common."""
+    return getattr(request.config, "workerinput", {}).get("testrunuid") or uuid.uuid4().hex
+
+
+def _fixtures():
+    """Those of pytest-xdist, where that is not installed. In a module, because pytest 9.2 warns of fixtures
+    that are methods of an object, and a project may make warnings errors."""
+    plugin = ModuleType("_proctor_worker_fixtures")
+    plugin.worker_id, plugin.testrun_uid = worker_id, testrun_uid  # type: ignore[attr-defined]
+    return plugin
 
 
 class Coordinator:
