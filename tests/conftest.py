@@ -82,6 +82,7 @@ SLOW = (
     "test_programs.py",
     "test_real_suites.py",
     "test_repeated_tests.py",
+    "test_same_results.py",
     "test_skipped_modules.py",
     "test_session_errors.py",
     "test_suites.py",

@@ -127,7 +127,7 @@ class Job:
         self.name, self.number, self.dump = name, number, dump
         self._socket, self._groups, self.board, self._pid = end, groups, board, _getpid()
         self.coming: "deque[int]" = deque(groups[first[0]][first[1] :])  # not begun
-        self._last = only  # nobody hands out more
+        self._one_each = self._last = only  # nobody hands out more
         self._held = []
 
     @property
@@ -158,6 +158,8 @@ class Job:
             self.board.set_late(self.number, False)
             self._held.append(("begun", test))
             self.flush()
+            if self._one_each:  # the fork costs so much more that it can wait until this is known
+                self._read(1)
             yield test, following
             if self.stopped:
                 return
@@ -235,6 +237,13 @@ class Worker:
             self.socket.sendall(_frame(message))
         except OSError:
             pass  # it is dying, and that is noticed elsewhere
+
+    def let_begin(self):
+        """Whatever the test does to this process, it is known that it has begun."""
+        try:
+            self.socket.send(b"!")
+        except OSError:
+            pass  # likewise
 
     def signal(self, number):
         try:
@@ -440,6 +449,8 @@ class Pool:
             if kind == "interrupted":
                 worker.ending.heard(monotonic())
                 self.interrupted.append(message[1])
+            elif kind == "begun" and not self.one_each:  # or it still waits, and never runs
+                self.client.begun(worker, message[1])
         elif kind == "begun":
             self._begun(worker, message[1])
         elif kind == "ended":
@@ -465,6 +476,8 @@ class Pool:
         worker.limit = self.client.limit(test)
         worker.until = monotonic() + worker.limit if worker.limit else 0.0
         self.client.begun(worker, test)
+        if self.one_each:
+            worker.let_begin()
 
     def _ended(self, worker, test, facts):
         overdue, worker.test, worker.until, worker.ending = worker.overdue, None, 0.0, None

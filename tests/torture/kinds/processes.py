@@ -237,6 +237,7 @@ TURNING = [
         "error",
         None,
         DAEMON,
+        ways={"--isolate": CRASHED},  # what is above it is the session
     ),
     culprit("it stops its supervisor and passes", "os.kill(os.getppid(), signal.SIGSTOP)"),
     culprit(
@@ -245,6 +246,7 @@ TURNING = [
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             os.kill(os.getppid(), number)
         """,
+        ways={"--isolate": CRASHED},
     ),
     culprit(
         "it kills proctor",
