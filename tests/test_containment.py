@@ -90,10 +90,13 @@ class Sessions:
         chunks = [Chunk("control", b"".join(written))]
         self.script.add("pytest", *chunks, code=code, hangs=hangs, stubborn=stubborn)
 
-    def run(self, **asked: Any) -> RunResult:
-        launch = Launch(("/pytest",), "/p", "pytest", Session(continues=True))
+    def run(self, before: tuple[str, ...] = (), **asked: Any) -> RunResult:
+        """`before`: names of suites that come first."""
+        names = (*before, "pytest")
+        launches = [Launch((f"/{name}",), "/p", name, Session(continues=True)) for name in names]
+        found = [suite for launch in launches for suite in suites(launch.name, Plan((launch,)))]
         spec = RunSpec(str(self._root), **asked)
-        plan = RunPlan(spec, Prepared(tuple(suites("pytest", Plan((launch,))))), {}, Keeping(archive=False))
+        plan = RunPlan(spec, Prepared(tuple(found)), {}, Keeping(archive=False))
         request = Request(plan, Stop(), [self.entries], finish=self._look)
         return execute_with(self.script, request, "20260101-000000-abcdef").result
 
@@ -529,3 +532,15 @@ def test_a_log_of_all_that_gives_the_same_result(sessions: Sessions) -> None:
 
     assert list(again.tests.items()) == list(result.tests.items())
     assert (again.outcome, again.flaky, again.restarts) == (result.outcome, 1, 2)
+
+
+def test_a_name_that_another_suite_has_used_is_asked_for_as_its_own_suite_has_it(tmp_path: Path) -> None:
+    sessions = Sessions(tmp_path)
+    sessions.script.add("first", Chunk("control", collected("a", "b") + passed("a") + passed("b") + ended()))
+    sessions.add(collected("a", "b"), begun("a"), code=SEGFAULT)
+    sessions.add(collected("b"), passed("b"), ended())
+
+    result = sessions.run(before=("first",))
+
+    assert sessions.asked[2]["tests"] == ["b"]
+    assert outcomes(result) == {"a": "passed", "b": "passed", "a#2": "crash", "b#2": "passed"}

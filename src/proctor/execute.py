@@ -307,7 +307,12 @@ class _Crew(Generic[P]):
     def _start_session(self, launch: Launch, following: Next) -> bool:
         suite, shelf = self._run.result.suites[self._suite], self._run.shelf
         number = len(suite.sessions) + 1
-        listed = msgspec.json.encode({"tests": following.tests, "skip": following.skip})
+        listed = msgspec.json.encode(
+            {
+                "tests": [self._own_name(test) for test in following.tests],
+                "skip": {self._own_name(test): times for test, times in following.skip.items()},
+            }
+        )
         path = shelf.keep(f"session-{number}.json", listed)
         if path is None:
             fault = shelf.store.fault
@@ -315,11 +320,20 @@ class _Crew(Generic[P]):
             return False
         more: dict[str, Any] = {"only": path, "session": number, "data_lost": following.data_lost}
         more["reports"] = str(shelf.files.path / f"session-{number}")
-        if limit := self._spec.maxfail or _maxfail(suite):
-            more["maxfail"] = 0 if following.round else limit - suite.bad
+        if left := self._failures_left(suite):
+            more["maxfail"] = 0 if following.round else left
         self._publish(e.SessionStarted(number, following.died, len(following.tests), following.round))
         self._start_suite(asking(launch, more))
         return True
+
+    def _own_name(self, test: str) -> str:
+        return self._run.own_name(test, self._suite)
+
+    def _failures_left(self, suite: SuiteResult) -> int:
+        """Until the limit of failures, by the request or by the project's own options; 0: there is none."""
+        if self._spec.maxfail:
+            return self._spec.maxfail - self._run.result.bad
+        return max(0, _maxfail(suite) - suite.bad)
 
     def _publish(self, event: e.Event) -> None:
         self._run.publish(event, self._suite)

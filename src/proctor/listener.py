@@ -338,7 +338,8 @@ class SessionListener(Listener):
         suite = self._run.result.suites[self._suite]
         grace = OWN_LIMIT_SECONDS if self._session.timed else 0.0
         for test, since in suite.running.items():
-            limit = self._session.limits.get(test, self._test_timeout)
+            own = self._run.own_name(test, self._suite)
+            limit = self._session.limits.get(own, self._test_timeout)
             if limit and test not in suite.session.overdue:
                 yield test, limit, since + limit + grace
 

@@ -257,6 +257,10 @@ class Running:
         """All processes of the suite are gone."""
         self._relay.close_suite(self.now(), suite)
 
+    def own_name(self, test: str, suite: int) -> str:
+        """The name that a suite itself has for one of its tests: another suite may have used that, too."""
+        return test if self._labels is None or "#" not in test else self._labels.original(test, suite)
+
     def publish(self, event: e.Event, suite: int = 0) -> None:
         self.publish_all((event,), suite)
 

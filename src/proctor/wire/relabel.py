@@ -22,6 +22,10 @@ class SuiteLabels:
         own = self._own.setdefault(suite, {})
         return relabelled(event, lambda name: self._label(name, own))
 
+    def original(self, label: str, suite: int) -> str:
+        """The name that the suite itself has for a test."""
+        return next((name for name, given in self._own.get(suite, {}).items() if given == label), label)
+
     def _label(self, name: str, own: dict[str, str]) -> str:
         if name not in own:
             own[name] = self._names.unique(name)
