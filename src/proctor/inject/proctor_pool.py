@@ -391,7 +391,7 @@ class Pool:
         """Waits for news, and hears all that has arrived before it judges who is late."""
         if self.busy:
             sleep(BREATH_SECONDS)  # many short tests: to hear several at once costs less
-        if any([worker.unsaid for worker in self.workers]):
+        if any(worker.unsaid for worker in self.workers):
             seconds = 0.0
         before, gone = monotonic(), []
         news = self.poll.poll(None if seconds is None else int(seconds * 1000) + 1)
