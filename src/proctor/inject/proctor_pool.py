@@ -39,6 +39,8 @@ INTERRUPT_SECONDS = 2.0  # for a sign that the interrupt was heard
 CLEANUP_SECONDS = 10.0  # for fixtures, once it was heard
 ABORT_SECONDS = 0.5  # for faulthandler to write where the process hangs
 MOST_STILLBORN = 3  # workers in a row that die before their first test
+BUSY_SECONDS = 0.0005  # until there is news, if tests are short
+BREATH_SECONDS = 0.002
 GLANCE_SECONDS = 0.5  # between looks at workers whose end the system does not announce
 HIT_SECONDS = 0.2  # for a signal to arrive
 GONE_SECONDS = 1.0  # for a worker to end after it has closed its socket
@@ -219,6 +221,7 @@ class Worker:
         self.handed: "deque[tuple[int, int]]" = deque()  # (group, position) of tests that it has not begun
         self.test = None  # that it is running
         self.began = 0  # how many it has
+        self.unsaid = 0  # for how many turns nobody was told that it has begun the test
         self.limit = self.until = 0.0
         self.overdue = False  # the running test has reached its limit
         self.place = None  # where that was interrupted
@@ -319,6 +322,7 @@ class Pool:
         self.free = list(range(size - 1, -1, -1))  # numbers of workers
         self.board = Board(size)
         self.stillborn = 0
+        self.busy = False  # there was news at once
         self.closing = False
         self.interrupted = []  # what tests said that were interrupted at the end
         self.pid = _getpid()
@@ -406,8 +410,14 @@ class Pool:
 
     def _turn(self, seconds):
         """Waits for news, and hears all that has arrived before it judges who is late."""
-        gone = []
-        for fd, _ in self.poll.poll(None if seconds is None else int(seconds * 1000) + 1):
+        if self.busy:
+            sleep(BREATH_SECONDS)  # many short tests: to hear several at once costs less
+        if any(worker.unsaid for worker in self.workers):
+            seconds = 0.0
+        before, gone = monotonic(), []
+        news = self.poll.poll(None if seconds is None else int(seconds * 1000) + 1)
+        self.busy = bool(news) and monotonic() - before < BUSY_SECONDS
+        for fd, _ in news:
             worker = self.by_fd[fd]
             if fd == worker.pidfd or not self._hear(worker):
                 gone.append(worker)
@@ -415,6 +425,11 @@ class Pool:
         for worker in gone:
             if worker in self.workers:
                 self._bury(worker)
+        for worker in self.workers:
+            if worker.unsaid and (worker.unsaid > 1 or not self.busy):
+                self._say_begun(worker)
+            elif worker.unsaid:
+                worker.unsaid += 1  # a short test ends before the next turn, and both are told at once
         self.client.idle()
         self._push(monotonic())
 
@@ -454,6 +469,7 @@ class Pool:
         elif kind == "begun":
             self._begun(worker, message[1])
         elif kind == "ended":
+            self._say_begun(worker)
             self._ended(worker, message[1], message[2])
         elif kind == "wants":
             self._hand_out(worker)
@@ -475,9 +491,15 @@ class Pool:
         worker.test, worker.overdue, worker.place = test, False, None
         worker.limit = self.client.limit(test)
         worker.until = monotonic() + worker.limit if worker.limit else 0.0
-        self.client.begun(worker, test)
+        worker.unsaid = 1
         if self.one_each:
+            self._say_begun(worker)
             worker.let_begin()
+
+    def _say_begun(self, worker):
+        if worker.unsaid:
+            worker.unsaid = 0
+            self.client.begun(worker, worker.test)
 
     def _ended(self, worker, test, facts):
         overdue, worker.test, worker.until, worker.ending = worker.overdue, None, 0.0, None
@@ -546,6 +568,7 @@ class Pool:
 
     def _mourn(self, worker, death):
         if worker.test is not None:
+            self._say_begun(worker)
             self.client.died(worker, worker.test, death)
         elif not worker.left and worker.began:
             self.client.lost(worker, death)
