@@ -19,7 +19,7 @@ LIMIT = "5"  # seconds for a test, where one hangs
 
 
 @settings(max_examples=3 * SIZE, phases=[Phase.explicit, Phase.generate], database=None)
-@given(suites(), st.integers(0, 1))
+@given(suites(), st.integers(0, 1))  # with one more, a test that mends would run less often than it may
 def test_however_a_suite_is_run_its_results_are_the_same(suite: Suite, retries: int) -> None:
     expected = {name: test.outcome(retries) for name, test in suite.named().items()}
     bodies = {name: times for name, test in suite.named().items() if (times := test.bodies(retries))}

@@ -74,19 +74,22 @@ class Test:
     params: int = 0
     group: str = ""
 
+    @property
+    def mends(self) -> bool:
+        """It is bad the first time only."""
+        return "is_first_time" in self.deed
+
     def outcome(self, retries: int = 0) -> str:
-        if retries and "is_first_time" in self.deed and not self.broken:
-            return "passed"
-        if self.broken == "setup" or (self.broken and DEEDS[self.deed] in ("passed", "skipped", "xfailed")):
+        end = "passed" if retries and self.mends else DEEDS[self.deed]
+        if self.broken == "setup" or (self.broken and end not in BAD):
             return "error"
-        return DEEDS[self.deed]
+        return end
 
     def bodies(self, retries: int) -> int:
         """How often its body runs."""
         if self.broken == "setup":
             return 0
-        ends_well = "is_first_time" in self.deed and not self.broken
-        return 1 + (min(retries, 1) if ends_well else retries if self.outcome() in BAD else 0)
+        return 1 + (retries if self.outcome() in BAD else 0)
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,7 @@ def suites(draw: st.DrawFn) -> Suite:
 
 
 def nesting_faults(notes: list[str], suite: Suite) -> list[str]:
-    """Fixtures that were not set up and torn down around their tests, one within the other, in a process."""
+    """What was not set up and torn down around its tests, one within the other, in a process."""
     ends, faults = {name: DEEDS[test.deed] for name, test in suite.named().items()}, []
     open_in: dict[str, list[str]] = {}
     sessions: Counter[str] = Counter()
