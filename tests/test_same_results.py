@@ -37,14 +37,19 @@ def test_however_a_suite_is_run_its_results_are_the_same(suite: Suite, retries: 
         assert outcomes(document) == expected, way
         assert list(outcomes(document)) == list(expected)
         assert document["not_run"] == []
-        assert ran.code == _exit_code(set(expected.values()))
+        assert (document["outcome"], ran.code) == _end({*expected.values()})
         ran_bodies = Counter(line.split(" ", 2)[2] for line in notes if line.split(" ")[1] == "body")
         assert ran_bodies == bodies, way
         assert nesting_faults(notes, suite) == [], (way, notes)
 
 
-def _exit_code(found: set[str]) -> int:
-    return 2 if found & {"crash", "timeout"} else 1 if found & set(BAD) else 0
+def _end(found: set[str]) -> tuple[str, int]:
+    """How a run ends whose tests end like this, and with which code."""
+    if "timeout" in found:
+        return "timeout", 2
+    if "crash" in found:
+        return "crashed", 2
+    return ("failed", 1) if found & {*BAD} else ("passed", 0)
 
 
 #: What one test of each file does, and how it ends.

@@ -97,6 +97,11 @@ ROWS: list[tuple[tuple[e.Event, ...], RunOutcome, str]] = [
     ((*ALL_PASSED, finished(Outcome.ERROR), CTRL_C, ENDED, EXITED), RunOutcome.FAILED, ""),
     ((*ALL_PASSED, finished(Outcome.TIMEOUT), ENDED, EXITED), RunOutcome.TIMEOUT, ""),
     (
+        (*ALL_PASSED, finished(Outcome.TIMEOUT), e.TestFinished("d", Outcome.CRASH), ENDED, EXITED),
+        RunOutcome.TIMEOUT,
+        "",
+    ),
+    (
         (*ALL_PASSED, e.TestStarted("c"), e.TestStarted("d"), CTRL_C, ENDED, EXITED),
         RunOutcome.INCOMPLETE,
         "2 tests started and never finished",

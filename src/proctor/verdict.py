@@ -287,10 +287,10 @@ def _spoiled(suite: SuiteResult) -> Verdict | None:
     """What went wrong in the suite, if anything did."""
     if suite.errors:
         return RunOutcome.COLLECTION_ERROR, ""
+    if suite.counts[Outcome.TIMEOUT] and suite.source == Voice.CONTROL:  # of other tools, it is a failure
+        return RunOutcome.TIMEOUT, ""  # before a crash, as of two sessions
     if suite.counts[Outcome.CRASH]:
         return RunOutcome.CRASHED, "" if suite.restarts else "a worker process died during a test"
-    if suite.counts[Outcome.TIMEOUT] and suite.source == Voice.CONTROL:  # of other tools, it is a failure
-        return RunOutcome.TIMEOUT, ""
     if any(suite.counts[outcome] for outcome in BAD):
         return RunOutcome.FAILED, ""
     if suite.running:
