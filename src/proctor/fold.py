@@ -124,8 +124,7 @@ def fold(result: RunResult, entry: e.Entry) -> None:
         case e.SummaryPrinted():
             suite.session.printed += event.text
         case e.Noticed():
-            if event.text not in result.notices:  # each session of a suite may say it
-                result.notices.append(event.text)
+            result.notices.append(event.text)
         case e.SuiteFinished():
             _finish(suite, event)
         case e.RunFinished():

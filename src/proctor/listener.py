@@ -376,9 +376,13 @@ class SessionListener(Listener):
     def _read_results(self, frames: Sequence[Partial | Finished]) -> list[e.Event]:
         suite = self._run.result.suites[self._suite]
         found = [self._explained(event, suite) for event in super()._read_results(frames)]
-        return [
-            event for event in found if not (isinstance(event, e.CollectionFailed) and event in suite.errors)
-        ]
+        return [event for event in found if not self._is_known(event, suite)]
+
+    def _is_known(self, event: e.Event, suite: SuiteResult) -> bool:
+        """An earlier session has told it."""
+        if isinstance(event, e.Noticed):
+            return bool(suite.restarts) and event.text in self._run.result.notices
+        return isinstance(event, e.CollectionFailed) and event in suite.errors
 
     def _explained(self, event: e.Event, suite: SuiteResult) -> e.Event:
         if not isinstance(event, e.TestFinished):
