@@ -42,7 +42,8 @@ def check_shape(document: dict[str, Any]) -> None:
         assert isinstance(document[field], kind), field
     assert {"current_test", "signal"} <= document.keys()
     summary = document["summary"]
-    counted = [summary[word] for word in ("passed", "failed", "skipped", "xfailed", "xpassed", "errors")]
+    words = ("passed", "flaky", "failed", "skipped", "xfailed", "xpassed", "errors", "quarantined")
+    counted = [summary[word] for word in words]
     assert sum(counted) - len(document["collection_errors"]) == summary["total"] == len(document["tests"])
     assert summary["not_run"] == len(document["not_run"])
     for test in document["tests"]:

@@ -54,10 +54,10 @@ def test_a_process_that_dies_is_a_crash_of_the_test_that_ran(
     assert ran.code == 2
     assert document["outcome"] == "crashed"
     assert (document["exit_code"], document["signal"]) == (code, name)
-    assert outcomes(document) == {**FIRST_TWO, CULPRIT: "crash"}
-    assert document["current_test"] == CULPRIT
-    assert document["not_run"] == LAST_TWO
-    culprit = document["tests"][-1]
+    assert outcomes(document) == {**FIRST_TWO, CULPRIT: "crash", **dict.fromkeys(LAST_TWO, "passed")}
+    assert (document["current_test"], document["not_run"]) == (CULPRIT, [])
+    assert (document["restarts"], document["tests"][-1]["session"]) == (1, 2)
+    (culprit,) = [test for test in document["tests"] if test["node_id"] == CULPRIT]
     line = LINE if name in ("SIGSEGV", "SIGABRT") else LINE - 1  # its own line where faulthandler speaks
     assert f"test_a.py:{line}" in culprit["message"]
 
@@ -92,7 +92,7 @@ def test_a_crash_in_teardown_is_a_crash_of_that_test(tmp_path: Path) -> None:
 
     assert document["outcome"] == "crashed"
     assert document["current_test"] == "test_a.py::test_bomb"
-    assert document["not_run"] == ["test_a.py::test_after"]
+    assert outcomes(document)["test_a.py::test_after"] == "passed"
 
 
 def test_a_keyboard_interrupt_names_the_test_and_the_line(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_killing_pytest_from_outside_keeps_what_was_reported(tmp_path: Path) -> 
 
     document = json.loads(out)
     assert document["outcome"] == "crashed"
-    assert outcomes(document) == {**FIRST_TWO, CULPRIT: "crash"}
+    assert outcomes(document) == {**FIRST_TWO, CULPRIT: "crash", **dict.fromkeys(LAST_TWO, "passed")}
 
 
 def test_a_time_limit_that_a_test_sets_over_the_channel_is_a_timeout_of_that_test(tmp_path: Path) -> None:
