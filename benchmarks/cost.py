@@ -31,6 +31,7 @@ BOUNDS = Path(__file__).parent / "bounds.toml"
 MARGINS = {"instructions": 1.3, "cpu": 1.45}  # of a limit that is set anew
 ROUNDS = 9  # of CPU time
 SERVER_ROUNDS = 5
+WORKER_ROUNDS = 5
 RESULTS = 10_000
 PYTHON = sys.executable
 PROCTOR = str(Path(PYTHON).with_name("proctor"))
@@ -78,6 +79,7 @@ FIGURES: dict[str, Callable[[Costs], float]] = {
     "show": lambda c: c["show 10"] / c["bare"],
     "fold": lambda c: (c["show 1010"] - c["show 10"]) / c["bare"],
     "server": lambda c: c["server"] / c["bare server"],
+    "workers": lambda c: c["two workers"] / c["no workers"],
 }
 
 
@@ -113,7 +115,7 @@ def measure(home: Path, meter: Meter) -> dict[str, float]:
     commands = prepare(home)
     for command in commands.values():  # so that every module is compiled
         start(command.argv, command)
-    return meter(commands) | server_seconds(home / "suite-10")
+    return meter(commands) | server_seconds(home / "suite-10") | worker_seconds(home)
 
 
 def prepare(home: Path) -> dict[str, Command]:
@@ -215,6 +217,18 @@ def server_seconds(root: Path) -> dict[str, float]:
     return {name: min(costs[name] for costs in rounds) for name in servers}
 
 
+def worker_seconds(home: Path) -> dict[str, float]:
+    """Always CPU time, that of all processes: valgrind would count only the first."""
+    root = project("many-files", many(2_000), home)
+    run = (PROCTOR, "run", "--format", "agent", "--python", PYTHON)
+    commands = {"no workers": Command(run, root), "two workers": Command((*run, "-n", "2"), root)}
+    rounds = [
+        {name: start(command.argv, command)[0] for name, command in commands.items()}
+        for _ in range(WORKER_ROUNDS)
+    ]
+    return {name: min(costs[name] for costs in rounds) for name in commands}
+
+
 def _greeting(command: list[str], root: Path) -> float:
     talk = Talk(command, root)
     try:
@@ -243,7 +257,8 @@ def judge(bounds: dict[str, dict[str, Any]], unit: str, found: Mapping[str, floa
 
 
 def unit_of(row: Mapping[str, Any], unit: str) -> str:
-    """The server is always compared by CPU time, and what is too small for that by instructions alone."""
+    """The server and workers are always compared by CPU time; what is too small for that, by instructions
+    alone."""
     if unit in row:
         return unit
     return "cpu" if "cpu" in row and unit == "instructions" else ""

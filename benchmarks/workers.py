@@ -38,6 +38,8 @@ CRASHING = "import ctypes\n\n\ndef test_{n}():\n    ctypes.string_at(0)\n\n\n"
 HANGING = "import time\n\n\ndef test_{n}():\n    time.sleep(3600)\n\n\n"
 BAD = dict.fromkeys((77, 250, 251, 600, 999), CRASHING) | dict.fromkeys((150, 400, 850), HANGING)
 CRASHES, TESTS_BETWEEN = 4, 25
+SIZES = {2_000: 5, 20_000: 3}  # tests: rounds
+ROUNDS = {"sleeping": 5, "collecting": 3, "prices": 5}
 LIMITED = (0, 1, 2)  # exit codes: with crashes in it, a run does not pass
 
 
@@ -54,7 +56,7 @@ def bench_workers(quick: bool) -> str:
     workers. CPU is that of all processes together."""
     load = os.getloadavg()[0]
     tools = _tools()
-    sizes = {2_000: 1} if quick else {2_000: 5, 20_000: 3}
+    sizes = {2_000: 1} if quick else SIZES
     parts = [_trivial(tools, tests, rounds) for tests, rounds in sizes.items()]
     parts += [_sleeping(tools, quick), _collecting(tools, quick), _losses(tools), _prices(tools, quick)]
     parts.append(f"Load of the machine before and after: {load:.1f}, {os.getloadavg()[0]:.1f}.\n")
@@ -77,13 +79,13 @@ def _trivial(tools: Tools, tests: int, rounds: int) -> str:
 
 def _sleeping(tools: Tools, quick: bool) -> str:
     root = project("sleeping", {f"test_{n:02d}.py": SLEEPING for n in range(40)})
-    rounds = 1 if quick else 5
+    rounds = 1 if quick else ROUNDS["sleeping"]
     title = f"### 40 files with 10 tests that sleep 10 ms, wall time, rounds: {rounds}\n"
     return f"{title}\n{_compared(tools, root, 2, rounds, 'limit: 0.56', wall=True)}"
 
 
 def _collecting(tools: Tools, quick: bool) -> str:
-    seconds, rounds = (1, 1) if quick else (5, 3)
+    seconds, rounds = (1, 1) if quick else (5, ROUNDS["collecting"])
     files = {"test_0.py": SLOW_TO_COLLECT.format(seconds=seconds)} | many(400, per_file=10)
     root = project("slow-to-collect", files)
     title = f"### A suite whose collection takes {seconds} s, CPU, rounds: {rounds}\n"
@@ -164,7 +166,7 @@ def _run(command: list[str], root: Path) -> str:
 
 
 def _prices(tools: Tools, quick: bool) -> str:
-    tests, rounds = 1_000, 1 if quick else 5
+    tests, rounds = 1_000, 1 if quick else ROUNDS["prices"]
     calm, stormy = _weather(False), _weather(True)
     runs = spending(
         {"serial": tools.proctor, "isolate": [*tools.proctor, "--isolate"]},
