@@ -182,7 +182,7 @@ def _prices(tools: Tools, quick: bool) -> str:
         _price("a crash and the worker that goes on", costs, "stormy -n 2", "calm -n 2", CRASHES),
     ]
     title = f"### A process for each test, and a crash, rounds: {rounds}\n"
-    return f"{title}\n{table(['what', 'CPU ms', 'wall ms'], rows)}"
+    return f"{title}\n{table(['what', 'CPU ms'], rows)}"
 
 
 def _weather(crashes: bool) -> Path:
@@ -200,5 +200,4 @@ def _weather(crashes: bool) -> Path:
 
 def _price(what: str, costs: Mapping[str, Cost], dear: str, cheap: str, amount: int) -> list[str]:
     cpu = (costs[dear].median - costs[cheap].median) / amount
-    wall = (costs[dear].median_wall - costs[cheap].median_wall) / amount
-    return [what, f"{cpu * 1000:.1f}", f"{wall * 1000:.1f}"]
+    return [what, f"{cpu * 1000:.1f}"]
