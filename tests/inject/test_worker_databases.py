@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from support.projects import environment, write_project
-from support.worker_sessions import session_of
+from support.sessions import session_of
 
 PACKAGES = ("pytest==9.2.0", "pytest-django==4.11.1", "django==5.2.7")
 SETTINGS = """

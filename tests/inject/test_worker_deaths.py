@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.channel import Listener
 from support.projects import GUARD, environment, interpreters, processes_with, write_project
-from support.worker_sessions import Told, session_of, start_session
+from support.sessions import Heard, session_of, start_session
 
 import proctor_pytest
 from proctor import events as e
@@ -52,7 +52,7 @@ OTHERS = "import pytest\n@pytest.mark.parametrize('n', range(12))\ndef test_othe
 OLD = ("3.7", "pytest==6.2.5")
 
 
-def others(told: Told, *known: str) -> set[str]:
+def others(told: Heard, *known: str) -> set[str]:
     return {outcome for name, outcome in told.outcomes.items() if name.partition("::")[2] not in known}
 
 
@@ -61,7 +61,7 @@ def test_a_death_costs_one_test_and_its_dump_is_its_own(tmp_path: Path, asked: d
     root = write_project(tmp_path, {"test_deadly.py": DEADLY, "test_other.py": OTHERS})
     told = session_of(root, asked)
 
-    found = {name.partition("::")[2]: test for name, test in told.finished.items()}
+    found = {name.partition("::")[2]: test for name, test in told.ended.items()}
     assert len(found) == 22
     assert others(told, "test_segfault", "test_exits", "test_killed", "test_closes_all") == {"passed"}
     assert found["test_segfault"].message == "SIGSEGV (Segmentation fault) at test_deadly.py:3"
@@ -86,7 +86,7 @@ def test_a_test_over_its_limit_is_ended_whatever_it_does_about_that(
     root = write_project(tmp_path, {"test_hanging.py": HANGING, "test_other.py": OTHERS})
     told = session_of(root, {**asked, "test_timeout": 0.7}, python=chosen)
 
-    found = {name.partition("::")[2]: test for name, test in told.finished.items()}
+    found = {name.partition("::")[2]: test for name, test in told.ended.items()}
     assert len(found) == 18
     assert others(told, "test_sleeps", "test_swallows", "test_deaf") == {"passed"}
     assert {found[name].outcome for name in ("test_sleeps", "test_swallows", "test_deaf")} == {"timeout"}
@@ -189,7 +189,7 @@ def test_no_worker_outlives_the_coordinator(tmp_path: Path, number: signal.Signa
     files = {f"test_{name}.py": source.format(name, seconds) for name in "ab"}
     root, mark = write_project(tmp_path, files), str(tmp_path)
     listener = Listener.on_a_pipe()
-    started = start_session(listener, root, TWO, environ={"MARKED": mark})
+    started = start_session(listener, root, asked=TWO, environ={"MARKED": mark})
     listener.listen()
     until = time.monotonic() + GUARD
     while not all((root / name).exists() for name in "ab"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.projects import environment, write_project
-from support.worker_sessions import Told, session_of
+from support.sessions import Heard, session_of
 
 TWO: dict[str, Any] = {"workers": 2}
 MEASURED = {
@@ -108,7 +108,7 @@ def test_popular_plugins_together(tmp_path: Path) -> None:
     assert spread.notices == [
         "benchmarks are disabled: they cannot be measured in several processes at a time"
     ]
-    falsified = spread.finished["test_a.py::test_falsified"]
+    falsified = spread.ended["test_a.py::test_falsified"]
     assert "Falsifying example" in (falsified.traceback or "") or "number=100" in str(falsified)
 
 
@@ -143,5 +143,5 @@ def written(root: Path) -> tuple[Any, ...]:
     return re.findall(r"\d+ (?:Failed|Passed|Rerun)", html), Counter(statuses), summary
 
 
-def last_line(told: Told) -> str:
+def last_line(told: Heard) -> str:
     return re.sub(r" in [0-9.]+s.*", "", told.out.strip().splitlines()[-1]).strip("= ")

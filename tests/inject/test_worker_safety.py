@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.projects import environment, write_project
-from support.worker_sessions import Told, session_of
+from support.sessions import Heard, session_of
 
 TWO: dict[str, Any] = {"workers": 2}
 TESTS = {"test_a.py": "def test_a(): pass\n", "test_b.py": "def test_b(): pass\n"}
@@ -33,12 +33,14 @@ ALONE = "def test_a(worker_id): assert worker_id == 'master'\n"
 HELPER = "import os\ndef ask(): return os.environ.get('PYTEST_XDIST_WORKER')\n"
 
 
-def session_with(root: Path, conftest: str, asked: dict[str, Any], *arguments: str, python: str = "") -> Told:
+def session_with(
+    root: Path, conftest: str, asked: dict[str, Any], *arguments: str, python: str = ""
+) -> Heard:
     files = {"conftest.py": conftest, "helper.py": HELPER, "pytest.ini": "[pytest]\n", **TESTS}
     return session_of(write_project(root, files), asked, *arguments, python=python)
 
 
-def assert_not_forked(told: Told, reason: str) -> None:
+def assert_not_forked(told: Heard, reason: str) -> None:
     """The tests ran in one process, and a notice says why."""
     assert told.code == 0
     assert (set(told.outcomes.values()), told.workers) == ({"passed"}, {""})

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from support.projects import environment, interpreters, write_project
-from support.worker_sessions import Told, session_of
+from support.sessions import Heard, session_of
 
 from proctor import events as e
 
@@ -54,10 +54,10 @@ EVERY_KIND = {
 }
 
 
-def essence(told: Told) -> dict[str, tuple[Any, ...]]:
+def essence(told: Heard) -> dict[str, tuple[Any, ...]]:
     """All that is said about a test but for times and the worker."""
     found = {}
-    for name, test in told.finished.items():
+    for name, test in told.ended.items():
         # In one process, pytest captures the letter that its own terminal writes for a subtest.
         shows = not any(phase.subtest for phase in test.phases)
         phases = tuple((p.when, p.outcome, p.subtest, p.stdout if shows else "") for p in test.phases)
@@ -245,10 +245,10 @@ def test_output_is_captured_or_shown_as_in_one_process(tmp_path: Path, capture: 
     assert "live log" not in spread.out
 
 
-def outputs(told: Told) -> dict[str, list[tuple[Any, ...]]]:
+def outputs(told: Heard) -> dict[str, list[tuple[Any, ...]]]:
     return {
         name: [(p.when, p.stdout, p.stderr, [r["msg"] for r in p.log]) for p in test.phases]
-        for name, test in told.finished.items()
+        for name, test in told.ended.items()
     }
 
 
@@ -344,7 +344,7 @@ def test_a_mark_gives_a_limit_of_its_own(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"test_a.py": source})
     told = session_of(root, {**TWO, "test_timeout": 1.0}, "-W", "ignore")
 
-    found = {name[11:]: (test.outcome, test.message) for name, test in told.finished.items()}
+    found = {name[11:]: (test.outcome, test.message) for name, test in told.ended.items()}
     assert found["test_short"] == ("timeout", "time limit of 0.5 s reached at test_a.py:4")
     assert found["test_usual"] == ("timeout", "time limit of 1 s reached at test_a.py:9")
     assert found["test_free"][0] == "passed"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -48,8 +47,34 @@ class Heard:
         return [event.test for event in self.of(e.TestStarted)]
 
     @property
+    def code(self) -> int:
+        return self.ran.code
+
+    @property
+    def out(self) -> str:
+        return self.ran.out
+
+    @property
+    def err(self) -> str:
+        return self.ran.err
+
+    @property
     def ended(self) -> dict[str, e.TestFinished]:
-        return {event.test: event for event in self.of(e.TestFinished)}
+        found = self.of(e.TestFinished)
+        assert len({test.test for test in found}) == len(found), "a test has ended twice"
+        return {test.test: test for test in found}
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        return {name: str(test.outcome) for name, test in self.ended.items()}
+
+    @property
+    def workers(self) -> set[str]:
+        return {test.worker for test in self.ended.values()}
+
+    @property
+    def handed_over(self) -> str:
+        return "".join(facts["handed_over"] for facts in self.facts if "handed_over" in facts)
 
     @property
     def notices(self) -> list[str]:
@@ -63,6 +88,20 @@ def only(root: Path, tests: Iterable[str], skip: Mapping[str, int] | None = None
     return str(file)
 
 
+def start_session(
+    listener: Listener,
+    root: Path,
+    *arguments: str,
+    python: str = "",
+    asked: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Of pytest; `listener` is not listening yet."""
+    command = [python or project_python(), "-m", "pytest", "-p", pytest_suite.PLUGIN, *arguments]
+    ours = {"PYTHONPATH": pytest_suite.PLUGIN_PATH, pytest_suite.PATH_VARIABLE: ""}
+    return _start(listener, root, command, ours | dict(environ or {}), asked)
+
+
 def pytest_session(
     root: Path,
     *arguments: str,
@@ -70,38 +109,60 @@ def pytest_session(
     asked: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Heard:
-    command = [python or project_python(), "-m", "pytest", "-p", pytest_suite.PLUGIN, *arguments]
-    ours = {"PYTHONPATH": pytest_suite.PLUGIN_PATH, pytest_suite.PATH_VARIABLE: ""}
-    return _session(root, command, ours | dict(environ or {}), asked)
+    listener = Listener.on_a_pipe()
+    process = start_session(listener, root, *arguments, python=python, asked=asked, environ=environ)
+    return _hear(listener, process, root, asked)
+
+
+def session_of(
+    root: Path,
+    asked: Mapping[str, Any],
+    *arguments: str,
+    python: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> Heard:
+    """One that leaves no cache behind, so that a second one is like the first."""
+    more = ("-p", "no:cacheprovider", *arguments)
+    return pytest_session(root, *more, python=python, asked=asked, environ=environ)
 
 
 def unittest_session(
     root: Path, *arguments: str, python: str = sys.executable, asked: Mapping[str, Any] | None = None
 ) -> Heard:
-    return _session(root, [python, str(UNITTEST), *arguments], {}, asked)
+    listener = Listener.on_a_pipe()
+    process = _start(listener, root, [python, str(UNITTEST), *arguments], {}, asked)
+    return _hear(listener, process, root, asked)
 
 
-def _session(
-    root: Path, command: list[str], environ: Mapping[str, str], asked: Mapping[str, Any] | None
-) -> Heard:
-    listener = Listener.on_a_pipe().listen()
+def _start(
+    listener: Listener,
+    root: Path,
+    command: list[str],
+    environ: Mapping[str, str],
+    asked: Mapping[str, Any] | None,
+) -> subprocess.Popen[bytes]:
     more = {ASKED_VARIABLE: json.dumps(asked)} if asked else {}
-    plain = {
-        name: "" for name in os.environ if name.startswith("PYTEST_XDIST")
-    }  # what runs us may be a worker
-    done = subprocess.run(
+    inherited = clean_environment()
+    usual = {name: value for name, value in inherited.items() if not name.startswith("PYTEST_")}
+    return subprocess.Popen(
         command,
         cwd=root,
-        env=clean_environment(**listener.environment, **more, **plain, **environ),
+        env={**usual, **listener.environment, **more, **environ},
         pass_fds=[listener.writer],
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=GUARD,
-        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
+
+
+def _hear(
+    listener: Listener, process: subprocess.Popen[bytes], root: Path, asked: Mapping[str, Any] | None
+) -> Heard:
+    listener.listen()
+    out, err = process.communicate(timeout=GUARD)
     listener.finish()
     assert listener.error is None, listener.error
-    ran = Ran(done.returncode, text_of(done.stdout), text_of(done.stderr))
+    ran = Ran(process.returncode, text_of(out), text_of(err))
     reader = SessionReader("tests", "", UniqueNames(), str(root), asked.get("session", 1) if asked else 1)
     events, facts = reader.start(), []
     for frame in listener.frames:
