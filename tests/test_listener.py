@@ -11,7 +11,8 @@ from support.streams import STARTED, Recorder
 
 from proctor import events as e
 from proctor.launch import Artifact, Build, Launch, Lines, Program, Session, Speech, Text
-from proctor.listener import Listener, ProgramListener, listen
+from proctor.listen import listen
+from proctor.listener import Listener, ProgramListener
 from proctor.outcome import Outcome, RunOutcome
 from proctor.process.process import Chunk
 from proctor.running import Keeping, Running, Shelf

@@ -19,7 +19,7 @@ class Next(msgspec.Struct, frozen=True):
 
     tests: tuple[str, ...]  # in the order of the collection; one that is there twice may stand here twice
     skip: dict[str, int]  # how many tests of that name, the first ones, have begun already
-    died: bool  # the session before did not come to its end
+    died: bool  # the session before ended before it was finished
     round: int  # as of `events.SessionStarted`
     data_lost: bool  # a session died before it could write its data, such as coverage
 

@@ -283,7 +283,7 @@ class SessionStarted(Fact, frozen=True):
     """Another session of the suite begins; the first one begins with the suite."""
 
     number: int  # 2 for the second
-    died: bool = False  # the one before did not come to its end
+    died: bool = False  # the one before ended before it was finished
     tests: int = 0  # that it is to run
     round: int = 0  # 0: tests that never began; 1: those that ended badly run for the second time
 

@@ -17,13 +17,13 @@ from proctor import events as e
 from proctor.archive.inside import Folder
 from proctor.archive.store import new_run_id
 from proctor.errors import LaunchError, UsageError
+from proctor.job import Job
 from proctor.launch import Artifact, Launch, Lines, Program, Session, Voice, asking
-from proctor.listener import Listener, listen
+from proctor.listen import listen
 from proctor.outcome import MAXFAIL, Outcome, RunOutcome
 from proctor.plan_run import RunPlan
 from proctor.process.cold_start import ColdStart
-from proctor.process.deadline import Ending
-from proctor.process.process import Chunk, P, Starter
+from proctor.process.process import P, Starter
 from proctor.process.stop import Stop
 from proctor.relay import Fault, Sink
 from proctor.result import RunResult, SuiteResult
@@ -142,58 +142,6 @@ def _timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-class _Job(Generic[P]):
-    """A running process and its listener."""
-
-    def __init__(self, process: P, listener: Listener) -> None:
-        self.process, self.listener = process, listener
-        self.ending: Ending | None = None
-
-    def take(self, chunks: list[Chunk]) -> None:
-        for chunk in sorted(chunks, key=lambda chunk: chunk.stream == "control"):
-            self.listener.take(chunk)
-        if self.listener.deaf:
-            self.process.stop_hearing()
-        self.process.diversion = self.listener.diversion
-
-    def heard(self, now: float) -> None:
-        """The session has reported that it was interrupted."""
-        if self.ending is not None:
-            self.ending.heard(now)
-
-    def stop(self, reason: RunOutcome, now: float) -> None:
-        """Begins to end the process, unless it has ended by itself."""
-        if self.ending is None and self.process.exit_status is None:
-            self.listener.stopped = reason
-            self.ending = Ending(now)
-
-    def interrupt_test(self, now: float) -> None:
-        """Begins to end the process because a test takes too long, unless it is ending."""
-        if self.ending is None and self.process.exit_status is None:
-            self.listener.interrupting = True
-            self.ending = Ending(now)
-
-    def let_go_on(self) -> None:
-        """The test that took too long has ended by itself."""
-        if self.listener.stopped is None:
-            self.listener.interrupting, self.ending = False, None
-
-    def push(self, now: float, hurried: bool) -> None:
-        if self.ending is not None:
-            if hurried:
-                self.ending.hurry(now)
-            if push := self.ending.due(now):
-                self.process.push(push)
-
-    def wait(self, now: float) -> float | None:
-        """Seconds until something has to happen."""
-        if self.ending:
-            return self.ending.wait(now)
-        left, next_overdue = self.listener.allowance.remaining(now), self.listener.next_overdue()
-        until = None if next_overdue is None else max(0.0, next_overdue - now)
-        return min((wait for wait in (left, until) if wait is not None), default=None)
-
-
 class _Crew(Generic[P]):
     """The loop: start, read, publish, and end what has to end."""
 
@@ -201,7 +149,7 @@ class _Crew(Generic[P]):
         self._run, self._processes = run, processes
         self._spec, self._prepared, self._stop = request.plan.spec, request.plan.prepared, request.stop
         self._suite = 0  # the number of the one under way
-        self._jobs: list[_Job[P]] = []
+        self._jobs: list[Job[P]] = []
         self._waiting: deque[Launch] = deque()
         self._artifacts: tuple[Artifact, ...] = ()  # of the suite under way
         self._handed_over = ""  # why its tests have to run in another way
@@ -348,7 +296,7 @@ class _Crew(Generic[P]):
         if not process.adopts and WEAK not in self._run.result.notices:
             self._run.publish(e.Noticed(WEAK))
         limits, seconds = self._prepared.limits, self._spec.test_timeout
-        self._jobs.append(_Job(process, listen(self._run, self._suite, launch, limits, seconds)))
+        self._jobs.append(Job(process, listen(self._run, self._suite, launch, limits, seconds)))
 
     def _announce(self, suite: Suite) -> None:
         """Programs are known before they run; the parts that they report on are not."""
@@ -402,7 +350,7 @@ class _Crew(Generic[P]):
         """Whether a test that we interrupt still runs."""
         return not self._session().overdue.keys().isdisjoint(self._run.result.suites[self._suite].running)
 
-    def _cut(self, job: _Job[P], now: float) -> None:
+    def _cut(self, job: Job[P], now: float) -> None:
         """A process that only prints its results does not know the limit of failures."""
         limit = f"stopped after {self._spec.maxfail} {'failure' if self._spec.maxfail == 1 else 'failures'}"
         self._publish(e.SessionInterrupted(e.Failure(MAXFAIL, limit)))
@@ -458,7 +406,7 @@ class _Crew(Generic[P]):
             waits.append(self._limit - now)
         return max(0.0, min(wait for wait in waits if wait is not None))
 
-    def _bury(self, job: _Job[P]) -> None:
+    def _bury(self, job: Job[P]) -> None:
         if job.process.cut_off:
             job.listener.lose_channel()
         job.process.close()

@@ -1,6 +1,6 @@
 """Turns the bytes of one process of a run into events, and stores the files of its results.
 
-There is a class for each way in which a process reports (`launch.Speech`).
+Here are the listeners for those that report on the control channel; `output_listener` has the others.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, assert_never
+from typing import Protocol
 
 import msgspec
 
 from proctor import events as e
 from proctor.fold import ended
-from proctor.launch import Artifact, Build, Launch, Lines, Program, Session, Text
+from proctor.launch import Artifact, Launch, Program
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.process.allowance import Allowance
 from proctor.process.attachments import Attachments
@@ -56,26 +56,6 @@ class _Reader(Protocol):
     def full_name(self, name: str | None) -> str: ...
 
     def read(self, frame: Partial | Finished, files: tuple[e.File, ...] = ()) -> list[e.Event]: ...
-
-
-def listen(run: Running, suite: int, launch: Launch, limits: Limits, test_timeout: float = 0.0) -> Listener:
-    """The listener for a process of the suite with this number, by the way in which the process reports.
-
-    `test_timeout`: seconds for each test of a session that has no limit of its own; 0: no limit.
-    """
-    match launch.speech:
-        case Program():
-            return ProgramListener(run, suite, launch, launch.speech, limits)
-        case Session():
-            return SessionListener(run, suite, launch, limits, test_timeout)
-        case Text():
-            return TextListener(run, suite, launch, limits)
-        case Build():
-            return BuildListener(run, suite, launch, launch.speech, limits)
-        case Lines():
-            return LinesListener(run, suite, launch, launch.speech, limits)
-        case _:
-            assert_never(launch.speech)
 
 
 class Listener(ABC):
@@ -434,91 +414,6 @@ class SessionListener(Listener):
 
         near = suggestion(missing, Path(self._cwd))
         return msgspec.structs.replace(explained, reason=explained.reason + near)
-
-
-class TextListener(SessionListener):
-    """The process prints its results for people, as pytest does."""
-
-    def __init__(self, run: Running, suite: int, launch: Launch, limits: Limits) -> None:
-        from proctor.wire.reports.pytest_text import TextReader  # for old pytests only: no start waits for it
-
-        self._text = TextReader(launch.name)
-        super().__init__(run, suite, launch, limits)
-
-    def _read_text(self, stream: str, text: str) -> None:
-        super()._read_text(stream, text)
-        if stream == "stdout":
-            self._publish(self._text.feed(text))
-
-    def _end(self, exit_code: int | None, signal: str | None) -> None:
-        self._publish(self._text.close())
-        super()._end(exit_code, signal)
-
-
-class LinesListener(SessionListener):
-    """The process prints its results on stdout, in a format that has a reader."""
-
-    heeds_maxfail = False  # it only prints its results
-
-    def __init__(self, run: Running, suite: int, launch: Launch, lines: Lines, limits: Limits) -> None:
-        from proctor.wire.reports.lines import LineReader  # likewise
-
-        self._wanted = lines.wanted
-        self._lines = LineReader(launch.name, launch.cwd, lines)
-        super().__init__(run, suite, launch, limits)
-
-    @property
-    def artifacts(self) -> tuple[Artifact, ...]:
-        return self._lines.artifacts
-
-    def _read(self, stream: str, data: bytes, final: bool = False) -> None:
-        if stream != "stdout":
-            super()._read(stream, data, final)
-            return
-        if data:
-            self._output.write(data)
-        self._lines.stopped = self.stopped is not None
-        self._tell(self._lines.feed(data))
-
-    def _tell(self, events: list[e.Event]) -> None:
-        """Publishes what was read from stdout; what is no result there is output."""
-        for event in events:
-            if isinstance(event, e.OutputReceived):
-                SessionListener._read_text(self, "stdout", event.text)
-        self._publish(events)
-
-    def _read_text(self, stream: str, text: str) -> None:
-        super()._read_text(stream, text)
-        self._lines.hear(text)
-
-    def _end(self, exit_code: int | None, signal: str | None) -> None:
-        self._tell(self._lines.close(exit_code, self._run.result.suites[self._suite]))
-        super()._end(exit_code, signal)
-
-    def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
-        """Exit statuses have no special meaning here, but a requested test may not exist."""
-        if not self._wanted:
-            return None
-        from proctor.failure_row import unescaped  # few ask for what only the run can tell
-
-        suite = self._run.result.suites[self._suite]
-        if exit_code or self.stopped is not None or suite.errors or suite.session.channel_error is not None:
-            return None
-        known = suite.tests.keys() | set(suite.selected)
-        absent = [name for name in self._wanted if known.isdisjoint((name, unescaped(name)))]
-        return (
-            e.StatusExplained(RunOutcome.USAGE_ERROR, f"not found: {', '.join(absent)}") if absent else None
-        )
-
-
-class BuildListener(LinesListener):
-    """The process prints what it builds."""
-
-    heeds_maxfail = True
-
-    def _explain_status(self, exit_code: int) -> e.StatusExplained | None:
-        why = exit_status.complaint(self._stderr.text()) if exit_code else ""
-        return e.StatusExplained(RunOutcome.COLLECTION_ERROR, why) if why else None
 
 
 def _listed(files: tuple[e.File, ...], body: Body) -> tuple[e.File, ...]:

@@ -126,12 +126,12 @@ class Session(msgspec.Struct):
     exited: ProcessExited | None = None  # of several processes, the first that did not end with 0
     overdue: dict[str, float] = {}  # tests that we interrupted, and how long each was allowed to take
     lost: tuple[str, ...] = ()  # tests that were running when its process ended
-    follows_death: bool = False  # the session before it did not come to its end
+    follows_death: bool = False  # the session before it died
     round: int = 0  # as of SessionStarted
 
     @property
     def died(self) -> bool:
-        """It did not come to its end, and nobody has stopped it but for a test that took too long."""
+        """It ended before it was finished, and nobody stopped it, except for a test that took too long."""
         if self.overdue:
             return True
         if self.finished is not None or self.exited is None or self.exited.signal == "SIGINT":
@@ -406,7 +406,7 @@ class RunResult(msgspec.Struct):
             test
             for suite in self.suites
             for test in suite.tests.values()
-            if test.outcome in BAD and test.test not in suite.quarantined
+            if test.outcome in BAD and not suite.excuses(test)
         ]
         bad.sort(key=lambda test: test.outcome not in (Outcome.CRASH, Outcome.TIMEOUT))
         files = (error.file for error in self.collection_errors)

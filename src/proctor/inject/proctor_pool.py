@@ -20,20 +20,17 @@ test framework: a test is a number. Whoever uses a pool (its *client*) says what
 
 import errno
 import gc
-import marshal
-import mmap
 import os
 import select
 import signal
 import socket
-import struct
 import tempfile
 import warnings
 from collections import deque
 from time import monotonic, sleep  # taken at the start: a test may replace the clock
 
 load = globals()["load"]  # the loader gives it to each file
-_channel = load("proctor_channel")
+_channel, _job = load("proctor_channel"), load("proctor_job")
 
 INTERRUPT_SECONDS = 2.0  # for a sign that the interrupt was heard
 CLEANUP_SECONDS = 10.0  # for fixtures, once it was heard
@@ -42,173 +39,16 @@ MOST_STILLBORN = 3  # workers in a row that die before their first test
 BUSY_SECONDS = 0.0005  # until there is news, if tests are short
 BREATH_SECONDS = 0.002
 GLANCE_SECONDS = 0.5  # between looks at workers whose end the system does not announce
-HIT_SECONDS = 0.2  # for a signal to arrive
 GONE_SECONDS = 1.0  # for a worker to end after it has closed its socket
 MOST_DUMP = 64 * 1024  # bytes
 PIECE = 1 << 16
 
 OUR_FRAMES = '  File "%s/' % os.path.dirname(os.path.abspath(__file__))
-_LENGTH = struct.Struct("<II")  # and what every message begins with
-_COUNT = struct.Struct("<I")
-_SIGN = 0x70726F63
 _exit, _getpid, _kill, _fork = os._exit, os.getpid, os.kill, os.fork
-_dumps, _loads = marshal.dumps, marshal.loads
 
 
 class CannotWork(Exception):
     """Workers die before they have begun a test."""
-
-
-def _frame(message):
-    try:
-        data = _dumps(message)
-    except ValueError:
-        data = _dumps(_marshallable(message))
-    return _LENGTH.pack(_SIGN, len(data)) + data
-
-
-def _messages(sign, data):
-    """None if these are not ours."""
-    try:
-        return _loads(bytes(data)) if sign == _SIGN else None
-    except (EOFError, ValueError, TypeError):
-        return None
-
-
-def _marshallable(value):
-    """The same value, with the text of everything that is no plain value."""
-    if value is None or type(value) in (bool, int, float, str, bytes):
-        return value
-    if isinstance(value, (bool, int, float, str)):  # of a class that has more to it
-        return next(kind(value) for kind in (int, float, str) if isinstance(value, kind))
-    if isinstance(value, dict):
-        return {_marshallable(key): _marshallable(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple([_marshallable(item) for item in value])
-    if isinstance(value, (list, set, frozenset)):
-        return [_marshallable(item) for item in value]
-    try:
-        return str(value)
-    except Exception:
-        return "<unprintable: %s>" % type(value).__name__
-
-
-class Board:
-    """What all processes see at once: whether all are to stop, which worker is late, who saw failures."""
-
-    def __init__(self, size):
-        self.memory = mmap.mmap(-1, 1 + size + (size + 1) * _COUNT.size)
-        self.size = size
-
-    @property
-    def stopped(self):
-        return self.memory[0] != 0
-
-    def stop(self):
-        self.memory[0] = 1
-
-    def is_late(self, worker):
-        return self.memory[1 + worker] != 0
-
-    def set_late(self, worker, late):
-        self.memory[1 + worker] = late
-
-    def add_failure(self, worker):
-        """Each counts its own; the number of all."""
-        first = 1 + self.size
-        at = first + worker * _COUNT.size
-        _COUNT.pack_into(self.memory, at, _COUNT.unpack_from(self.memory, at)[0] + 1)
-        return sum(_COUNT.unpack_from(self.memory, first + n * _COUNT.size)[0] for n in range(self.size + 1))
-
-
-class Job:
-    """In a worker: the tests that come, and the way back."""
-
-    def __init__(self, name, number, end, dump, groups, board, first, only):
-        """`dump` is a file for what faulthandler writes; `only` the `first` group is to run."""
-        self.name, self.number, self.dump = name, number, dump
-        self._socket, self._groups, self.board, self._pid = end, groups, board, _getpid()
-        self.coming: "deque[int]" = deque(groups[first[0]][first[1] :])  # not begun
-        self._one_each = self._last = only  # nobody hands out more
-        self._held = []
-
-    @property
-    def stopped(self):
-        """Whether no more tests are to begin."""
-        return self.board.stopped
-
-    @property
-    def is_late(self):
-        """Whether the coordinator has interrupted this test, or is about to."""
-        return self.board.is_late(self.number)
-
-    def settle(self):
-        """A test that has ended in the moment in which it was interrupted: the next one is not to be hit."""
-        if self.is_late:
-            until = monotonic() + HIT_SECONDS
-            while monotonic() < until:
-                sleep(0.01)
-
-    def tests(self):
-        """Each test with the one that follows it, or None."""
-        while True:
-            test = self._next()
-            if test is None:
-                return
-            self.coming.popleft()
-            following = self._next()
-            self.board.set_late(self.number, False)
-            self._held.append(("begun", test))
-            self.flush()
-            if self._one_each:  # the fork costs so much more that it can wait until this is known
-                self._read(1)
-            yield test, following
-            if self.stopped:
-                return
-
-    def _next(self):
-        """Asks for more only when it has to: others may need it sooner."""
-        while not self.coming and not self._last:
-            self._held.append(("wants",))
-            self.flush()
-            handed = self._receive()
-            if handed is None:
-                self._last = True
-            else:
-                group, start = handed
-                self.coming.extend(self._groups[group][start:])
-        return self.coming[0] if self.coming else None
-
-    def _receive(self):
-        _, length = _LENGTH.unpack(self._read(_LENGTH.size))
-        return _loads(self._read(length))
-
-    def _read(self, size):
-        data = b""
-        while len(data) < size:
-            try:
-                piece = self._socket.recv(size - len(data))
-            except OSError:
-                piece = b""
-            if not piece:
-                _exit(1)  # the coordinator is gone
-            data += piece
-        return data
-
-    def tell(self, *message):
-        """Reaches the coordinator with the beginning of the next test, or with `flush`."""
-        self._held.append(message)
-
-    def flush(self):
-        if _getpid() != self._pid:
-            _exit(0)  # a process that a test has forked, and that has left the test: it runs no others
-        if not self._held:
-            return
-        held, self._held = self._held, []
-        try:
-            self._socket.sendall(_frame(held))
-        except OSError:
-            _exit(1)  # the coordinator is gone, or a test has closed what was not its own
 
 
 class Worker:
@@ -221,7 +61,7 @@ class Worker:
         self.handed: "deque[tuple[int, int]]" = deque()  # (group, position) of tests that it has not begun
         self.test = None  # that it is running
         self.began = 0  # how many it has
-        self.unsaid = 0  # for how many turns nobody was told that it has begun the test
+        self.unsaid = 0  # turns since it began a test that is not reported yet
         self.limit = self.until = 0.0
         self.overdue = False  # the running test has reached its limit
         self.place = None  # where that was interrupted
@@ -237,7 +77,7 @@ class Worker:
 
     def send(self, message):
         try:
-            self.socket.sendall(_frame(message))
+            self.socket.sendall(_job.frame(message))
         except OSError:
             pass  # it is dying, and that is noticed elsewhere
 
@@ -320,7 +160,7 @@ class Pool:
         self.workers = []
         self.poll, self.by_fd = select.poll(), {}
         self.free = list(range(size - 1, -1, -1))  # numbers of workers
-        self.board = Board(size)
+        self.board = _job.Board(size)
         self.stillborn = 0
         self.busy = False  # there was news at once
         self.closing = False
@@ -380,7 +220,7 @@ class Pool:
             for other in self.workers:
                 other.close()
             shared = self.groups, self.board
-            job = Job(_name_of(number), number, theirs, dump, *shared, first, self.one_each)
+            job = _job.Job(_name_of(number), number, theirs, dump, *shared, first, self.one_each)
             self.client.run_job(job)
             job.tell("left")
             job.flush()
@@ -429,7 +269,7 @@ class Pool:
             if worker.unsaid and (worker.unsaid > 1 or not self.busy):
                 self._say_begun(worker)
             elif worker.unsaid:
-                worker.unsaid += 1  # a short test ends before the next turn, and both are told at once
+                worker.unsaid += 1  # a short test ends before the next turn: one report for both
         self.client.idle()
         self._push(monotonic())
 
@@ -442,12 +282,12 @@ class Pool:
         buffer = worker.buffer
         buffer += data
         at = 0
-        while len(buffer) - at >= _LENGTH.size:
-            sign, length = _LENGTH.unpack_from(buffer, at)
-            end = at + _LENGTH.size + length
-            if sign == _SIGN and len(buffer) < end:
+        while len(buffer) - at >= _job.LENGTH.size:
+            sign, length = _job.LENGTH.unpack_from(buffer, at)
+            end = at + _job.LENGTH.size + length
+            if sign == _job.SIGN and len(buffer) < end:
                 break
-            messages = _messages(sign, buffer[at + _LENGTH.size : end])
+            messages = _job.messages(sign, buffer[at + _job.LENGTH.size : end])
             at = end
             if messages is None:  # a test wrote to what was not its own: nothing can be understood any more
                 worker.signal(signal.SIGKILL)

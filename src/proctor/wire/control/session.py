@@ -237,31 +237,21 @@ class SessionReader:
                 worker=facts.worker,
                 attempts=_attempts(facts.tries),
             )
-        return self._more(self._concluded(name, frame, facts, place, keywords, files), facts)
-
-    def _concluded(
-        self,
-        name: str,
-        frame: Finished,
-        facts: _TestFacts,
-        place: e.Place | None,
-        keywords: tuple[str, ...],
-        files: tuple[e.File, ...],
-    ) -> e.TestFinished:
-        status = frame.body.get("status")
         if facts.death is not None:
-            return self._died(name, facts.death, place, keywords, files)
+            died = self._died(name, facts.death, place)
+            return self._more(msgspec.structs.replace(died, keywords=keywords, files=files), facts)
         if not facts.phases:  # sent in parts, before
             facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
         ended = concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
         if facts.benchmark:
             ended = _measured(ended, facts.benchmark)
-        if ended.outcome in BAD or status not in ("fail", "error"):
-            return ended
-        contradiction = f"reported as `{status}`, though none of its phases failed"
-        return msgspec.structs.replace(
-            ended, outcome=Outcome.ERROR, message=contradiction, failure=e.Failure("", contradiction)
-        )
+        if ended.outcome not in BAD and status in ("fail", "error"):
+            contradiction = f"reported as `{status}`, though none of its phases failed"
+            failure = e.Failure("", contradiction)
+            ended = msgspec.structs.replace(
+                ended, outcome=Outcome.ERROR, message=contradiction, failure=failure
+            )
+        return self._more(ended, facts)
 
     def _more(self, ended: e.TestFinished, facts: _TestFacts) -> e.TestFinished:
         if self._session == 1 and not facts.worker and not facts.tries:
@@ -269,14 +259,7 @@ class SessionReader:
         attempts = _attempts(facts.tries)
         return msgspec.structs.replace(ended, session=self._session, worker=facts.worker, attempts=attempts)
 
-    def _died(
-        self,
-        name: str,
-        death: _Death,
-        place: e.Place | None,
-        keywords: tuple[str, ...],
-        files: tuple[e.File, ...],
-    ) -> e.TestFinished:
+    def _died(self, name: str, death: _Death, place: e.Place | None) -> e.TestFinished:
         """The process that ran this test, and only this one, is gone."""
         dumps = fault_dumps(death.dump, self._cwd)
         dump = dumps[-1] if dumps else None
@@ -292,8 +275,6 @@ class SessionReader:
             traceback=dump.text if dump else None,
             place=place,
             failure=e.Failure("", cause, at),
-            keywords=keywords,
-            files=files,
         )
 
     def _of_session(self, facts: _SessionFacts) -> list[e.Event]:

@@ -40,7 +40,7 @@ _VERSION = re.compile("[0-9]+[.][0-9]+[.][0-9]+")
 _STATUSES = {"passed": Outcome.PASSED, "failed": Outcome.FAILED, "skipped": Outcome.SKIPPED}
 _PHASES = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
 _REASON = "quarantine_reason"  # in `extra`
-_MOST_RETRIES = 100  # that are told one by one
+_MOST_RETRIES = 100  # that are listed one by one
 _NOT_RUN = {"todo", "pending", "disabled", "ignored"}  # raw words of tools whose reporters write `other`
 
 
