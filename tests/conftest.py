@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
 import signal
 import sys
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -13,6 +17,13 @@ from hypothesis import HealthCheck, Phase, settings
 sys.dont_write_bytecode = False
 pytest.register_assert_rewrite("support.golden")  # texts that differ are shown
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
+
+# The history of the many projects that tests make is no part of the user's. Workers share the directory.
+if "PROCTOR_TESTS_STATE" not in os.environ:
+    os.environ["PROCTOR_TESTS_STATE"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(
+        prefix="proctor-state-"
+    )
+    atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 # What `make quick` leaves out: mostly real processes, other interpreters and other tools, or installs.
 SLOW = (

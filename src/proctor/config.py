@@ -55,6 +55,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: int = 0  # tokens of the text for agents; 0: as many as it takes
     mask_secrets: bool = True
     keep_runs: int = 50
+    history: bool = True  # compare with earlier runs, and remember this one
     failure_rows: int | None = None  # of the failure index; None: as many as it usually has
     failure_length: int | None = None  # characters of an error in it
     allow_env: tuple[str, ...] = ()  # names (with * and ?) of variables that a client of the server may set

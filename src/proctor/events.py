@@ -403,6 +403,49 @@ class Noticed(Fact, frozen=True):
     text: str
 
 
+class EarlierRun(Fact, frozen=True):
+    """A run that the history of the project has."""
+
+    run_id: str
+    commit: str = ""  # empty: without git, or before the first commit
+    started: str = ""  # RFC 3339, UTC
+
+
+class TestHistory(Fact, frozen=True):
+    """What earlier runs say of a test that ended badly."""
+
+    word: str  # one of WORDS
+    since: EarlierRun | None = None  # of `still`: the first of the runs in a row in which it failed
+    failed: int = 0  # of `flaky`: how often it failed where it had to pass, of so many results
+    results: int = 0
+
+
+#: `new`: it passed before; `still`: it failed before; `flaky`: it did both without a change of the project.
+NEW, STILL, FLAKY_TEST, UNKNOWN = WORDS = ("new", "still", "flaky", "unknown")
+
+
+class HistoryCompared(Fact, frozen=True):
+    """What the history of the project says of this run."""
+
+    tests: dict[str, TestHistory] = {}  # that ended badly, and files that could not be collected
+    fixed: tuple[str, ...] = ()  # tests that failed before, and pass now
+    compared_with: EarlierRun | None = None  # the newest run that counted; None: there is none
+
+
+#: How a test that failed here ends with the code and the tests of another commit.
+FAILS, PASSES, ABSENT, CANNOT_TELL = BASELINE_WORDS = ("fails", "passes", "absent", "unknown")
+
+
+class BaselineCompared(Fact, frozen=True):
+    """How the tests that failed end with the code and the tests of another commit."""
+
+    ref: str  # as it was asked for, or where the branch began
+    commit: str = ""
+    tests: dict[str, str] = {}  # each with one of BASELINE_WORDS
+    reason: str = ""  # why some, or all, cannot be told
+    reasons: dict[str, str] = {}  # of single tests, where they have other reasons
+
+
 class SuiteFinished(Fact, frozen=True):
     """How one suite ended."""
 
@@ -453,6 +496,8 @@ Event: TypeAlias = (
     | SuiteMissing
     | SummaryPrinted
     | Noticed
+    | HistoryCompared
+    | BaselineCompared
     | SuiteFinished
     | RunFinished
 )

@@ -6,10 +6,10 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import msgspec
 
@@ -34,11 +34,16 @@ from proctor.spec import RunSpec
 
 if TYPE_CHECKING:
     from proctor.containment import Next
+    from proctor.history.memory import Memory
     from proctor.quarantine import Quarantine
 
 TICK = 0.2  # seconds between two looks at the clock while nothing happens
 WEAK = "processes that the tests detach may outlive the run: this system does not let proctor adopt them"
 _WORDS = 20  # of what was asked for that a list of runs shows
+
+
+#: Called when all tests have ended, with the result so far and the seconds since the start: more events.
+BeforeEnd: TypeAlias = Callable[[RunResult, float], Iterable[e.Event]]
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -49,6 +54,7 @@ class Request(msgspec.Struct, frozen=True):
     sinks: Sequence[Sink] = ()
     result_lines: Sequence[ResultLine] = ()
     finish: Callable[[Executed], None] | None = None  # called while the run's files are there, kept or not
+    before_end: BeforeEnd | None = None
 
 
 class Executed(msgspec.Struct, frozen=True):
@@ -69,7 +75,7 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
     """The same, with another way to start processes."""
     plan, prepared = request.plan, request.plan.prepared
     since = time.monotonic()
-    with Shelf(Path(plan.spec.root), run_id, plan.environ, plan.keeping) as shelf:
+    with Shelf(Path(plan.spec.root), run_id, plan.environ, plan.keeping) as shelf, _memory(plan) as memory:
         with ExitStack() as living:
             # A suite that cannot be started is no run; a program that cannot is a test that fails.
             first = prepared.suites[0]
@@ -89,11 +95,25 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
                 complete = started.everything and not (run.stopped or started.collect_only)
                 for notice in quarantine.unmatched(complete):
                     run.publish(e.Noticed(notice))
+        if memory is not None:
+            run.publish_each(memory.compare(run.result, run.own_name))
+        if request.before_end is not None:
+            run.publish_each(request.before_end(run.result, run.now()))
         executed = Executed(run.close(), shelf.files, run.faults)
         shelf.prune()
         if request.finish is not None:
             request.finish(executed)
+        if memory is not None:
+            memory.keep(executed.result, run.own_name)
         return executed
+
+
+def _memory(plan: RunPlan) -> AbstractContextManager[Memory | None]:
+    if not plan.keeping.history:
+        return nullcontext()
+    from proctor.history.memory import Memory  # loads sqlite
+
+    return Memory(plan.spec, plan.prepared.installed, plan.environ, plan.settings.mask_secrets)
 
 
 def _quarantine(spec: RunSpec) -> Quarantine | None:

@@ -125,6 +125,10 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.session.printed += event.text
         case e.Noticed():
             result.notices.append(event.text)
+        case e.HistoryCompared():
+            result.history = event
+        case e.BaselineCompared():
+            result.baseline = event
         case e.SuiteFinished():
             _finish(suite, event)
         case e.RunFinished():

@@ -35,3 +35,10 @@ def user_cache(environ: Mapping[str, str]) -> Path | None:
     if os.path.isabs(base := environ.get("XDG_CACHE_HOME", "")):  # the XDG standard: ignore a relative one
         return Path(base, "proctor")
     return Path(home, ".cache", "proctor") if (home := environ.get("HOME")) else None
+
+
+def user_state(environ: Mapping[str, str]) -> Path | None:
+    """proctor's directory for what should stay, such as the history of tests; None without a home."""
+    if os.path.isabs(base := environ.get("XDG_STATE_HOME", "")):
+        return Path(base, "proctor")
+    return Path(home, ".local", "state", "proctor") if (home := environ.get("HOME")) else None

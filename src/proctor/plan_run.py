@@ -46,6 +46,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     last_failed: bool = False
     collect_only: bool = False
     archive: bool = True
+    history: bool = True
     arguments: tuple[str, ...] = ()
     strict_suites: bool | None = None  # as of RunSpec
     invocation: Invocation | None = None
@@ -77,7 +78,11 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
     if about_spec:
         prepared = msgspec.structs.replace(prepared, notices=(*prepared.notices, *about_spec))
     visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
-    keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs)
+    keeping = Keeping(
+        asked.archive and not asked.collect_only,
+        settings.keep_runs,
+        asked.history and settings.history and not asked.collect_only,
+    )
     invocation = asked.invocation and msgspec.structs.replace(
         asked.invocation,
         arguments=asked.arguments,

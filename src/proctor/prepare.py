@@ -51,6 +51,7 @@ class Prepared(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()  # what the reader should know about the plan
     missing: tuple[SuiteMissing, ...] = ()
     arguments_for: str = ""  # the runner that gets what follows `--`
+    installed: Mapping[str, tuple[str, ...]] = {}  # in each interpreter, by its path: names and versions
 
     @property
     def runner(self) -> str:
@@ -99,7 +100,14 @@ def prepare(
         SuiteMissing(name, why, _is_required(name, spec, settings, environ)) for name, why in left_out.items()
     ]
     notices += planner.notices
-    return Prepared(tuple(found), settings.limits, tuple(notices), tuple(missing), planner.arguments_for)
+    return Prepared(
+        tuple(found),
+        settings.limits,
+        tuple(notices),
+        tuple(missing),
+        planner.arguments_for,
+        planner.installed,
+    )
 
 
 def _check_optional(settings: Settings) -> None:
@@ -144,6 +152,7 @@ class _Planner:
         self._notices: list[str] = []
         self._unmarked: list[str] = []
         self.left_out: dict[str, UsageError] = {}
+        self.installed: dict[str, tuple[str, ...]] = {}
         if spec.selection.keywords and any(name != table.USUAL for name in shares):
             matching.read(spec.selection.keywords)  # one that cannot be read is nobody's missing suite
 
@@ -230,6 +239,8 @@ class _Planner:
                 found, package, lambda: interpreters.better_place(root, chosen, self._environ)
             )
         python = Python(found.path, found.version, found.packages)
+        version = ".".join(map(str, found.version))
+        self.installed[found.path] = (f"{found.implementation} {version}", *found.installed)
         spec = self._fitting(name, spec, alone, python)
         return cast(PythonRunner, runner).plan(spec, self._environ, python)
 

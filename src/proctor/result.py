@@ -10,10 +10,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from proctor.events import (
+    UNKNOWN,
+    BaselineCompared,
     CollectionFailed,
     CollectorFinished,
     FaultTraced,
     File,
+    HistoryCompared,
     OutputQuoted,
     Place,
     ProcessExited,
@@ -26,6 +29,7 @@ from proctor.events import (
     SuiteEntered,
     SuiteMissing,
     TestFinished,
+    TestHistory,
     WarningRecorded,
 )
 from proctor.outcome import BAD, EXIT_CODES, FLAKY, QUARANTINED, Outcome, RunOutcome
@@ -270,6 +274,8 @@ class RunResult(msgspec.Struct):
     seconds: float = 0.0
     missing: list[SuiteMissing] = []  # suites that could not be started
     notices: list[str] = []
+    history: HistoryCompared = HistoryCompared()
+    baseline: BaselineCompared | None = None  # None: nobody asked for it
     output: Excerpt = msgspec.field(default_factory=Excerpt)
     stderr: Excerpt = msgspec.field(default_factory=Excerpt)
 
@@ -411,6 +417,11 @@ class RunResult(msgspec.Struct):
         bad.sort(key=lambda test: test.outcome not in (Outcome.CRASH, Outcome.TIMEOUT))
         files = (error.file for error in self.collection_errors)
         return list(dict.fromkeys([*files, *(test.test for test in bad)]))
+
+    def earlier(self, test: str) -> TestHistory | None:
+        """What earlier runs say of a test that ended badly; None where they say nothing."""
+        found = self.history.tests.get(test)
+        return None if found is None or found.word == UNKNOWN else found
 
     @property
     def exit_code(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -40,6 +40,7 @@ class Keeping(msgspec.Struct, frozen=True):
 
     archive: bool = True
     keep_runs: int = 50
+    history: bool = False  # results, for later runs
 
 
 class Output(Protocol):
@@ -263,6 +264,11 @@ class Running:
 
     def publish(self, event: e.Event, suite: int = 0) -> None:
         self.publish_all((event,), suite)
+
+    def publish_each(self, events: Iterable[e.Event]) -> None:
+        """Facts about the run as a whole, whose tests have the names of the run already."""
+        for event in events:
+            self._relay.publish(event, self.now())
 
     def publish_all(self, events: Sequence[e.Event], suite: int = 0) -> None:
         if self._labels is not None:

@@ -464,6 +464,7 @@ def test_a_probe_reports_the_interpreter_and_its_pytest_packages(environment: Pa
             implementation=sys.implementation.name,
             prefix=str(environment),
             packages={"pytest": "8.0.1", "pytest-xdist": "3.5", "some-plugin": "1.0"},
+            installed=("Pytest_XDist 3.5", "pytest 8.0.1", "some.plugin 1.0", "unrelated 1.0"),
         )
     )
 

@@ -71,6 +71,7 @@ complete -c proctor -n '__proctor_verb run' -l failure-summary -r -f -a 'auto on
 complete -c proctor -n '__proctor_verb run' -s C -r -f -a '(__fish_complete_directories)' -d 'the project\'s directory (default: the current one)'
 complete -c proctor -n '__proctor_verb run' -l python -r -F -d 'the interpreter, or the directory of its environment (default: see `proctor doctor`)'
 complete -c proctor -n '__proctor_verb run' -l no-archive -d 'do not keep the run in .proctor/'
+complete -c proctor -n '__proctor_verb run' -l no-history -d 'do not compare with earlier runs, and do not remember this one'
 complete -c proctor -n '__proctor_verb run' -s h -l help -d 'show this help'
 complete -c proctor -n '__proctor_verb show' -F -a '(__proctor_runs)'
 complete -c proctor -n '__proctor_verb show' -l test -r -f -d 'only this test of the run, with all that is known about it'

@@ -46,6 +46,7 @@ def main(arguments: list[str]) -> int:
         no_capture=parsed.no_capture,
         last_failed=parsed.last_failed,
         archive=not parsed.no_archive,
+        history=not parsed.no_history,
         arguments=passed_on,
         invocation=options.invocation(parsed, root),
     )
@@ -92,6 +93,8 @@ def parser() -> options.Parser:
     _add_outputs(parser)
     archive = "do not keep the run in .proctor/"
     parser.group(options.WHERE).add_argument("--no-archive", action="store_true", help=archive)
+    history = "do not compare with earlier runs, and do not remember this one"
+    parser.group(options.WHERE).add_argument("--no-history", action="store_true", help=history)
     parser.remark = EXIT_CODES
     return parser
 

@@ -22,7 +22,8 @@ _SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-\S+\s+)*)?((?:\S*/)?(?:python|pypy
 _LONG_SHEBANG = re.compile(r"#!/bin/sh\s*\n'''exec' \"?([^\n\"]+?)\"? \"\$0\"")
 
 # 1: first published form.
-CACHE_NAME = "interpreters-1.json"
+# 2: `installed`.
+CACHE_NAME = "interpreters-2.json"
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -43,6 +44,7 @@ class Interpreter(msgspec.Struct, frozen=True):
     implementation: str
     prefix: str
     packages: dict[str, str]
+    installed: tuple[str, ...] = ()  # names and versions of all distributions
 
 
 def choose(root: Path, explicit: str | None, environ: Mapping[str, str], own_prefix: str) -> Candidate:

@@ -25,6 +25,7 @@ class Inventory(msgspec.Struct, frozen=True):
     prefix: str
     packages: dict[str, str]
     places: list[str]
+    installed: list[str]  # names and versions of all that is, except what lies in a directory of its own
 
 
 def take(python: str, cwd: str, environ: Mapping[str, str]) -> Inventory:
@@ -56,6 +57,7 @@ path = [place for place in sys.path if place]
 sys.path[:] = sorted(path, key=lambda place: not place.startswith(os.path.dirname(os.__file__)))
 import io, json, re, site
 
+installed = set()
 WANTED = ("pip", "pytest", "pytest-xdist", "pytest-timeout", "execnet")
 packages = {}
 
@@ -70,6 +72,9 @@ def read(*parts):
         return u""
 
 def look(info, name):
+    # What was installed from a directory, such as the project itself, is no part of its surroundings.
+    if '"dir_info"' not in read(info, "direct_url.json"):
+        installed.add(" ".join(name.split("-")[:2]))
     plugin = re.search(r"^\[pytest11\]", read(info, "entry_points.txt"), re.M)
     if not plugin and normal(name.split("-")[0]) not in WANTED:
         return
@@ -99,6 +104,7 @@ print("\nMARK" + json.dumps({
     "implementation": known.name if known else "pypy" if hasattr(sys, "pypy_version_info") else "cpython",
     "prefix": sys.prefix,
     "packages": packages,
+    "installed": sorted(installed),
     "places": path + [os.path.join(sys.prefix, "pyvenv.cfg")],
 }))
 """.replace("MARK", MARK)

@@ -66,6 +66,19 @@ EVENTS: list[e.Event] = [
     e.SummaryPrinted("TOTAL 99%\n"),
     e.OutputQuoted(("FAIL too low",), explains=True),
     e.Noticed("hello"),
+    e.HistoryCompared(
+        {
+            "a": e.TestHistory(
+                "still", e.EarlierRun("20260101-000000-aaaaaa", "c0ffee", "2026-01-01T00:00:00Z")
+            ),
+            "b": e.TestHistory("flaky", failed=3, results=20),
+        },
+        ("c",),
+        e.EarlierRun("20260101-000000-bbbbbb"),
+    ),
+    e.BaselineCompared(
+        "main", "c0ffee", {"a": "fails", "b": "unknown"}, "some cannot be told", {"b": "gone"}
+    ),
     e.SuiteFinished(RunOutcome.FAILED, 1.0, ("c",), "why"),
     e.RunFinished(RunOutcome.CRASHED, 1.5, ("c",), "why"),
 ]

@@ -43,6 +43,8 @@ _NOTES: dict[type, str] = {
     e.SuiteMissing: "suite_missing",
     e.SummaryPrinted: "printed",
     e.Noticed: "notice",
+    e.HistoryCompared: "history",
+    e.BaselineCompared: "baseline",
     e.SuiteEntered: "suite_entered",
     e.SuiteFinished: "suite_finished",
 }

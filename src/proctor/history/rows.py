@@ -1,0 +1,84 @@
+"""A run as rows of the store."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from proctor import events as e
+from proctor.history.store import FailureRow, ResultRow, TestKey
+from proctor.outcome import BAD, Outcome
+from proctor.result import RunResult, SuiteResult
+
+_TEXT = 2000  # characters of a failure's message that are kept
+_COUNTED = (*BAD, Outcome.PASSED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED)
+
+
+class Keys:
+    """What the tests of a run are called in all runs."""
+
+    def __init__(self, result: RunResult, top: str, own_name: Callable[[str, int], str]) -> None:
+        """`top` of the repository; `own_name` is the name that a suite itself has for one of its tests."""
+        self._own_name = own_name
+        self._suites = [
+            (os.path.relpath(_base(suite), top), suite.entered.runner, suite.name) for suite in result.suites
+        ]
+
+    def of(self, test: str, number: int) -> TestKey:
+        """Of a test, or a file, of the suite with this number."""
+        return TestKey(*self._suites[number], self._own_name(test, number))
+
+
+def _base(suite: SuiteResult) -> str:
+    """What the names of its tests are relative to."""
+    return (suite.described.root if suite.described else "") or suite.entered.cwd or suite.run.cwd
+
+
+def by_chance(suite: SuiteResult) -> frozenset[str]:
+    """Tests that ended badly because something else did: we stopped the run, or one of several that ran at
+    the time killed the process. This says nothing about themselves."""
+    found: set[str] = set()
+    for session in suite.sessions:
+        if suite.stopped is not None or len(session.lost) > 1:
+            found |= set(session.lost) - session.overdue.keys()
+    if suite.stopped is not None:
+        found |= {test for test, end in suite.tests.items() if end.outcome in BAD and not _has_story(end)}
+    return frozenset(found)
+
+
+def _has_story(end: e.TestFinished) -> bool:
+    return bool(end.phases or (end.failure is not None and end.failure.type))
+
+
+def rows(
+    result: RunResult, keys: Keys, environments: list[str], mask: Callable[[str], str]
+) -> Iterator[ResultRow]:
+    """Every try at every test that ended, and every file that could not be collected. `environments` are one
+    for each suite; `mask` hides secrets."""
+    for number, suite in enumerate(result.suites):
+        environment, skipped = environments[number], by_chance(suite)
+        for test, end in suite.tests.items():
+            if test in skipped or end.outcome not in _COUNTED:
+                continue
+            key = keys.of(test, number)
+            tries: Sequence[e.TestFinished | e.Attempt] = end.tries or (end,)
+            for attempt, one in enumerate(tries, 1):
+                failure = _failure(one, mask) if one.outcome in BAD else None
+                yield ResultRow(key, attempt, one.outcome, round(one.seconds * 1e6), environment, failure)
+        for error in suite.errors:
+            found = _row(error.failure, mask)
+            yield ResultRow(keys.of(error.file, number), 1, Outcome.ERROR, 0, environment, found)
+
+
+def _failure(end: e.TestFinished | e.Attempt, mask: Callable[[str], str]) -> FailureRow:
+    return _row(end.failure or e.Failure("", end.message or ""), mask)
+
+
+def _row(failure: e.Failure, mask: Callable[[str], str]) -> FailureRow:
+    text = f"{failure.type}: {failure.message}" if failure.type else failure.message
+    text = mask(text)[:_TEXT]
+    file, line = (failure.place.file, failure.place.line) if failure.place else ("", 0)
+    said = f"{text}\0{file}\0{line}".encode("utf-8", "surrogatepass")
+    text = text.encode("utf-8", "replace").decode()
+    return FailureRow(hashlib.blake2b(said, digest_size=12).digest(), text, file, line)

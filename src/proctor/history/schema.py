@@ -1,0 +1,62 @@
+"""The tables of the store, and how a file of an older version becomes one of this version."""
+
+from __future__ import annotations
+
+# 1: first published form.
+VERSION = 1
+
+#: By the version that it makes of the one before.
+MIGRATIONS = {
+    1: """
+create table run (
+    number integer primary key,
+    id text not null unique,
+    root text not null,
+    started text not null,          -- RFC 3339, UTC
+    seconds real not null,
+    outcome text not null,
+    commit_id text not null,        -- empty: no git, or nobody knows
+    dirty integer not null,
+    branch text not null,           -- empty: no branch
+    state text not null,            -- of all files; empty: nobody knows
+    tree text not null default '',  -- git's hash of them, where a failure had to be compared
+    selection text not null,        -- JSON: what was asked for
+    whole integer not null,         -- all tests were asked for
+    imported integer not null,      -- read from a report
+    passed integer not null,
+    failed integer not null,        -- every bad end, and files that could not be collected
+    tests integer not null
+);
+create index run_of_branch on run (branch, started);
+create table test (
+    id integer primary key,
+    folder text not null,           -- that its name is relative to, seen from the top of the repository
+    runner text not null,
+    suite text not null,
+    name text not null,
+    unique (folder, runner, suite, name)
+);
+create table environment (
+    id integer primary key,
+    text text not null unique       -- versions of Python, the platform and all that is installed
+);
+create table failure (
+    id integer primary key,
+    fingerprint blob not null unique,
+    text text not null,
+    file text not null,
+    line integer not null
+);
+create table result (
+    test integer not null,
+    run integer not null,
+    attempt integer not null,
+    outcome text not null,
+    microseconds integer not null,
+    environment integer,            -- null: imported, which counts in every environment
+    failure integer,                -- null: it did not fail
+    primary key (test, run, attempt)
+) without rowid;
+create index bad_result on result (run, test) where failure is not null;
+""",
+}
