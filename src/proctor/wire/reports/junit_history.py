@@ -28,8 +28,8 @@ def of_test(facts: dict[str, Any]) -> dict[str, str]:
         found[HISTORY] = history.word
         if history.since is not None:
             found[SINCE] = _json(history.since)
-        if history.results:
-            found[FLAKY] = f"{history.failed or 0} of {history.results}"
+        if history.results is not msgspec.UNSET:
+            found[FLAKY] = f"{history.failed} of {history.results}"
     names = {BASELINE: "baseline", REASON: "baseline_reason"}
     return found | {name: facts[field] for name, field in names.items() if field in facts}
 
