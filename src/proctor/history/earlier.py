@@ -52,7 +52,9 @@ class Earlier:
             (checkout.branch, on_commit, on_commit, checkout.created_from, checkout.created_from),
         )
         return {
-            number: KnownRun(EarlierRun(run_id, commit, started), branch, state, tree, bool(dirty), selection)
+            number: KnownRun(
+                EarlierRun(run_id, commit, started, bool(dirty)), branch, state, tree, bool(dirty), selection
+            )
             for number, run_id, commit, started, branch, state, tree, dirty, selection in rows
         }
 
