@@ -6,7 +6,7 @@ import sqlite3
 
 KEPT_RUNS, KEPT_DAYS = 200, 30  # of each branch
 _AT_ONCE = 5  # runs
-_LOOKED_AT = 100  # tests, and failures, that may be of no run any more
+_LOOKED_AT = 100  # tests that may be of no run any more
 
 
 def remove_old(connection: sqlite3.Connection, run: int, branch: str, oldest: str) -> None:
@@ -18,21 +18,31 @@ def remove_old(connection: sqlite3.Connection, run: int, branch: str, oldest: st
         (oldest, branch, KEPT_RUNS, _AT_ONCE),
     ).fetchall()
     for (number,) in old:
-        connection.execute("delete from result where run = ?", (number,))
-        connection.execute("delete from run where number = ?", (number,))
+        _remove(connection, number)
     if len(old) < _AT_ONCE:  # otherwise some results may be as old
         connection.execute("delete from environment where used < ?", (oldest,))
-    _remove_unused(connection, run, "test", "run in (select number from run) and test")
-    _remove_unused(connection, run, "failure", "failure")
+    _remove_unused_tests(connection, run)
 
 
-def _remove_unused(connection: sqlite3.Connection, run: int, table: str, refers: str) -> None:
-    """Looks at another part of the table after each run: all of it, in time."""
-    last = connection.execute(f"select max(id) from {table}").fetchone()[0] or 0
-    parts = last // _LOOKED_AT + 1
-    first = run % parts * _LOOKED_AT
+def _remove(connection: sqlite3.Connection, run: int) -> None:
+    """With the failures that no other run has."""
+    failures = connection.execute(
+        "select distinct failure from result where run = ? and failure is not null", (run,)
+    ).fetchall()
+    connection.execute("delete from result where run = ?", (run,))
+    connection.execute("delete from run where number = ?", (run,))
+    connection.executemany(
+        "delete from failure where id = ?"
+        " and not exists (select 1 from result where result.failure = failure.id)",
+        failures,
+    )
+
+
+def _remove_unused_tests(connection: sqlite3.Connection, run: int) -> None:
+    """Looks at some tests after each run, others than after the one before: at all of them, in time."""
+    last = connection.execute("select max(id) from test").fetchone()[0] or 0
     connection.execute(
-        f"delete from {table} where id between ? and ?"
-        f" and not exists (select 1 from result where {refers} = {table}.id)",
-        (first, first + _LOOKED_AT - 1),
+        "delete from test where id in (select id from test where id >= ? order by id limit ?) and not exists"
+        " (select 1 from result where run in (select number from run) and test = test.id)",
+        (run % (last // _LOOKED_AT + 1) * _LOOKED_AT, _LOOKED_AT),
     )
