@@ -67,8 +67,9 @@ def test_what_is_added_is_there_when_the_store_is_opened_again(path: Path, store
 
     again = open_store(path)
     rows = again.connection.execute(
-        "select name, outcome, microseconds, environment.text, failure.text from result join test on test = test.id"
-        " join environment on environment = environment.id left join failure on failure = failure.id order by name"
+        "select name, outcome, microseconds, environment.text, failure.text from result"
+        " join test on test = test.id join environment on environment = environment.id"
+        " left join failure on failure = failure.id order by name"
     ).fetchall()
     assert rows == [
         ("test_a.py::test_a", "passed", 1500, "Linux", None),

@@ -39,8 +39,8 @@ def whole_runs(path: Path) -> set[str]:
     assert not store.notice
     assert store.connection.execute("pragma integrity_check").fetchall() == [("ok",)]
     found = store.connection.execute(
-        "select run.id, count(failure.id) from run join result on number = run join failure on failure = failure.id"
-        " join test on test = test.id group by run.id"
+        "select run.id, count(failure.id) from run join result on number = run"
+        " join failure on failure = failure.id join test on test = test.id group by run.id"
     ).fetchall()
     assert {number for _, number in found} <= {TESTS}
     assert len(found) == store.connection.execute("select count(*) from run").fetchone()[0]

@@ -5,6 +5,7 @@ sqlite itself has a table of the system calls that it makes, and lets one replac
 
 from __future__ import annotations
 
+import _sqlite3
 import ctypes
 import errno
 import os
@@ -13,7 +14,6 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
-import _sqlite3
 import pytest
 
 _NO_METHOD = ctypes.c_void_p
@@ -120,7 +120,7 @@ def in_child(action: Callable[[], object]) -> int:
         try:
             action()
             code = 0
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  the child ends here
             os.write(2, f"{error!r}\n".encode())
         finally:
             os._exit(code)
