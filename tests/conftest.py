@@ -41,6 +41,9 @@ SLOW = (
     "clients/",
     "docs/test_console.py",
     "docs/test_support.py",  # installs what the examples need
+    "history/test_no_history.py",
+    "history/test_store_faults.py",
+    "history/test_store_killed.py",
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",
