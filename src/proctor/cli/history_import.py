@@ -67,7 +67,7 @@ def _read(name: str, history: ProjectHistory, branch: str | None) -> _Found:
     if gap or not results:
         raise StreamError(f"{name} is not complete, so nothing of it is imported: {gap or 'it has no suite'}")
     mask = masked if config.masks_secrets(history.root) else str
-    digest = hashlib.blake2b(data, digest_size=8).hexdigest()
+    digest = hashlib.blake2b(data, digest_size=6).hexdigest()
     runs = []
     for number, result in enumerate(results):
         if not result.tests and not result.collection_errors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from proctor.comparison import End, Side
@@ -10,9 +10,11 @@ from proctor.history.project import ProjectHistory
 from proctor.outcome import RunOutcome
 
 
-def remembered_side(name: str, root: Path, environ: Mapping[str, str]) -> Side | None:
-    """By its id or the beginning of it; None if the history has no such run."""
-    history = ProjectHistory(root, environ)
+def remembered_side(
+    name: str, root: Path, environ: Mapping[str, str], within: Sequence[Path] = ()
+) -> Side | None:
+    """By its id or the beginning of it; None if the history has no such run. `within`: see ProjectHistory."""
+    history = ProjectHistory(root, environ, within)
     with history.store() as store:
         if store is None:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -28,11 +28,14 @@ class StoreError(ProctorError):
 
 
 class ProjectHistory:
-    def __init__(self, root: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, root: Path, environ: Mapping[str, str], within: Sequence[Path] = ()) -> None:
+        """`within`: directories whose history may be told; none: all of the repository."""
         self.root, self._environ = root, environ
         self.repository: Repository | None = repository(root)
         self.top = self.repository.top if self.repository else str(root)
         self.folder = os.path.relpath(root, self.top)
+        whole = any(Path(self.top).is_relative_to(served) for served in within)
+        self._within = [] if whole else [str(served) for served in within]
 
     @property
     def candidates(self) -> list[Path]:
@@ -77,7 +80,7 @@ class ProjectHistory:
         return next((path for path in self.candidates if path.exists()), None)
 
     def questions(self, store: Store) -> Questions:
-        return Questions(store, self.folder)
+        return Questions(store, self.folder, self._within)
 
     def flaky(self, store: Store) -> list[FlakyTest]:
         """As `Questions.flaky`, with what git knows about the commits."""

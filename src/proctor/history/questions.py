@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -28,18 +28,17 @@ _RUN = (
 
 
 class Questions:
-    """About one store. `folder` is the project's directory, seen from the top of its repository."""
+    """About one store. `folder` is the project's directory, seen from the top of its repository; `within`:
+    nothing of other directories is told, and of no run that was started outside of these."""
 
-    def __init__(self, store: Store, folder: str = ".") -> None:
+    def __init__(self, store: Store, folder: str = ".", within: Sequence[str] = ()) -> None:
         self._connection: sqlite3.Connection = store.connection
-        self._folder = folder
+        self._folder, self._within = folder, within
 
     def runs(self, limit: int) -> list[RememberedRun]:
         """The newest first."""
-        rows = self._connection.execute(
-            f"select {_RUN} from run order by started desc, number desc limit ?", (limit,)
-        )
-        return [_run(row) for row in rows]
+        rows = self._connection.execute(f"select {_RUN} from run order by started desc, number desc")
+        return list(islice(filter(self._told, map(_run, rows)), limit))
 
     def run(self, name: str) -> RememberedRun | None:
         """By its id, or the beginning of it if no other run has that."""
@@ -47,7 +46,19 @@ class Questions:
             f"select {_RUN} from run where substr(id, 1, length(?)) = ? order by id limit 2", (name, name)
         ).fetchall()
         exact = [row for row in rows if row[0] == name]
-        return _run((exact or rows)[0]) if len(rows) == 1 or exact else None
+        found = _run((exact or rows)[0]) if len(rows) == 1 or exact else None
+        return found if found is not None and self._told(found) else None
+
+    def _told(self, run: RememberedRun) -> bool:
+        return not self._within or any(f"{run.root}/".startswith(f"{root}/") for root in self._within)
+
+    def _tests(self) -> list[tuple[int, str, str]]:
+        """Number, folder and name of each test that may be told."""
+        rows = self._connection.execute("select id, folder, name from test")
+        if not self._within:
+            return rows.fetchall()
+        below = f"{self._folder}/"
+        return [row for row in rows if f"{row[1]}/{row[2]}".removeprefix("./").startswith(below)]
 
     def ends(self, run_id: str) -> Iterator[tuple[str, str, float, str]]:
         """Of each test of a run: name, outcome, seconds and message."""
@@ -87,7 +98,7 @@ class Questions:
     def _found(self, test: str) -> tuple[str, list[int]]:
         """By its id, or by the end of it if no other test has that. Raises a UsageError that names others."""
         wanted = {test, unescaped(test)}
-        known = self._connection.execute("select id, folder, name from test").fetchall()
+        known = self._tests()
         exact = [row for row in known if row[2] in wanted or f"{row[1]}/{row[2]}" in wanted]
         ending = exact or [row for row in known if row[2].endswith(f"::{test}")]
         own = [row for row in ending if row[1] == self._folder] or ending
@@ -130,7 +141,7 @@ class Questions:
                 suspects[test] = None
         names, enough = self._names(suspects), WINDOW if _in_order(known) else len(known)
         found = []
-        for test in suspects:
+        for test in names:
             past = self._past(test, known, same, enough)
             failed, results = flaky(past[0], past[1:]) if past else (0, 0)
             if failed:
@@ -182,7 +193,7 @@ class Questions:
         suspects = self._connection.execute(f"select id from test where ({last}) > 50000").fetchall()
         names = self._names(number for (number,) in suspects)
         found = []
-        for (test,) in suspects:
+        for test in names:
             rows = self._connection.execute(
                 "select microseconds, environment is null from result where test = ? and outcome = 'passed'"
                 f" order by {by_time}run desc, attempt desc limit ?",
@@ -190,13 +201,13 @@ class Questions:
             ).fetchall()
             # Other machines need other times: imported results are held against imported ones only.
             passes = [microseconds / 1e6 for microseconds, imported in rows if imported == rows[0][1]]
-            if one := slow(names[test], passes):
+            if (one := slow(names[test], passes)) is not None:
                 found.append(one)
         return sorted(found, key=lambda one: (one.before - one.after, one.node_id))
 
     def _names(self, tests: Iterable[int]) -> dict[int, str]:
         wanted = set(tests)
-        rows = self._connection.execute("select id, folder, name from test") if wanted else ()
+        rows = self._tests() if wanted else []
         return {number: self._shown(folder, name) for number, folder, name in rows if number in wanted}
 
 
