@@ -26,6 +26,9 @@ _KINDS: dict[str, Kind] = {
     "IN": "files",
     "TARGET": "files",
     "RUN|FILE|-": "runs",
+    "A": "runs",
+    "B": "runs",
+    "TEST|WORD": "files",
     "FORMAT=PATH": "output",
     "[NAME=]PATH": "files",
 }

@@ -133,6 +133,30 @@ class GetTest(Arguments):
     budget: Budget = USUAL_BUDGET
 
 
+class GetHistory(Arguments):
+    node_id: Annotated[Text, Field(description="Id or its end; none: the last runs")] = ""
+    select: Annotated[
+        Literal["results", "flaky", "slow"], Field(description="flaky, slow: lists of tests")
+    ] = "results"
+    offset: Offset = 0
+    limit: Limit = 20
+    budget: Budget = USUAL_BUDGET
+    project: Text = ""
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> GetHistory:
+        if self.node_id and self.select != "results":
+            raise ValueError(f"node_id: not expected with select={self.select}, which lists tests")
+        return self
+
+
+class CompareRuns(Arguments):
+    a: Annotated[RunId, Field(description="The run before")]
+    b: RunId
+    offset: Offset = 0
+    budget: Budget = USUAL_BUDGET
+
+
 class CancelRun(Arguments):
     run_id: RunId
 
@@ -142,7 +166,7 @@ class DescribeProject(Arguments):
 
 
 Running: TypeAlias = ExecuteTests | DiscoverTests
-Budgeted: TypeAlias = Running | GetRun | GetTest
+Budgeted: TypeAlias = Running | GetRun | GetTest | GetHistory | CompareRuns
 
 
 class ToolInfo(msgspec.Struct, frozen=True):
@@ -215,6 +239,18 @@ TOOLS = (
             difference="string",
             omitted="object",
         ),
+    ),
+    ToolInfo(
+        "get_history",
+        "Earlier results of a test, the newest first; or tests that are flaky or became slow.",
+        GetHistory,
+        _object("", test="string", results="array", tests="array", runs="array", omitted="object"),
+    ),
+    ToolInfo(
+        "compare_runs",
+        "What is different in run b: new, still and fixed failures; tests slower, faster, added, removed.",
+        CompareRuns,
+        _object("new fixed still", new="array", fixed="array", still="array", omitted="object"),
     ),
     ToolInfo(
         "cancel_run",
