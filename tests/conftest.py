@@ -41,6 +41,8 @@ SLOW = (
     "clients/",
     "docs/test_console.py",
     "docs/test_support.py",  # installs what the examples need
+    "history/test_last_failed.py::test_a_",
+    "history/test_last_failed.py::test_without_an_archive_",
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",

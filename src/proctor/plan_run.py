@@ -68,21 +68,18 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
     """Raises what keeps the tests from running, before anything runs."""
     spec, about_spec = _spec(asked, settings)
     notices: tuple[str, ...] = ()
+    visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
+    uses_history = asked.history and settings.history and not asked.collect_only
     if asked.last_failed:
-        from proctor.archive.history import only_last_failed  # most runs look at no other
+        from proctor.history.last_failed import only_last_failed  # loads sqlite
 
-        spec, notices = only_last_failed(spec, environ)
+        spec, notices = only_last_failed(spec, visible, uses_history)
     python = asked.python or settings.python
     usual = frozenset(option for option in _SETTINGS if getattr(asked, option) is None)
     prepared = prepare(spec, settings, python, environ, not asked.last_failed, usual)
     if about_spec:
         prepared = msgspec.structs.replace(prepared, notices=(*prepared.notices, *about_spec))
-    visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
-    keeping = Keeping(
-        asked.archive and not asked.collect_only,
-        settings.keep_runs,
-        asked.history and settings.history and not asked.collect_only,
-    )
+    keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs, uses_history)
     invocation = asked.invocation and msgspec.structs.replace(
         asked.invocation,
         arguments=asked.arguments,

@@ -15,6 +15,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.history.earlier import Earlier
+from proctor.history.last_failed import LastEnds
 from proctor.history.repository import repository
 from proctor.history.rows import Keys, by_chance, rows
 from proctor.history.store import KEPT_DAYS, HistoryError, RunRow, Store, TestKey, open_store, place
@@ -153,7 +154,8 @@ class Memory:
         try:
             found = rows(result, self._keys(result, own_name), self._environments(result), mask)
             oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
-            self._store.add(self._row(result), found, oldest.isoformat(timespec="milliseconds"))
+            ends = LastEnds(result, own_name)
+            self._store.add(self._row(result), found, oldest.isoformat(timespec="milliseconds"), ends.write)
         except _FAULTS as error:
             return f"the run is not in the history: {error}"
         finally:

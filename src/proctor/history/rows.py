@@ -22,7 +22,8 @@ class Keys:
         """`top` of the repository; `own_name` is the name that a suite itself has for one of its tests."""
         self._own_name = own_name
         self._suites = [
-            (os.path.relpath(_base(suite), top), suite.entered.runner, suite.name) for suite in result.suites
+            (os.path.relpath(base_of(suite), top), suite.entered.runner, suite.name)
+            for suite in result.suites
         ]
 
     def of(self, test: str, number: int) -> TestKey:
@@ -30,7 +31,7 @@ class Keys:
         return TestKey(*self._suites[number], self._own_name(test, number))
 
 
-def _base(suite: SuiteResult) -> str:
+def base_of(suite: SuiteResult) -> str:
     """What the names of its tests are relative to."""
     return (suite.described.root if suite.described else "") or suite.entered.cwd or suite.run.cwd
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -119,9 +119,15 @@ class Store:
                 self.connection.execute("rollback")
             raise
 
-    def add(self, run: RunRow, results: Iterable[ResultRow], oldest: str) -> bool:
+    def add(
+        self,
+        run: RunRow,
+        results: Iterable[ResultRow],
+        oldest: str,
+        more: Callable[[sqlite3.Connection], None] | None = None,
+    ) -> bool:
         """Keeps a run, and removes a few that are too many, or older than the time `oldest`. Returns whether
-        it is new: a run that is known is not added twice."""
+        it is new: a run that is known is not added twice. `more` writes in the same transaction."""
         with self.writing() as connection:
             fields = run.__struct_fields__
             marks = ", ".join("?" * len(fields))
@@ -132,6 +138,8 @@ class Store:
             if not added.rowcount:
                 return False
             _add_results(connection, added.lastrowid or 0, list(results))
+            if more is not None:
+                more(connection)
             _remove_old(connection, run.branch, oldest)
         return True
 
@@ -217,7 +225,7 @@ def open_store(path: Path, make: bool = True) -> Store:
     try:
         return _opened(path)
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
+        if isinstance(error, sqlite3.OperationalError) or not make:
             raise
         moved = _move_aside(path)
         store = _opened(path)
