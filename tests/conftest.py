@@ -85,6 +85,8 @@ SLOW = (
     "test_ci_recipes.py::test_the_command_of_a_recipe",
     "test_documents.py",
     "test_enough.py",
+    "test_failed_first.py",
+    "test_longest_first.py::test_workers_",
     "test_isolation.py",
     "test_missing_suites.py::test_a_list_of_tests_says_which_suite_it_lacks",
     "test_missing_suites.py::test_a_run_with_and_without_ci",

@@ -80,9 +80,11 @@ def only_last_failed(
 ) -> tuple[RunSpec, tuple[str, ...]]:
     """The spec narrowed to what failed last, and notes about it. Without failures, all of it runs."""
     failed, missed = last_failed(Path(spec.root), environ, use_store)
-    failed = within(failed, spec)
+    within = spec.selection.targets
+    failed = [test for test in failed if not within or any(_is_within(test, target) for target in within)]
     if not failed:
-        return spec, (no_failures(spec, "all tests run", "all of their tests run"),)
+        what = " in these targets: all of their tests run" if within else ": all tests run"
+        return spec, (no_failures(Path(spec.root), what),)
     notices: tuple[str, ...] = ()
     if missed:
         notices = (f"{missed} tests {_NEVER_REACHED}",)
@@ -93,22 +95,15 @@ def only_last_failed(
     return msgspec.structs.replace(spec, selection=chosen), notices
 
 
-def no_failures(spec: RunSpec, all_run: str, these_run: str) -> str:
-    """A notice, with what happens instead: where no targets were named, and where some were."""
-    link = link_in_the_way(Path(spec.root))
-    why = f" ({link})" if link else ""
-    what = f" in these targets: {these_run}" if spec.selection.targets else f": {all_run}"
-    return f"no recorded failures{why}{what}"
-
-
-def within(failed: list[str], spec: RunSpec) -> list[str]:
-    """Those of the targets that the request names, if it names any."""
-    named = spec.selection.targets
-    return [test for test in failed if not named or any(_is_within(test, target) for target in named)]
+def no_failures(root: Path, what: str) -> str:
+    """A notice, with what happens instead."""
+    link = link_in_the_way(root)
+    return f"no recorded failures{f' ({link})' if link else ''}{what}"
 
 
 def _is_within(test: str, target: str) -> bool:
     """Whether a test is the target, a test of it, or in its directory."""
+    test = test if target.startswith("/") else test.removeprefix("/")  # the name of a program is a path, too
     target = os.path.normpath(target) if "::" not in target else target
     return (
         test == target or target == os.curdir or test.startswith((f"{target}::", f"{target}[", f"{target}/"))
