@@ -43,6 +43,9 @@ SLOW = (
     "docs/test_support.py",  # installs what the examples need
     "history/test_last_failed.py::test_a_",
     "history/test_last_failed.py::test_without_an_archive_",
+    "history/test_no_history.py",
+    "history/test_store_faults.py",
+    "history/test_store_killed.py",
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",

@@ -65,6 +65,7 @@ class Executed(msgspec.Struct, frozen=True):
     result: RunResult
     directory: Folder  # of the run's files; gone after the run if it is not kept
     faults: Sequence[Fault] = ()  # readers that could not go on
+    forgotten: str = ""  # why the run is not in the history of the tests
 
 
 def execute(request: Request) -> Executed:
@@ -106,8 +107,8 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
         shelf.prune()
         if request.finish is not None:
             request.finish(executed)
-        if memory is not None:
-            memory.keep(executed.result, run.own_name)
+        if memory is not None and (fault := memory.keep(executed.result, run.own_name)):
+            executed = msgspec.structs.replace(executed, forgotten=fault)
         return executed
 
 

@@ -66,6 +66,8 @@ def main(arguments: list[str]) -> int:
             executed = execute(Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish))
     finally:
         outputs.close()
+    if executed.forgotten:
+        print(f"proctor: {executed.forgotten}", file=sys.stderr)
     if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR):
         from proctor.cli.nothing_ran import explain
 

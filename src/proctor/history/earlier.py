@@ -39,6 +39,7 @@ class Earlier:
         self._connection: sqlite3.Connection = store.connection
         self._checkout = checkout
         self.runs = self._counting()
+        self._numbers = ", ".join(map(str, self.runs))
         self.trees: dict[str, str] = {}  # of commits, as far as somebody has looked them up
 
     def _counting(self) -> dict[int, KnownRun]:
@@ -60,7 +61,7 @@ class Earlier:
         """Its results that count, the newest first."""
         ends: dict[int, list[str]] = {}
         for number, outcome in self._connection.execute(
-            "select run, outcome from result where test ="
+            f"select run, outcome from result where run in ({self._numbers}) and test ="
             " (select id from test where folder = ? and runner = ? and suite = ? and name = ?)"
             " and (environment is null or environment = (select id from environment where text = ?))"
             " order by run, attempt",
@@ -73,8 +74,9 @@ class Earlier:
         """Of a file that could not be collected: it was fine where one of its tests ran."""
         ends: dict[int, list[str]] = {}
         for number, name in self._connection.execute(
-            "select run, name from result join test on test = id"
-            " where folder = ? and runner = ? and suite = ? and (name = ? or (name > ? and name < ?))"
+            "select run, name from test cross join result on test = id"
+            f" where run in ({self._numbers}) and folder = ? and runner = ? and suite = ?"
+            " and (name = ? or (name > ? and name < ?))"
             " and (environment is null or environment = (select id from environment where text = ?))",
             (
                 *(file.folder, file.runner, file.suite, file.name, f"{file.name}::", f"{file.name}:;"),
@@ -98,10 +100,9 @@ class Earlier:
 
     def failed_once(self) -> set[TestKey]:
         """Tests, and files, that have failed in a run that may count."""
-        numbers = ", ".join(map(str, self.runs))
         rows = self._connection.execute(
             "select distinct folder, runner, suite, name from result indexed by bad_result"
-            f" join test on test = id where failure is not null and run in ({numbers})"
+            f" join test on test = id where failure is not null and run in ({self._numbers})"
         )
         return {TestKey(*row) for row in rows}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,12 +12,14 @@ import msgspec
 
 from proctor.archive import history as archive
 from proctor.archive.store import link_in_the_way, list_runs
+from proctor.history.reading import reading
 from proctor.history.repository import repository
 from proctor.history.rows import base_of
-from proctor.history.store import HistoryError, Store, open_store, place
+from proctor.history.store import Store
 from proctor.outcome import BAD, RunOutcome
 from proctor.result import RunResult
 from proctor.spec import TARGET_BYTES, RunSpec, Selection
+from proctor.text import literal
 
 _NEVER_REACHED = (
     "were never reached by an earlier run and are not included; run without --last-failed to run them"
@@ -39,7 +40,7 @@ class LastEnds:
             base = base_of(suite)
 
             def target(test: str, number: int = number, base: str = base) -> str:
-                return archive.target(own_name(test, number), base, Path(self._root))
+                return literal(archive.target(own_name(test, number), base, Path(self._root)))
 
             for name, end in suite.tests.items():
                 of = target(end.part_of or name)
@@ -60,12 +61,13 @@ class LastEnds:
         over = [target for target in known if (self._whole or target in ended) and not self._bad.get(target)]
         failed = [target for target, bad in self._bad.items() if bad and not known.get(target)]
         missed = [target for target in self._missed if target not in known and target not in self._bad]
+        root = literal(self._root)
         connection.executemany(
-            "delete from last_failed where root = ? and target = ?", [(self._root, one) for one in over]
+            "delete from last_failed where root = ? and target = ?", [(root, one) for one in over]
         )
         connection.executemany(
             "insert or replace into last_failed (root, target, reached) values (?, ?, ?)",
-            [*((self._root, one, True) for one in failed), *((self._root, one, False) for one in missed)],
+            [*((root, one, True) for one in failed), *((root, one, False) for one in missed)],
         )
 
 
@@ -118,13 +120,13 @@ def last_failed(root: Path, environ: Mapping[str, str], use_store: bool = True) 
 
 
 def _in_store(root: Path, environ: Mapping[str, str]) -> LastFailed | None:
-    try:
-        with closing(open_store(place(root, repository(root), environ), make=False)) as store:
-            if not _knows_newest(store, root, environ):
+    with reading(root, repository(root), environ) as store:
+        try:
+            if store is None or not _knows_newest(store, root, environ):
                 return None
             known = _known(store.connection, str(root))
-    except (HistoryError, sqlite3.Error, OSError):
-        return None
+        except sqlite3.Error:
+            return None
     return [target for target, reached in known.items() if reached], list(known.values()).count(False)
 
 

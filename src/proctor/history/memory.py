@@ -18,7 +18,15 @@ from proctor.history.earlier import Earlier
 from proctor.history.last_failed import LastEnds
 from proctor.history.repository import repository
 from proctor.history.rows import Keys, by_chance, rows
-from proctor.history.store import KEPT_DAYS, HistoryError, RunRow, Store, TestKey, open_store, place
+from proctor.history.store import (
+    KEPT_DAYS,
+    WRITE_PATIENCE,
+    HistoryError,
+    RunRow,
+    Store,
+    TestKey,
+    open_first,
+)
 from proctor.history.tree import Checkout, Status, tree_of, trees_of
 from proctor.history.words import Past, is_fixed, word
 from proctor.outcome import BAD, Outcome
@@ -44,6 +52,7 @@ class Memory:
         self._checkout: Checkout | None = None
         self._tree = ""
         self._store: Store | None = None
+        self._try_again = False  # the store could not be read; perhaps it can be written later
 
     @property
     def checkout(self) -> Checkout:
@@ -69,14 +78,20 @@ class Memory:
         if not result.tests and not result.collection_errors:
             return
         try:
-            self._store = open_store(place(self._root, self._repository, self._environ))
-            if self._store.notice:
-                yield e.Noticed(self._store.notice)
-            yield self._compared(result, own_name, self._store)
+            self._store = store = open_first(self._root, self._repository, self._environ)
+            try:
+                compared = self._compared(result, own_name, store)
+            except sqlite3.Error as error:
+                store.renew(error)
+                compared = self._compared(result, own_name, store)
+            if store.notice:
+                yield e.Noticed(store.notice)
+            yield compared
         except HistoryError as error:
             if str(error):
                 yield e.Noticed(str(error))
         except (sqlite3.Error, OSError):
+            self._try_again = True
             self.close()
 
     def _compared(
@@ -148,19 +163,27 @@ class Memory:
 
     def keep(self, result: RunResult, own_name: Callable[[str, int], str]) -> str:
         """Adds the run to the history. Returns why that was not possible."""
-        if self._store is None:
+        if self._store is None and not self._try_again:
             return ""
         mask = self._masking()
+        oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
+        until = oldest.isoformat(timespec="milliseconds")
         try:
-            found = rows(result, self._keys(result, own_name), self._environments(result), mask)
-            oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
+            if self._store is None:
+                self._store = open_first(self._root, self._repository, self._environ, WRITE_PATIENCE)
+            store, known = self._store, self._store.notice
+            found = list(rows(result, self._keys(result, own_name), self._environments(result), mask))
             ends = LastEnds(result, own_name)
-            self._store.add(self._row(result), found, oldest.isoformat(timespec="milliseconds"), ends.write)
+            try:
+                store.add(self._row(result), found, until, ends.write)
+            except sqlite3.Error as error:
+                store.renew(error)
+                store.add(self._row(result), found, until, ends.write)
+            return store.notice if store.notice != known else ""
         except _FAULTS as error:
-            return f"the run is not in the history: {error}"
+            return f"this run is not in the history of the tests: {error}" if str(error) else ""
         finally:
             self.close()
-        return ""
 
     def _masking(self) -> Callable[[str], str]:
         if not self._mask:
