@@ -41,6 +41,8 @@ SLOW = (
     "clients/",
     "docs/test_console.py",
     "docs/test_support.py",  # installs what the examples need
+    "history/test_last_failed.py::test_a_",
+    "history/test_last_failed.py::test_without_an_archive_",
     "history/test_no_history.py",
     "history/test_store_faults.py",
     "history/test_store_killed.py",
@@ -86,6 +88,8 @@ SLOW = (
     "test_ci_recipes.py::test_the_command_of_a_recipe",
     "test_documents.py",
     "test_enough.py",
+    "test_failed_first.py",
+    "test_longest_first.py::test_workers_",
     "test_isolation.py",
     "test_missing_suites.py::test_a_list_of_tests_says_which_suite_it_lacks",
     "test_missing_suites.py::test_a_run_with_and_without_ci",

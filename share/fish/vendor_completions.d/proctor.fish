@@ -47,6 +47,7 @@ complete -c proctor -n '__proctor_verb run' -l runner -r -f -a 'pytest unittest 
 complete -c proctor -n '__proctor_verb run' -l strict-suites -d 'fail with exit code 2 if a suite cannot run here, e.g. without its tool (default in CI)'
 complete -c proctor -n '__proctor_verb run' -l allow-missing-suites -d 'run without the suites that cannot run here, and name them (default elsewhere)'
 complete -c proctor -n '__proctor_verb run' -l last-failed -l lf -d 'only tests that failed when they last ran (all, if none did)'
+complete -c proctor -n '__proctor_verb run' -l failed-first -l ff -d 'run tests that failed when they last ran first, then the others (pytest, unittest, command)'
 complete -c proctor -n '__proctor_verb run' -l repeat -r -f -d 'run each test N times (pytest; default: 1)'
 complete -c proctor -n '__proctor_verb run' -l seed -r -f -d 'seed of Python\'s hashes, and of the test order with pytest-randomly (default: random)'
 complete -c proctor -n '__proctor_verb run' -l timeout -r -f -d 'time limit for the whole run, e.g. 90, 15m or 1h 30m (default: none)'

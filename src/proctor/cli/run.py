@@ -45,6 +45,7 @@ def main(arguments: list[str]) -> int:
         locals=parsed.locals,
         no_capture=parsed.no_capture,
         last_failed=parsed.last_failed,
+        failed_first=parsed.failed_first,
         archive=not parsed.no_archive,
         history=not parsed.no_history,
         arguments=passed_on,
@@ -105,6 +106,8 @@ def _add_choice_of_tests(parser: options.Parser) -> None:
     what = parser.group(options.WHAT)
     failed = "only tests that failed when they last ran (all, if none did)"
     what.add_argument("--last-failed", "--lf", action="store_true", help=failed)
+    first = "run tests that failed when they last ran first, then the others (pytest, unittest, command)"
+    what.add_argument("--failed-first", "--ff", action="store_true", help=first)
     repeat = "run each test N times (pytest; default: 1)"
     what.add_argument("--repeat", type=int, default=1, metavar="N", help=repeat)
     seed = "seed of Python's hashes, and of the test order with pytest-randomly (default: random)"

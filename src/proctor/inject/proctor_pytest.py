@@ -137,10 +137,23 @@ def pytest_configure(config):
             quarantine = load("proctor_quarantine").Quarantine(config, asked["quarantine"])
             config.pluginmanager.register(quarantine, "_proctor_quarantine")
             observer.excused = quarantine.match
+        if "order" in asked:
+            _order(config, asked)
         if WORKERS is not None:
             WORKERS.configure(config, observer)
     if any(map(config.pluginmanager.hasplugin, ("benchmark", "pytest_benchmark.plugin"))):
         config.pluginmanager.register(load("pytest_benchmarks").Benchmarks(), "_proctor_benchmarks")
+
+
+def _order(config, asked):
+    root = getattr(config, "rootpath", None) or config.rootdir
+    try:
+        config.proctor_order = load("proctor_order").Order(asked["order"], root, config.invocation_params.dir)
+    except (OSError, ValueError):
+        return  # a worker on another machine, for instance: the tests run in their usual order
+    if config.proctor_order.failed and "only" not in asked:  # else the tests that are left have their order
+        first = load("proctor_first").FailedFirst(config.proctor_order)
+        config.pluginmanager.register(first, "_proctor_first")
 
 
 @pytest.hookimpl(tryfirst=True)
