@@ -49,6 +49,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     history: bool = True
     arguments: tuple[str, ...] = ()
     strict_suites: bool | None = None  # as of RunSpec
+    baseline: str | None = None  # as of RunPlan
     invocation: Invocation | None = None
 
 
@@ -62,6 +63,9 @@ class RunPlan(msgspec.Struct, frozen=True):
     settings: Settings = Settings()
     notices: tuple[str, ...] = ()  # what the caller should know about the selection
     invocation: Invocation | None = None
+    baseline: str | None = (
+        None  # a commit to compare failures with; empty: where the branch began; None: none
+    )
 
 
 def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> RunPlan:
@@ -89,7 +93,7 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
         arguments_for=prepared.arguments_for if asked.arguments else "",
         kept=keeping.archive,
     )
-    return RunPlan(spec, prepared, visible, keeping, settings, notices, invocation)
+    return RunPlan(spec, prepared, visible, keeping, settings, notices, invocation, asked.baseline)
 
 
 def _spec(asked: Asked, settings: Settings) -> tuple[RunSpec, list[str]]:

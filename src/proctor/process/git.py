@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 
 from proctor.places import program
 from proctor.process.spawn import Spawned
+from proctor.process.stop import Stop
 
 PATIENCE = 5.0  # seconds; what takes longer is not worth the answer
 #: Variables that name another repository than the one around a directory: git sets them for hooks.
-_ELSEWHERE = (
+ELSEWHERE = (
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -47,16 +48,18 @@ class Question:
             os.close(write)
             os.close(quiet)
 
-    def answer(self, seconds: float = PATIENCE) -> bytes | None:
-        """What it printed; None if it failed or takes too long. To be called once."""
+    def answer(self, seconds: float = PATIENCE, stop: Stop | None = None) -> bytes | None:
+        """What it printed; None if it failed, takes too long, or was stopped. To be called once."""
         if self._process is None:
             os.close(self._read)
             return None
         until = time.monotonic() + seconds
         pieces: list[bytes] = []
+        watched = [self._read] if stop is None else [self._read, stop.fileno()]
         try:
             while (left := until - time.monotonic()) > 0:
-                if not select.select([self._read], [], [], left)[0]:
+                ready = select.select(watched, [], [], left)[0]
+                if self._read not in ready:
                     return None
                 piece = os.read(self._read, 1 << 16)
                 if not piece:
@@ -75,7 +78,7 @@ class Git:
     def __init__(self, directory: str, environ: Mapping[str, str]) -> None:
         self._directory = directory
         self._program = program("git", environ, directory)
-        self._environ = {name: value for name, value in environ.items() if name not in _ELSEWHERE} | _QUIET
+        self._environ = {name: value for name, value in environ.items() if name not in ELSEWHERE} | _QUIET
 
     def begin(self, *arguments: str, **variables: str) -> Question | None:
         """A command, with more variables; None without git."""
