@@ -59,6 +59,7 @@ complete -c proctor -n '__proctor_verb run' -s n -r -f -a 'auto' -d 'run N tests
 complete -c proctor -n '__proctor_verb run' -l parallel -r -f -a 'fork xdist off' -d 'fork, xdist or off: what -n uses (pytest; default: fork if that is safe, else xdist)'
 complete -c proctor -n '__proctor_verb run' -l isolate -d 'run each test in a process of its own (pytest, unittest)'
 complete -c proctor -n '__proctor_verb run' -l retries -r -f -d 'run each failed test up to K times more, after the others (pytest, unittest; default: 0)'
+complete -c proctor -n '__proctor_verb run' -l baseline -d 'run the tests that failed again with the code and tests of REF, and say which fail there too (pytest, unittest; default REF: where this branch left the default branch)'
 complete -c proctor -n '__proctor_verb run' -l flaky -r -f -a 'pass fail' -d 'pass or fail: what a test that passes only in a retry makes of the run (default: pass)'
 complete -c proctor -n '__proctor_verb run' -l format -r -f -a 'auto human agent github json stream events results junit junit-full ctrf tap' -d 'format of stdout: auto, human, agent, github, json, stream, events, results, junit, junit-full, ctrf, tap (default: auto)'
 complete -c proctor -n '__proctor_verb run' -s o -r -F -a 'human= agent= github= json= stream= events= results= junit= junit-full= ctrf= tap=' -d 'also write this format to a file; may be repeated'
