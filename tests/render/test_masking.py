@@ -66,3 +66,14 @@ def test_the_end_of_a_long_text_may_begin_in_the_middle_of_a_value() -> None:
 
         assert phase.tails == {"stdout": shown}
         assert masked_values(phase) == phase
+
+
+@pytest.mark.parametrize("test", ["t.py::test_password", "api_token", f"t.py::test_login[{SECRET}]"])
+def test_what_earlier_runs_and_another_commit_say_is_told_of_tests_with_any_name(test: str) -> None:
+    since = e.EarlierRun("20251231-000000-aaabbb", "c0ffee" * 6 + "c0ff", "2025-12-31T00:00:00Z")
+    history = e.HistoryCompared({test: e.TestHistory(e.STILL, since)}, (test,), since)
+    baseline = e.BaselineCompared("main", since.commit, {test: e.CANNOT_TELL}, "", {test: "moved"})
+
+    result = run_of(failed(test, "E: x"), history, baseline)
+
+    assert masked_values(result) is result
