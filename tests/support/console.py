@@ -43,6 +43,7 @@ _SLOWEST = re.compile(r"^slowest \d+\.\d+s .*\n(?: {8}\d+\.\d+s .*\n)*", re.MULT
 _VARIES = (
     (r"\b\d{8}-\d{6}-[0-9a-z]{6}\b", "RUN"),
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?", "DATE"),
+    (r"(?<= since )\d{1,2} [A-Z][a-z]{2}\b", "DAY"),
     (r"\bv?\d+\.\d+\.\d+[\w.+-]*", "VERSION"),
     (r"(?<![\w.-])(\d+[hm] )?\d+(\.\d+)?( ?(µs|ms|s|seconds?|minutes?)|[dhm])(?![\w.-])", "TIME"),
     (r"\b\d+ frames\b", "N frames"),
