@@ -3,13 +3,14 @@ nothing."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+
+from proctor.history.digest import blake2b
 
 _SMALL = 1 << 16  # bytes of the files that are read
 _CREATED = re.compile(r"branch: Created from (\S+)\s*\Z")
@@ -67,7 +68,7 @@ def name_of(root: Path, found: Repository | None) -> str:
     place = os.path.realpath(found.common if found else root)
     named = os.path.basename(os.path.dirname(place) if os.path.basename(place) == ".git" else place)
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", named).strip("-.")[:40] or "project"
-    return f"{readable}-{hashlib.blake2b(os.fsencode(place), digest_size=8).hexdigest()}"
+    return f"{readable}-{blake2b(os.fsencode(place), digest_size=8).hexdigest()}"
 
 
 def created_from(branch: str, found: Repository) -> str:

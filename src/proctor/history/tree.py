@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from proctor.history.digest import blake2b
 from proctor.history.repository import Repository, created_from
 from proctor.process.git import Git, Question
 
@@ -66,7 +66,7 @@ class Status:
         return Checkout(commit, branch, parent, bool(changed), self._state(commit, changed))
 
     def _state(self, commit: str, changed: Sequence[str]) -> str:
-        digest = hashlib.blake2b(commit.encode(), digest_size=16)
+        digest = blake2b(commit.encode(), digest_size=16)
         for path in sorted(changed):
             if path.endswith("\0submodule"):
                 return ""  # what is changed in it, this repository does not say
