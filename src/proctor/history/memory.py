@@ -137,14 +137,13 @@ class Memory:
         if self._store is None and not self._try_again:
             return ""
         self._settle(compared=False)
-        mask = self._masking()
         oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
         until = oldest.isoformat(timespec="milliseconds")
         try:
             if self._store is None:
                 self._store = open_first(self._root, self._repository, self._environ, WRITE_PATIENCE)
             store, known = self._store, self._store.notice
-            found = list(rows(result, self._keys(result, own_name), self._environments(result), mask))
+            found = list(rows(result, self._keys(result, own_name), self._environments(result), self._masked))
             ends = LastEnds(result, own_name)
             try:
                 store.add(self._row(result), found, until, ends.write)
@@ -157,12 +156,12 @@ class Memory:
         finally:
             self.close()
 
-    def _masking(self) -> Callable[[str], str]:
+    def _masked(self, text: str) -> str:
         if not self._mask:
-            return str
+            return text
         from proctor.render.secrets import masked  # only failures have texts
 
-        return masked
+        return masked(text)
 
     def _row(self, result: RunResult) -> RunRow:
         checkout, summary = self.checkout, result.summary()
