@@ -41,6 +41,8 @@ SLOW = (
     "clients/",
     "docs/test_console.py",
     "docs/test_support.py",  # installs what the examples need
+    "history/test_words.py::test_every_word",
+    "history/test_words_in_git.py",
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",
