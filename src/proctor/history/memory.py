@@ -101,7 +101,7 @@ class Memory:
             self._settle(compared=True)
         compared = self._held_against(store, result, own_name)
         if compared.fixed and self._settled is None:
-            # Only now it matters whether they failed with the same files.
+            # Only now it matters with which files they failed, and whether these are the same.
             self._settle(compared=True)
             compared = self._held_against(store, result, own_name)
         return compared
@@ -112,12 +112,12 @@ class Memory:
         earlier = Earlier(store, self.checkout, self._files.contained)
         if not earlier.runs:
             return e.HistoryCompared(dict.fromkeys(bad_ends(result), e.TestHistory(e.UNKNOWN)))
-        if self._settled is not None and self.checkout.state:
-            self._tree = self._files.tree()
+        if self._settled is not None:
+            self._tree = self._files.tree() if self.checkout.state else ""
             earlier.trees = self._files.trees(earlier.clean_commits())
         judged = Judged(result, self._keys(result, own_name), self._environments(result), earlier)
         now = e.EarlierRun(result.run.run_id, self.checkout.commit, result.run.started)
-        same = self._same()
+        same = self._same() if self._settled is not None else frozenset[str]()
         return e.HistoryCompared(judged.words(now, same), judged.fixed(now, same), judged.newest())
 
     def _settle(self, compared: bool) -> None:
