@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 
@@ -11,6 +12,8 @@ from proctor.history.store import Store, TestKey
 from proctor.history.tree import Checkout
 from proctor.history.words import Past
 from proctor.outcome import BAD, Outcome
+
+_LOOKED_AT = 50  # tests without a result in the newest run, until an older one will do
 
 
 class KnownRun(msgspec.Struct, frozen=True):
@@ -22,6 +25,7 @@ class KnownRun(msgspec.Struct, frozen=True):
     tree: str
     dirty: bool
     selection: str
+    own: bool = True  # on the branch that is checked out; otherwise on the one that it was created from
 
     def same(self, trees: dict[str, str]) -> frozenset[str]:
         """What it has in common with other runs of the same files and selection; `trees` are of commits."""
@@ -32,30 +36,67 @@ class KnownRun(msgspec.Struct, frozen=True):
         return frozenset(known) if self.state else frozenset()
 
 
+def is_own(run: KnownRun, checkout: Checkout, contained: Collection[str]) -> bool | None:
+    """Whether a run was on the branch that is checked out. False: on the one that this was created from.
+    None: on neither, so it does not count. `contained` are commits that the checkout's is, or comes after.
+
+    A branch keeps its results when it is renamed, and has none of an older branch with its name. Where no
+    branch is checked out, runs at commits before this one count: first those without a branch.
+    """
+    line, started = checkout.line, run.run.started
+    if not checkout.versioned:
+        return None if run.branch or run.run.commit else True
+    if not checkout.branch and not run.branch:
+        return True if run.run.commit in contained else None
+    if run.branch and run.branch == checkout.branch and started >= line.since:
+        return True
+    if any(run.branch == name and line.since <= started < until for name, until in line.formerly):
+        return True
+    if run.branch and run.branch == line.parent and (line.certain or run.run.commit in contained):
+        return False
+    return None
+
+
 class Earlier:
     """The results of earlier runs on the branch that is checked out, and on the one it was created from."""
 
-    def __init__(self, store: Store, checkout: Checkout) -> None:
+    def __init__(
+        self, store: Store, checkout: Checkout, contained: Callable[[Sequence[str]], Collection[str]]
+    ) -> None:
+        """`contained` finds those of some commits that the one of the checkout is, or comes after."""
         self._connection: sqlite3.Connection = store.connection
-        self._checkout = checkout
-        self.runs = self._counting()
+        self.runs = self._counting(checkout, contained)
         self._numbers = ", ".join(map(str, self.runs))
+        self._order = {number: place for place, number in enumerate(self.runs)}
         self.trees: dict[str, str] = {}  # of commits, as far as somebody has looked them up
 
-    def _counting(self) -> dict[int, KnownRun]:
-        """By number, the newest first. Without a branch, those of the same commit count."""
-        checkout = self._checkout
-        on_commit = checkout.commit if not checkout.branch else ""
+    def _counting(
+        self, checkout: Checkout, contained: Callable[[Sequence[str]], Collection[str]]
+    ) -> dict[int, KnownRun]:
+        """By number, the newest first."""
+        line = checkout.line
+        names = {checkout.branch, line.parent, *(name for name, _ in line.formerly)}
+        marks = ", ".join("?" * len(names))
         rows = self._connection.execute(
             "select number, id, commit_id, started, branch, state, tree, dirty, selection from run"
-            " where (branch = ? and (? = '' or commit_id = ?)) or (? <> '' and branch = ?)"
-            " order by started desc, number desc",
-            (checkout.branch, on_commit, on_commit, checkout.created_from, checkout.created_from),
+            f" where branch in ({marks}) order by started desc, number desc",
+            sorted(names),
         )
-        return {
+        found = {
             number: KnownRun(EarlierRun(run_id, commit, started), branch, state, tree, bool(dirty), selection)
             for number, run_id, commit, started, branch, state, tree, dirty, selection in rows
         }
+        by_commit = not checkout.branch or not line.certain
+        asked = {
+            run.run.commit for run in found.values() if by_commit and run.branch in ("", line.parent)
+        } - {""}
+        commits = contained(sorted(asked)) if asked and checkout.commit else ()
+        counting = {}
+        for number, run in found.items():
+            own = is_own(run, checkout, commits)
+            if own is not None:
+                counting[number] = run if own else msgspec.structs.replace(run, own=False)
+        return counting
 
     def of_test(self, test: TestKey, environment: str) -> list[Past]:
         """Its results that count, the newest first."""
@@ -88,14 +129,14 @@ class Earlier:
         return self._past(ends)
 
     def _past(self, ends: dict[int, list[str]]) -> list[Past]:
-        own = self._checkout.branch
+        """`ends` are the tries of one test in each run. What neither passed nor failed does not count."""
         found = []
-        for number, known in self.runs.items():
-            tries = ends.get(number)
-            if tries and (tries[-1] == Outcome.PASSED or tries[-1] in BAD):
+        for number in sorted(ends, key=self._order.__getitem__):
+            known, tries = self.runs[number], ends[number]
+            if tries[-1] == Outcome.PASSED or tries[-1] in BAD:
                 bad = tries[-1] in BAD
                 retried = not bad and any(one in BAD for one in tries)
-                found.append(Past(known.run, bad, retried, known.same(self.trees), known.branch == own))
+                found.append(Past(known.run, bad, retried, known.same(self.trees), known.own))
         return found
 
     def failed_once(self) -> set[TestKey]:
@@ -113,8 +154,20 @@ class Earlier:
         )
         return list(dict.fromkeys(wanted))
 
-    @property
-    def newest(self) -> EarlierRun | None:
-        """On this branch, or else on the one that it was created from."""
-        own = (one.run for one in self.runs.values() if one.branch == self._checkout.branch)
-        return next(own, next((one.run for one in self.runs.values()), None))
+    def newest(self, tests: Iterable[tuple[TestKey, str]]) -> EarlierRun | None:
+        """The newest run that has results of these tests, each in its environment: on this branch, or else on
+        the one that it was created from."""
+        ranked = sorted(self.runs, key=lambda number: not self.runs[number].own)
+        ranks = {number: rank for rank, number in enumerate(ranked)}
+        best = len(ranked)
+        for count, (test, environment) in enumerate(tests):
+            for (number,) in self._connection.execute(
+                f"select distinct run from result where run in ({self._numbers}) and test ="
+                " (select id from test where folder = ? and runner = ? and suite = ? and name = ?)"
+                " and (environment is null or environment = (select id from environment where text = ?))",
+                (test.folder, test.runner, test.suite, test.name, environment),
+            ):
+                best = min(best, ranks[number])
+            if best == 0 or (count >= _LOOKED_AT and best < len(ranked)):
+                break
+        return self.runs[ranked[best]].run if best < len(ranked) else None
