@@ -52,6 +52,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     history: bool = True
     arguments: tuple[str, ...] = ()
     strict_suites: bool | None = None  # as of RunSpec
+    baseline: str | None = None  # as of RunPlan
     invocation: Invocation | None = None
 
 
@@ -66,6 +67,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()  # what the caller should know about the selection
     invocation: Invocation | None = None
     order: Order = Order()
+    baseline: str | None = None  # a commit to compare failures with; empty: where the branch began
 
 
 def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> RunPlan:
@@ -94,7 +96,17 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
         arguments_for=prepared.arguments_for if asked.arguments else "",
         kept=keeping.archive,
     )
-    return RunPlan(spec, prepared, visible, keeping, settings, (*notices, *about_order), invocation, order)
+    return RunPlan(
+        spec,
+        prepared,
+        visible,
+        keeping,
+        settings,
+        (*notices, *about_order),
+        invocation,
+        order,
+        asked.baseline,
+    )
 
 
 def _order(spec: RunSpec, environ: Mapping[str, str], uses_history: bool) -> tuple[Order, list[str]]:

@@ -46,6 +46,7 @@ _VARIES = (
     (r"\bv?\d+\.\d+\.\d+[\w.+-]*", "VERSION"),
     (r"(?<![\w.-])(\d+[hm] )?\d+(\.\d+)?( ?(µs|ms|s|seconds?|minutes?)|[dhm])(?![\w.-])", "TIME"),
     (r"\b\d+ frames\b", "N frames"),
+    (r"\b[0-9a-f]{7}\b", "COMMIT"),
     (r"TIME ago|just now|(?<=  )now(?=  )", "TIME"),
     (r"\"(duration|seconds|at|start|stop|started)\": ?[\d.e+-]+", r'"\1": TIME'),
     (r"\b(time|duration)=\"[\d.e+-]+\"", r'\1="TIME"'),
@@ -193,6 +194,8 @@ class Shell:
         more = {
             "HOME": str(self.home),
             "XDG_CACHE_HOME": str(self.home / ".cache"),
+            "XDG_STATE_HOME": str(self.home / ".local" / "state"),
+            **{f"GIT_{who}_{what}": "me@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
             "CARGO_HOME": os.environ.get("CARGO_HOME", str(home / ".cargo")),
             "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(home / ".rustup")),
             "PATH": self._path(block.without),

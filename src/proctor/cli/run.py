@@ -10,10 +10,10 @@ from proctor.cli import options, output, text_settings
 from proctor.cli.interrupt import announce_interrupt
 from proctor.cli.parser import EXIT_CODES, suggest
 from proctor.errors import UsageError
-from proctor.execute import Request, execute
+from proctor.execute import BeforeEnd, Request, execute
 from proctor.outcome import RunOutcome
-from proctor.plan_run import plan_run
-from proctor.process.stop import stoppable
+from proctor.plan_run import RunPlan, plan_run
+from proctor.process.stop import Stop, stoppable
 from proctor.wire import formats
 
 _MOST = {"--repeat": 10_000, "--seed": 2**32 - 1}  # the second is Python's own limit
@@ -49,6 +49,7 @@ def main(arguments: list[str]) -> int:
         exitfirst_new=parsed.exitfirst_new,
         archive=not parsed.no_archive,
         history=not parsed.no_history,
+        baseline=parsed.baseline,
         arguments=passed_on,
         invocation=options.invocation(parsed, root),
     )
@@ -64,7 +65,9 @@ def main(arguments: list[str]) -> int:
     )
     try:
         with stoppable(None if outputs.live else announce_interrupt) as stop:
-            executed = execute(Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish))
+            before_end = _comparison(plan, stop)
+            request = Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish, before_end)
+            executed = execute(request)
     finally:
         outputs.close()
     if executed.forgotten:
@@ -74,6 +77,14 @@ def main(arguments: list[str]) -> int:
 
         explain(executed.result, asked, settings.mask_secrets)
     return outputs.conclude(executed.result.exit_code)
+
+
+def _comparison(plan: RunPlan, stop: Stop) -> BeforeEnd | None:
+    if plan.baseline is None:
+        return None
+    from proctor.baseline.compare import comparison  # few runs ask for it
+
+    return comparison(plan, stop)
 
 
 def parser() -> options.Parser:
@@ -136,6 +147,11 @@ def _add_ways_to_run(parser: options.Parser) -> None:
     how.add_argument("--isolate", action="store_true", help=isolate)
     retries = "run each failed test up to K times more, after the others (pytest, unittest; default: 0)"
     how.add_argument("--retries", type=int, metavar="K", help=retries)
+    baseline = (
+        "run the tests that failed again with the code and tests of REF, and say which fail there too"
+        " (pytest, unittest; default REF: where this branch left the default branch)"
+    )
+    parser.add_optional(options.HOW, "--baseline", "REF", baseline)
     flaky = "pass or fail: what a test that passes only in a retry makes of the run (default: pass)"
     how.add_argument("--flaky", choices=("pass", "fail"), metavar="WHAT", help=flaky)
 

@@ -21,14 +21,7 @@ from proctor.history.last_failed import LastEnds
 from proctor.history.reading import reading
 from proctor.history.repository import repository
 from proctor.history.rows import Keys, by_chance, described, rows
-from proctor.history.store import (
-    KEPT_DAYS,
-    WRITE_PATIENCE,
-    HistoryError,
-    RunRow,
-    Store,
-    open_first,
-)
+from proctor.history.store import KEPT_DAYS, WRITE_PATIENCE, HistoryError, RunRow, Store, open_first
 from proctor.history.tree import Checkout, Files, GitFiles, NoRepository
 from proctor.history.words import Past, word
 from proctor.process.git import Git

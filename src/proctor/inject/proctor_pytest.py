@@ -77,6 +77,8 @@ def _take_request():
 
 CHANNEL = _take_channel() if __name__ == INJECTED else None  # elsewhere this file is a library
 ASKED = _take_request() if __name__ == INJECTED else {}
+if "files" in ASKED:  # before any code of the project is loaded
+    load("proctor_files").watch(ASKED["files"])
 if "only" in ASKED:
     pytest_addoption = load("proctor_later").plugin_of(ASKED, CHANNEL)
 WORKERS = None
@@ -119,6 +121,8 @@ def pytest_configure(config):
         asked, observer = config.workerinput.get("proctor_asked", {}), Observer(config)
         config.pluginmanager.register(observer, "_proctor_observer")
         config.pluginmanager.register(load("pytest_carrier").Carrier(), "_proctor_carrier")
+        if "files" in asked:
+            load("proctor_files").watch(asked["files"])
         if "only" in asked:
             load("proctor_later").join(config, asked)
     elif CHANNEL is not None:

@@ -173,7 +173,10 @@ def main():
     sys.argv = [os.path.basename(sys.executable) + " -m unittest", *options.targets]
     if not faulthandler.is_enabled():
         faulthandler.enable(os.dup(2))  # not what a test makes of it
-    sys.exit(Session(options, _channel.loads(asked or "{}")).perform())
+    request = _channel.loads(asked or "{}")
+    if "files" in request:  # before any code of the project is loaded
+        load("proctor_files").watch(request["files"])
+    sys.exit(Session(options, request).perform())
 
 
 if __name__ == "__main__":

@@ -61,6 +61,8 @@ _RARE = (
     "toolchain",
     "foreign",
     "foreign_end",
+    "compared_with",
+    "baseline",
 )
 
 
@@ -173,6 +175,8 @@ def _shortened(document: Document, parts: _Parts, room: Room) -> Values:
         "text_output": cut(parts.text_output, room.output),
         "stderr": cut(parts.stderr, room.output // 2),
     }
+    if document.fixed is not None:
+        short["fixed"] = list(document.fixed[: room.items])
     if parts.printed:
         short["printed"] = cut(parts.printed, room.output)
     if parts.quoted:
@@ -193,6 +197,7 @@ def _omitted(document: Document, short: Values, lost: int) -> Values:
     """What is missing of each part, and the calls that return it: one for the lists, one for the output."""
     lists = ("tests", "warnings", "not_run", "notices")
     counted = {name: len(getattr(document, name)) - len(short.get(name, "")) for name in (*lists, *_OUTPUTS)}
+    counted["fixed"] = len(document.fixed or ()) - len(short.get("fixed", ()))
     omitted: Values = {name: count for name, count in counted.items() if count > 0}
     calls = []
     if any(name in omitted for name in lists):  # they are behind the tests
@@ -204,6 +209,7 @@ def _omitted(document: Document, short: Values, lost: int) -> Values:
     calls.append(page_call(document.run_id, "json_report"))
     if document.suites:
         omitted["suites"] = len(document.suites)
+    if document.suites or "fixed" in omitted:
         calls.append(full_call(document.run_id))
     return {**omitted, "call": "; ".join(calls), **cut_short(document.run_id, lost)}
 

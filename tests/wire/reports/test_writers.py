@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from support.any_results import results
 from support.ctrf import ctrf_schema as ctrf_schema
-from support.full_runs import CASES
+from support.full_runs import RECORDS
 from support.full_runs import result_of as run_of
 from support.golden import agree
 from support.projects import GUARD
@@ -51,9 +51,9 @@ def written(result: RunResult, form: str) -> bytes:
 
 
 @pytest.mark.parametrize("form", formats.WRITERS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_a_run_is_written_in_these_words(form: str, name: str) -> None:
-    agree(GOLDEN / f"{form}-{name}.txt", written(run_of(CASES[name]), form).decode())
+    agree(GOLDEN / f"{form}-{name}.txt", written(run_of(RECORDS[name]), form).decode())
 
 
 @pytest.mark.parametrize("form", formats.WRITERS)
