@@ -21,6 +21,7 @@ def test_d_slow():
 """
 RED = GREEN.replace("def test_b_new(): pass", "def test_b_new(): assert 0").replace("    pass\n", HANGS)
 GUARD = ("--timeout", "120")
+OLD = "test_a.py::test_old"
 
 
 def repository(root: Path) -> Path:
@@ -74,7 +75,10 @@ def test_every_way_to_run_tests_stops(tmp_path: Path, way: tuple[str, ...]) -> N
 
     assert document["outcome"] == "failed"
     assert outcomes(document)["test_b.py::test_new"] == "failed"
-    assert document["not_run"] == ([] if way[0] == "--retries" else ["test_c.py::test_slow"])
+    if way[0] == "--retries":
+        assert document["not_run"] == []
+    else:  # a worker may have been at the old failure when the new one came
+        assert {"test_c.py::test_slow"} <= set(document["not_run"]) <= {"test_c.py::test_slow", OLD}
 
 
 @pytest.mark.parametrize("way", [(), ("-n", "2")], ids=str)
