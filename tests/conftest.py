@@ -93,6 +93,7 @@ SLOW = (
     "test_ci_recipes.py::test_the_command_of_a_recipe",
     "test_documents.py",
     "test_enough.py",
+    "test_exitfirst_new.py",
     "test_failed_first.py",
     "test_longest_first.py::test_workers_",
     "test_isolation.py",

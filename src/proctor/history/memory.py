@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,10 +18,12 @@ from proctor import events as e
 from proctor.history.earlier import Earlier
 from proctor.history.judged import Judged, bad_ends
 from proctor.history.last_failed import LastEnds
+from proctor.history.reading import reading
 from proctor.history.repository import repository
-from proctor.history.rows import Keys, described, rows
+from proctor.history.rows import Keys, by_chance, described, rows
 from proctor.history.store import KEPT_DAYS, WRITE_PATIENCE, HistoryError, RunRow, Store, open_first
 from proctor.history.tree import Checkout, Files, GitFiles, NoRepository
+from proctor.history.words import Past, word
 from proctor.process.git import Git
 from proctor.result import RunResult
 from proctor.spec import RunSpec
@@ -50,6 +53,8 @@ class Memory:
         self._settled: Checkout | None = None
         self._tree = ""
         self._store: Store | None = None
+        self._midway: Earlier | None = None  # for questions while tests run
+        self._closing = ExitStack()
         self._try_again = False  # the store could not be read; perhaps it can be written later
 
     def _found(self) -> Files:
@@ -66,6 +71,7 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        self._closing.close()
         self._files.close()
 
     def close(self) -> None:
@@ -119,6 +125,35 @@ class Memory:
         now = e.EarlierRun(result.run.run_id, self.checkout.commit, result.run.started)
         same = self._same() if self._settled is not None else frozenset[str]()
         return e.HistoryCompared(judged.words(now, same), judged.fixed(now, same), judged.newest())
+
+    def is_new(self, test: str, number: int, result: RunResult, own_name: Callable[[str, int], str]) -> bool:
+        """Whether the word for a test that has just ended badly, in the suite with this number, is `new`, as
+        far as that can be told while other tests run. Not new where nobody can say."""
+        if test in by_chance(result.suites[number]):
+            return False
+        try:
+            earlier = self._so_far()
+            key, environment = (
+                self._keys(result, own_name).of(test, number),
+                self._environments(result)[number],
+            )
+            run = e.EarlierRun(result.run.run_id, self.checkout.commit, result.run.started)
+            found = earlier.of_test(key, environment) if earlier is not None else []
+            return word(Past(run, bad=True, same=self._same()), found).word == e.NEW
+        except _FAULTS:
+            return False
+
+    def _so_far(self) -> Earlier | None:
+        """Read once: what other runs add meanwhile is no earlier result."""
+        if self._midway is None:
+            store = self._closing.enter_context(reading(self._root, self._repository, self._environ))
+            if store is None:
+                return None
+            self._midway = Earlier(store, self.checkout, self._files.contained)
+            if self._midway.runs and self.checkout.state:
+                self._tree = self._files.tree()
+                self._midway.trees = self._files.trees(self._midway.clean_commits())
+        return self._midway
 
     def _settle(self, compared: bool) -> None:
         """If files were changed while the tests ran, nobody knows with which ones."""
