@@ -1,4 +1,4 @@
-"""A comparison that is ended: by a limit, by Ctrl-C, by SIGKILL. Nothing of it stays, and no verdict changes."""
+"""A comparison that is ended by a limit, a signal or SIGKILL: nothing of it stays, and no verdict changes."""
 
 from __future__ import annotations
 

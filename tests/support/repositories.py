@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from proctor.archive.lookup import LAST, find_run, read_log
+from proctor.archive.lookup import LAST, find_run
+from proctor.archive.read_log import read_log
 from proctor.events import BaselineCompared
 from support.projects import GUARD, Ran, clean_environment, run_suite, write_project
 

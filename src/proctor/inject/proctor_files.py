@@ -7,8 +7,8 @@ file that was asked for; forks write to the same file. Python 3.7 has no audit h
 
 import os
 import sys
-from threading import get_ident
 from json import dumps
+from threading import get_ident
 
 MOST = 100_000  # facts: a session with more of them proves nothing
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
