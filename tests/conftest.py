@@ -32,6 +32,7 @@ SLOW = (
     "archive/test_links.py::test_a_run_behind_a_link_is_kept_in_the_cache_and_says_so",
     "archive/test_links.py::test_the_server_reads_no_runs_behind_a_link",
     "archive/test_links.py::test_what_is_in_a_runs_directory_is_removed_however_deep_and_links_are_not_followed",
+    "baseline/",
     "cli/test_cli.py::test_keep_runs_bounds_the_archive",
     "cli/test_cli.py::test_last_failed_",
     "cli/test_cli.py::test_selection_by_keyword_marker_target_and_the_runners_own_arguments",
