@@ -325,6 +325,7 @@ class World:
             result = relay.close(4.0)
             assert memory.keep(result, lambda test, _: test) == ""
         said = result.history
+        assert said is not None
         words = {
             test: Word(word.word, word.since.run_id if word.since else "", word.failed, word.results)
             for test, word in said.tests.items()

@@ -133,7 +133,7 @@ class Model:
     def last(self, name: str, now: Run) -> tuple[Run, str, list[str]] | None:
         found = self.results(name, now)
         own = [one for one in found if one[1] == "own"]
-        return (own or found or [None])[0]
+        return next(iter(own or found), None)
 
     def word(self, name: str, now: Run) -> Word:
         if name in now.lost:
