@@ -47,6 +47,7 @@ SLOW = (
     "history/test_last_failed.py::test_a_",
     "history/test_last_failed.py::test_without_an_archive_",
     "history/test_no_history.py",
+    "history/test_records.py",
     "history/test_store_faults.py",
     "history/test_store_killed.py",
     "history/test_words.py::test_every_word",
