@@ -46,6 +46,7 @@ SLOW = (
     "history/test_no_history.py",
     "history/test_store_faults.py",
     "history/test_store_killed.py",
+    "history/test_texts_of_runs.py",
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",

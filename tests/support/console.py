@@ -196,7 +196,11 @@ class Shell:
             "HOME": str(self.home),
             "XDG_CACHE_HOME": str(self.home / ".cache"),
             "XDG_STATE_HOME": str(self.home / ".local" / "state"),
-            **{f"GIT_{who}_{what}": "me@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+            **{
+                f"GIT_{who}_{what}": "me@example.com"
+                for who in ("AUTHOR", "COMMITTER")
+                for what in ("NAME", "EMAIL")
+            },
             "CARGO_HOME": os.environ.get("CARGO_HOME", str(home / ".cargo")),
             "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(home / ".rustup")),
             "PATH": self._path(block.without),
