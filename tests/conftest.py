@@ -19,8 +19,8 @@ pytest.register_assert_rewrite("support.golden")  # texts that differ are shown
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 
 # The history of the many projects that tests make is no part of the user's. Workers share the directory.
-if "PROCTOR_TESTS_STATE" not in os.environ:
-    os.environ["PROCTOR_TESTS_STATE"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(
+if "TESTS_OF_PROCTOR_STATE" not in os.environ:
+    os.environ["TESTS_OF_PROCTOR_STATE"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(
         prefix="proctor-state-"
     )
     atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)

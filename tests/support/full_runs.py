@@ -170,32 +170,30 @@ _ENDS = {
     "new": Outcome.FAILED, "still": Outcome.ERROR, "flaky": Outcome.CRASH, "unknown": Outcome.TIMEOUT,
     "known": Outcome.FAILED, "fixed": Outcome.PASSED,
 }  # fmt: skip
-WORDS: tuple[e.Event, ...] = (
-    e.HistoryCompared(
-        {
-            "t.py::new": e.TestHistory(e.NEW),
-            "t.py::still": e.TestHistory(e.STILL, msgspec.structs.replace(BEFORE, dirty=True)),
-            "t.py::flaky": e.TestHistory(e.FLAKY_TEST, failed=3, results=20),
-            "t.py::unknown": e.TestHistory(e.UNKNOWN),
-            "t.py::known": e.TestHistory(e.STILL, WITHOUT_GIT),
-            "u.py": e.TestHistory(e.NEW),
-        },
-        ("t.py::fixed", "v.py"),
-        BEFORE,
-    ),
-    e.BaselineCompared(
-        "main",
-        "decade" * 6 + "deca",
-        {
-            "t.py::new": e.PASSES,
-            "t.py::still": e.FAILS,
-            "t.py::flaky": e.ABSENT,
-            "t.py::unknown": e.CANNOT_TELL,
-            "u.py": e.CANNOT_TELL,
-        },
-        "the project is installed elsewhere",
-        {"t.py::unknown": "vendor is a submodule"},
-    ),
+HISTORY = e.HistoryCompared(
+    {
+        "t.py::new": e.TestHistory(e.NEW),
+        "t.py::still": e.TestHistory(e.STILL, msgspec.structs.replace(BEFORE, dirty=True)),
+        "t.py::flaky": e.TestHistory(e.FLAKY_TEST, failed=3, results=20),
+        "t.py::unknown": e.TestHistory(e.UNKNOWN),
+        "t.py::known": e.TestHistory(e.STILL, WITHOUT_GIT),
+        "u.py": e.TestHistory(e.NEW),
+    },
+    ("t.py::fixed", "v.py"),
+    BEFORE,
+)
+BASELINE = e.BaselineCompared(
+    "main",
+    "decade" * 6 + "deca",
+    {
+        "t.py::new": e.PASSES,
+        "t.py::still": e.FAILS,
+        "t.py::flaky": e.ABSENT,
+        "t.py::unknown": e.CANNOT_TELL,
+        "u.py": e.CANNOT_TELL,
+    },
+    "the project is installed elsewhere",
+    {"t.py::unknown": "vendor is a submodule"},
 )
 COMPARED: tuple[e.Event, ...] = (
     e.SuiteEntered("one", "pytest", ("py",), "/p", "py"),
@@ -209,7 +207,8 @@ COMPARED: tuple[e.Event, ...] = (
     ),
     e.ProcessExited(1),
     e.SuiteFinished(RunOutcome.CRASHED, 2.0),
-    *WORDS,
+    HISTORY,
+    BASELINE,
 )
 #: For what is written for programs to read.
 RECORDS = {**CASES, "compared": COMPARED}

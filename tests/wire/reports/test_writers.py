@@ -233,3 +233,12 @@ def test_what_a_format_cannot_hold_is_named() -> None:
     assert formats.left_out("junit-full", result) == ["keywords", "warnings"]
     assert formats.left_out("ctrf", result) == ["warnings"]
     assert formats.left_out("tap", result) == ["files", "properties", "keywords", "warnings"]
+
+
+def test_words_of_history_are_held_by_few_formats() -> None:
+    result = run_of(RECORDS["compared"])
+
+    for form in ("junit", "tap"):
+        assert formats.left_out(form, result) == ["history", "baseline"]
+    for form in ("junit-full", "ctrf", "json", "events"):
+        assert formats.left_out(form, result) == []

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import UNSET
 
 from proctor import events as e
 from proctor.result import RunResult
 from proctor.wire.document.schema import Baseline, History, KnownRun
+
+_Facts = TypeVar("_Facts", "_OfTest", "_OfRun")
 
 
 class Words:
@@ -58,6 +61,22 @@ def of_run(result: RunResult) -> dict[str, Any]:
     return found
 
 
+class _OfTest(msgspec.Struct):
+    """What `Words.of` gives."""
+
+    history: History | None = None
+    baseline: str = ""
+    baseline_reason: str = ""
+
+
+class _OfRun(msgspec.Struct):
+    """What `of_run` gives."""
+
+    fixed: tuple[str, ...] | None = None
+    compared_with: KnownRun | None = None
+    baseline: Baseline | None = None
+
+
 class Heard:
     """Collects what a document or a report says of its tests."""
 
@@ -75,6 +94,16 @@ class Heard:
             if reason:
                 self._reasons[name] = reason
 
+    def take(self, name: str, facts: dict[str, Any]) -> None:
+        """The fields that `Words.of` gives, as a report has them; all are ignored if one has a wrong type."""
+        found = _convert(facts, _OfTest)
+        self.add(name, found.history, found.baseline, found.baseline_reason)
+
+    def events_of(self, facts: dict[str, Any]) -> Iterator[e.Event]:
+        """Likewise with the fields that `of_run` gives."""
+        found = _convert(facts, _OfRun)
+        return self.events(found.fixed, found.compared_with, found.baseline)
+
     def events(
         self, fixed: Sequence[str] | None, compared_with: KnownRun | None, baseline: Baseline | None
     ) -> Iterator[e.Event]:
@@ -84,6 +113,13 @@ class Heard:
         if baseline is not None or self._baseline:
             told = baseline or Baseline()
             yield e.BaselineCompared(told.ref, told.commit, self._baseline, told.reason, self._reasons)
+
+
+def _convert(facts: dict[str, Any], kind: type[_Facts]) -> _Facts:
+    try:
+        return msgspec.convert(facts, kind)
+    except msgspec.ValidationError:
+        return kind()
 
 
 def _earlier(run: KnownRun | None) -> e.EarlierRun | None:

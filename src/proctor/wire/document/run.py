@@ -93,13 +93,13 @@ def _events(found: Document, gap: str) -> Iterator[tuple[int, e.Event]]:
         yield last, missing
     for notice in found.notices:
         yield last, e.Noticed(notice)
-    yield from ((last, event) for event in _compared(found))
+    yield from ((last, event) for event in compared(found))
     duration = found.summary.get("duration", 0.0)
     yield last, e.RunFinished(RunOutcome(found.outcome), duration, found.not_run, found.reason)
 
 
-def _compared(found: Document) -> Iterator[e.Event]:
-    """What earlier runs and another commit say."""
+def compared(found: Document) -> Iterator[e.Event]:
+    """What the document has of earlier runs and of another commit."""
     heard = Heard()
     for test in found.tests:
         if test.history is not None or test.baseline:
