@@ -52,6 +52,7 @@ SLOW = (
     "history/test_store_killed.py",
     "history/test_words.py::test_every_word",
     "history/test_words_in_git.py",
+    "history/test_texts_of_runs.py",
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",
