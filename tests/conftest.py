@@ -44,6 +44,8 @@ SLOW = (
     "history/test_no_history.py",
     "history/test_store_faults.py",
     "history/test_store_killed.py",
+    "history/test_words.py::test_every_word",
+    "history/test_words_in_git.py",
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",

@@ -21,8 +21,10 @@ class Keys:
     def __init__(self, result: RunResult, top: str, own_name: Callable[[str, int], str]) -> None:
         """`top` of the repository; `own_name` is the name that a suite itself has for one of its tests."""
         self._own_name = own_name
+        real = os.path.realpath(top)  # a framework may know its directory by another path
         self._suites = [
-            (os.path.relpath(_base(suite), top), suite.entered.runner, suite.name) for suite in result.suites
+            (os.path.relpath(os.path.realpath(base_of(suite)), real), suite.entered.runner, suite.name)
+            for suite in result.suites
         ]
 
     def of(self, test: str, number: int) -> TestKey:
@@ -30,9 +32,15 @@ class Keys:
         return TestKey(*self._suites[number], self._own_name(test, number))
 
 
-def _base(suite: SuiteResult) -> str:
+def described(suite: SuiteResult) -> e.SuiteDescribed:
+    """As the first of its sessions did that came so far; empty where none did."""
+    found = (session.described for session in suite.sessions if session.described is not None)
+    return next(found, e.SuiteDescribed(""))
+
+
+def base_of(suite: SuiteResult) -> str:
     """What the names of its tests are relative to."""
-    return (suite.described.root if suite.described else "") or suite.entered.cwd or suite.run.cwd
+    return described(suite).root or suite.entered.cwd or suite.run.cwd
 
 
 def by_chance(suite: SuiteResult) -> frozenset[str]:
