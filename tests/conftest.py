@@ -19,8 +19,8 @@ pytest.register_assert_rewrite("support.golden")  # texts that differ are shown
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 
 # The history of the many projects that tests make is no part of the user's. Workers share the directory.
-if "PROCTOR_TESTS_STATE" not in os.environ:
-    os.environ["PROCTOR_TESTS_STATE"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(
+if "TESTS_OF_PROCTOR_STATE" not in os.environ:
+    os.environ["TESTS_OF_PROCTOR_STATE"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(
         prefix="proctor-state-"
     )
     atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
@@ -41,6 +41,8 @@ SLOW = (
     "clients/",
     "docs/test_console.py",
     "docs/test_support.py",  # installs what the examples need
+    "history/test_last_failed.py::test_a_",
+    "history/test_last_failed.py::test_without_an_archive_",
     "history/test_no_history.py",
     "history/test_store_faults.py",
     "history/test_store_killed.py",
@@ -88,6 +90,8 @@ SLOW = (
     "test_ci_recipes.py::test_the_command_of_a_recipe",
     "test_documents.py",
     "test_enough.py",
+    "test_failed_first.py",
+    "test_longest_first.py::test_workers_",
     "test_isolation.py",
     "test_missing_suites.py::test_a_list_of_tests_says_which_suite_it_lacks",
     "test_missing_suites.py::test_a_run_with_and_without_ci",

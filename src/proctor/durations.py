@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 ENDLESS = 10**11  # seconds, three thousand years: more would be no number that clocks can count with
 _PART = r"[0-9]+(?:\.[0-9]+)?\s*"
@@ -24,6 +25,14 @@ def age(seconds: float) -> str:
         if seconds >= length:
             return f"{int(seconds // length)}{unit} ago"
     return "now"
+
+
+def ago(started: str, now: datetime) -> str:
+    """How long ago a time of RFC 3339 was; `?` for what is none."""
+    try:
+        return age((now - datetime.fromisoformat(started)).total_seconds())
+    except (ValueError, TypeError):
+        return "?"
 
 
 def clock(seconds: float) -> str:

@@ -20,8 +20,10 @@ from proctor.errors import LaunchError, UsageError
 from proctor.job import Job
 from proctor.launch import Artifact, Launch, Lines, Program, Session, Voice, asking
 from proctor.listen import listen
+from proctor.ordering import told
 from proctor.outcome import MAXFAIL, Outcome, RunOutcome
 from proctor.plan_run import RunPlan
+from proctor.prepare import Prepared
 from proctor.process.cold_start import ColdStart
 from proctor.process.process import P, Starter
 from proctor.process.stop import Stop
@@ -74,9 +76,10 @@ def execute(request: Request) -> Executed:
 
 def execute_with(processes: Starter[P], request: Request, run_id: str) -> Executed:
     """The same, with another way to start processes."""
-    plan, prepared = request.plan, request.plan.prepared
+    plan = request.plan
     since = time.monotonic()
     with Shelf(Path(plan.spec.root), run_id, plan.environ, plan.keeping) as shelf, _memory(plan) as memory:
+        prepared = _told(plan, shelf)
         with ExitStack() as living:
             # A suite that cannot be started is no run; a program that cannot is a test that fails.
             first = prepared.suites[0]
@@ -90,7 +93,7 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
                 run.publish(missing)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
-            crew = living.enter_context(_Crew(run, request, processes))
+            crew = living.enter_context(_Crew(run, request, prepared, processes))
             crew.perform(begun)
             if quarantine is not None:
                 complete = started.everything and not (run.stopped or started.collect_only)
@@ -107,6 +110,14 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
         if memory is not None and (fault := memory.keep(executed.result, run.own_name)):
             executed = msgspec.structs.replace(executed, forgotten=fault)
         return executed
+
+
+def _told(plan: RunPlan, shelf: Shelf) -> Prepared:
+    """With suites that know in which order their tests are to begin."""
+    if not plan.order:
+        return plan.prepared
+    suites = told(plan.prepared.suites, plan.order, shelf.keep)
+    return msgspec.structs.replace(plan.prepared, suites=suites)
 
 
 def _memory(plan: RunPlan) -> AbstractContextManager[Memory | None]:
@@ -166,9 +177,9 @@ def _timestamp() -> str:
 class _Crew(Generic[P]):
     """The loop: start, read, publish, and end what has to end."""
 
-    def __init__(self, run: Running, request: Request, processes: Starter[P]) -> None:
-        self._run, self._processes = run, processes
-        self._spec, self._prepared, self._stop = request.plan.spec, request.plan.prepared, request.stop
+    def __init__(self, run: Running, request: Request, prepared: Prepared, processes: Starter[P]) -> None:
+        self._run, self._processes, self._prepared = run, processes, prepared
+        self._spec, self._order, self._stop = request.plan.spec, request.plan.order, request.stop
         self._suite = 0  # the number of the one under way
         self._jobs: list[Job[P]] = []
         self._waiting: deque[Launch] = deque()
@@ -340,7 +351,8 @@ class _Crew(Generic[P]):
         self._publish(e.TestsSelected(tuple(names), tags, places))
         self._publish(e.SuiteStarted(suite.name, _timestamp(), len(names)))
         if not self._spec.collect_only:
-            self._waiting.extend(launch for launch in suite.launches if isinstance(launch.speech, Program))
+            programs = [launch for launch in suite.launches if isinstance(launch.speech, Program)]
+            self._waiting.extend(self._order.of_programs(programs) if self._order else programs)
 
     def work(self) -> None:
         while True:

@@ -79,3 +79,4 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     max_restarts: int = 20  # sessions that may follow one that died; 0: none
     flaky_fails: bool = False
     quarantine: tuple[Quarantined, ...] = ()
+    failed_first: bool = False  # tests that failed when they last ran come before the others

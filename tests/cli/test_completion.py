@@ -108,7 +108,9 @@ def fish(project: Path, *words: str) -> list[str]:
         (["show", "a"], ["a name.xml"]),
         (["show", "-C", "other", "2027"], ["20270303-120000-cccccc"]),
         (["show", "--test", "", "--fol"], ["--follow"]),
-        (["help", "com"], ["completion"]),
+        (["help", "comple"], ["completion"]),
+        (["history", "ex"], ["export"]),
+        (["compare", "last", "20260101"], ["20260101-120000-aaaaaa"]),
         (["completion", "z"], ["zsh"]),
         (["convert", "x", "--to", "agen"], ["agent"]),
         (["mcp", "--print-config", "cur"], ["cursor"]),
@@ -139,7 +141,9 @@ def test_bash_completes_every_verb_and_every_option(project: Path) -> None:
         (["run", "-o", "junit=te"], ["junit=tests/"]),
         (["show", "2026010"], ["20260101-120000-aaaaaa"]),
         (["show", "-C", "other", "2027"], ["20270303-120000-cccccc"]),
-        (["help", "com"], ["completion"]),
+        (["help", "comple"], ["completion"]),
+        (["history", "ex"], ["export"]),
+        (["compare", "last", "20260101"], ["20260101-120000-aaaaaa"]),
         (["completion", "z"], ["zsh"]),
         (["show", "run", "--fol"], ["--follow"]),
     ],
@@ -229,7 +233,7 @@ def test_a_person_presses_tab(project: Path, name: str) -> None:
             == "proctor show -C other 20270303-120000-cccccc "
         )
         assert completed(descriptor, "proctor convert x --to agen") == "proctor convert x --to agent "
-        assert completed(descriptor, "proctor help com") == "proctor help completion "
+        assert completed(descriptor, "proctor help comple") == "proctor help completion "
 
 
 @needs("man")

@@ -16,6 +16,8 @@ from mcp_types import CallToolResult, Tool
 from support.mcp_client import Talk, stdio, talk, text_of
 from support.projects import GUARD, proctor, project_python, write_project
 
+from proctor.render.tokens import estimate
+
 FILES = {
     "test_a.py": """
         import pytest
@@ -73,7 +75,7 @@ def test_each_era_is_spoken_with_in_its_own_version(server: Talk, project: Path,
 
         assert hello["protocolVersion"] == version
         assert hello["serverInfo"]["name"] == "proctor"
-        assert len(tools["tools"]) == 6
+        assert len(tools["tools"]) == 8
         assert [block["type"] for block in called["content"]] == ["text"]
         assert called["content"][0]["text"].startswith("2 failed 1 passed\n")
         assert called["structuredContent"]["outcome"] == "failed"
@@ -136,10 +138,14 @@ def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era: Talk) -> 
         "discover_tests",
         "get_run",
         "get_test",
+        "get_history",
+        "compare_runs",
         "cancel_run",
         "describe_project",
     ]
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) <= 8000
+    text = listed.model_dump_json(by_alias=True, exclude_none=True)
+    assert len(text.encode()) <= 12_000
+    assert estimate(text) <= 3000
     for tool in listed.tools:
         assert tool.input_schema["additionalProperties"] is False
         assert tool.annotations.open_world_hint is False
@@ -177,6 +183,12 @@ def test_the_list_of_tools_is_short_and_says_what_they_do(of_each_era: Talk) -> 
         ("get_run", {"run_id": "../../etc"}, ["run_id: "]),
         ("get_run", {"run_id": "20000101-000000-aaaaaa"}, ["run_id: "]),
         ("get_test", {"run_id": "last"}, ["node_id: is required"]),
+        ("get_history", {"node_id": "a", "select": "slow"}, ["node_id: not expected with select=slow"]),
+        ("get_history", {"project": ".."}, ["project: ", "outside"]),
+        ("get_history", {"node_id": "test_bda"}, ["no test 'test_bda'", "test_a.py::test_bad"]),
+        ("compare_runs", {"a": "last"}, ["b: is required"]),
+        ("compare_runs", {"a": "last", "b": "20000101-000000-aaaaaa"}, ["run_id: "]),
+        ("compare_runs", {"a": "/etc", "b": "last"}, ["a: "]),
         ("cancel_run", {"run_id": "20000101-000000-aaaaaa"}, ["run_id: ", "not a run under way"]),
         ("describe_project", {"project": "/"}, ["project: ", "outside"]),
         ("run_tests", {}, ["no tool 'run_tests'", "execute_tests"]),
@@ -196,6 +208,11 @@ def test_every_answer_keeps_to_the_schema_that_was_published(server: Talk, run_i
         ("discover_tests", {}),
         ("get_test", {"run_id": run_id, "node_id": "test_a.py::test_bad"}),
         ("describe_project", {}),
+        ("get_history", {"node_id": "test_bad"}),
+        ("get_history", {}),
+        ("get_history", {"select": "flaky"}),
+        ("get_history", {"select": "slow"}),
+        ("compare_runs", {"a": run_id, "b": "last"}),
         *(("get_run", {"run_id": run_id, "select": part}) for part in ("failures", "tests", "output")),
         *(("get_run", {"run_id": run_id, "select": part}) for part in ("json_report", "files")),
     ]
@@ -242,7 +259,7 @@ def test_a_summary_is_the_counts_and_the_ids(of_each_era: Talk) -> None:
     assert result.structured_content["failing"] == ["test_a.py::test_bad", "test_a.py::test_also_bad"]
     assert result.structured_content["summary"]["passed"] == 1
     assert result.structured_content["text"] == text_of(result)
-    assert text_of(result).startswith("2 failed 1 passed\n")
+    assert text_of(result).startswith("2 failed 1 passed")
 
 
 @pytest.mark.parametrize(

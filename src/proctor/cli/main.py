@@ -19,6 +19,8 @@ GROUPS = {
         "run": "run tests and report what happened",
         "show": "show a kept run again, one test of it, or a report, stream or log",
         "runs": "list the kept runs, newest first",
+        "history": "show what earlier runs say, of a test or of all",
+        "compare": "compare two runs or reports: what is new, fixed, slower",
         "discover": "list tests without running them",
         "doctor": "show which interpreter, runners and settings a run would use, and why",
         "help": "show this help, or that of a verb",

@@ -14,9 +14,8 @@ import msgspec
 from proctor.archive.inside import Folder
 from proctor.archive.store import RunHead, link_in_the_way, list_runs, read_head
 from proctor.cli import options
-from proctor.cli.text_settings import on_terminal, wants_colours
-from proctor.cli.writers import speaker
-from proctor.durations import age
+from proctor.cli.writers import stdout_writer
+from proctor.durations import ago
 from proctor.outcome import RunOutcome
 from proctor.render.neutral import neutral
 from proctor.render.writer import Tone, Writer
@@ -64,7 +63,7 @@ def main(arguments: list[str]) -> int:
     if parsed.format == "json":
         sys.stdout.buffer.writelines(map(_json, found))
     elif found:
-        _write_table([head for _, head in found], _writer())
+        _write_table([head for _, head in found], stdout_writer(os.environ))
     else:
         print(f"no kept runs of {root}")
     return 0
@@ -73,16 +72,6 @@ def main(arguments: list[str]) -> int:
 def _json(run: tuple[Folder, RunHead]) -> bytes:
     folder, head = run
     return encode_line(msgspec.to_builtins(head) | {"outcome": head.outcome, "path": str(folder)})
-
-
-def _writer() -> Writer:
-    if not on_terminal(os.environ):
-        return speaker(sys.stdout.buffer, wants_colours(os.environ))
-    from rich.console import Console
-
-    from proctor.render.terminal_writer import TerminalWriter
-
-    return TerminalWriter(Console())
 
 
 def _write_table(heads: list[RunHead], write: Writer) -> None:
@@ -104,7 +93,7 @@ def _write_table(heads: list[RunHead], write: Writer) -> None:
 
 def _cells(head: RunHead, now: datetime) -> Iterator[str]:
     yield head.run_id
-    yield _age(head.started, now)
+    yield ago(head.started, now)
     yield head.outcome.replace("_", " ")
     seconds = head.summary.get("duration")
     yield "" if seconds is None else f"{seconds:.1f}s"
@@ -125,13 +114,6 @@ def _write_counts(head: RunHead, padded: str, write: Writer) -> None:
         write(" ")
         left -= len(count) + 1
     write(" " * left)
-
-
-def _age(started: str, now: datetime) -> str:
-    try:
-        return age((now - datetime.fromisoformat(started)).total_seconds())
-    except (ValueError, TypeError):
-        return "?"
 
 
 def _tone(outcome: str) -> Tone:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from proctor.cli.text_settings import TextSettings
+from proctor.cli.text_settings import TextSettings, on_terminal, wants_colours
 from proctor.errors import OutputError, UsageError
 from proctor.events import Entry, Event, RunFinished
 from proctor.outcome import RunOutcome
@@ -191,6 +192,17 @@ def speaker(file: IO[bytes], colours: bool = False) -> Writer:
             file.flush()
 
     return coloured_writer(write) if colours else plain_writer(write)
+
+
+def stdout_writer(environ: Mapping[str, str]) -> Writer:
+    """For the texts of verbs that write no run."""
+    if not on_terminal(environ):
+        return speaker(sys.stdout.buffer, wants_colours(environ))
+    from rich.console import Console
+
+    from proctor.render.terminal_writer import TerminalWriter
+
+    return TerminalWriter(Console())
 
 
 def write_all(file: IO[bytes], chunks: Iterable[bytes]) -> None:

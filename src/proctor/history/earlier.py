@@ -140,7 +140,9 @@ class Earlier:
             sorted(names),
         )
         found = {
-            number: KnownRun(EarlierRun(run_id, commit, started), branch, state, tree, bool(dirty), selection)
+            number: KnownRun(
+                EarlierRun(run_id, commit, started, bool(dirty)), branch, state, tree, bool(dirty), selection
+            )
             for number, run_id, commit, started, branch, state, tree, dirty, selection in rows
         }
         by_commit = not checkout.branch or not line.certain

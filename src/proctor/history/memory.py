@@ -16,6 +16,7 @@ import msgspec
 from proctor import events as e
 from proctor.history.earlier import Earlier
 from proctor.history.judged import Judged, bad_ends
+from proctor.history.last_failed import LastEnds
 from proctor.history.repository import repository
 from proctor.history.rows import Keys, described, rows
 from proctor.history.store import KEPT_DAYS, WRITE_PATIENCE, HistoryError, RunRow, Store, open_first
@@ -143,11 +144,12 @@ class Memory:
                 self._store = open_first(self._root, self._repository, self._environ, WRITE_PATIENCE)
             store, known = self._store, self._store.notice
             found = list(rows(result, self._keys(result, own_name), self._environments(result), self._masked))
+            ends = LastEnds(result, own_name)
             try:
-                store.add(self._row(result), found, until)
+                store.add(self._row(result), found, until, ends.write)
             except sqlite3.Error as error:
                 store.renew(error)
-                store.add(self._row(result), found, until)
+                store.add(self._row(result), found, until, ends.write)
             return store.notice if store.notice != known else ""
         except _FAULTS as error:
             return f"this run is not in the history of the tests: {error}" if str(error) else ""

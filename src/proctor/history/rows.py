@@ -84,7 +84,8 @@ def _failure(end: e.TestFinished | e.Attempt, mask: Callable[[str], str]) -> Fai
 
 
 def _row(failure: e.Failure, mask: Callable[[str], str]) -> FailureRow:
-    text = f"{failure.type}: {failure.message}" if failure.type else failure.message
+    said_already = failure.message.startswith(failure.type)
+    text = failure.message if said_already else f"{failure.type}: {failure.message}"
     text = mask(text)[:_TEXT]
     file, line = (failure.place.file, failure.place.line) if failure.place else ("", 0)
     said = f"{text}\0{file}\0{line}".encode("utf-8", "surrogatepass")

@@ -63,5 +63,12 @@ create table result (
 ) without rowid;
 create index bad_result on result (run, test) where failure is not null;
 create index result_of_failure on result (failure) where failure is not null;
+create table last_failed (
+    id integer primary key,         -- in the order in which they became known
+    root text not null,             -- of the project
+    target text not null,           -- what runs it there; a file, if it could not be collected
+    reached integer not null,       -- 0: it did not fail, but no run has come to it
+    unique (root, target)
+);
 """,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from operator import itemgetter
 from pathlib import Path
@@ -132,9 +132,15 @@ class Store:
                 self.connection.execute("rollback")
             raise
 
-    def add(self, run: RunRow, results: Iterable[ResultRow], oldest: str) -> bool:
+    def add(
+        self,
+        run: RunRow,
+        results: Iterable[ResultRow],
+        oldest: str,
+        more: Callable[[sqlite3.Connection], None] | None = None,
+    ) -> bool:
         """Keeps a run, and removes a few that are too many, or older than the time `oldest`. Returns whether
-        it is new: a run that is known is not added twice."""
+        it is new: a run that is known is not added twice. `more` writes in the same transaction."""
         with self.writing() as connection:
             fields = run.__struct_fields__
             marks = ", ".join("?" * len(fields))
@@ -146,6 +152,8 @@ class Store:
                 return False
             number = added.lastrowid or 0
             _add_results(connection, number, run.started, list(results))
+            if more is not None:
+                more(connection)
             remove_old(connection, number, run.branch, oldest)
         return True
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
 from proctor.render.agent import Hints
 
 _RUN = 'get_run(run_id="{run}"'
@@ -27,6 +30,16 @@ def page_call(run_id: str, select: str, offset: int | None = None) -> str:
     """The call for a part of a run. Without an offset, `failures` is the whole answer again."""
     more = f", offset={offset}" if offset is not None else ""
     return f'get_run(run_id="{run_id}", select="{select}"{more})'
+
+
+def history_call(asked: Mapping[str, object], offset: int) -> str:
+    """The next page of `get_history`; `asked` are the arguments that were given."""
+    given = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in asked.items()]
+    return f"get_history({', '.join([*given, f'offset={offset}'])})"
+
+
+def comparison_call(a: str, b: str, offset: int) -> str:
+    return f'compare_runs(a="{a}", b="{b}", offset={offset})'
 
 
 def full_call(run_id: str) -> str:

@@ -84,6 +84,7 @@ class ExecuteTests(Where, Selecting):
     retries: Annotated[int, Field(ge=0, le=1000, description="Of failed tests")] = 0
     test_timeout: Annotated[float, Field(gt=0, le=86_400, description="Seconds for each test")] = 0.0
     last_failed: Annotated[bool, Field(description="Only tests that failed when they last ran")] = False
+    baseline: Annotated[bool, Field(description="Run failures at the branch's start, too")] = False
     repeat: Annotated[int, Field(ge=1, le=10_000, description="Times to run each test")] = 1
     seed: Annotated[int, Field(ge=0, lt=2**32, description="Seed of hashes and test order")] = -1
     verbosity: Annotated[int, Field(ge=-2, le=4, description="As pytest -v; 2: full values")] = 0
@@ -133,6 +134,30 @@ class GetTest(Arguments):
     budget: Budget = USUAL_BUDGET
 
 
+class GetHistory(Arguments):
+    node_id: Annotated[Text, Field(description="Id or its end; none: the last runs")] = ""
+    select: Annotated[
+        Literal["results", "flaky", "slow"], Field(description="flaky, slow: lists of tests")
+    ] = "results"
+    offset: Offset = 0
+    limit: Limit = 20
+    budget: Budget = USUAL_BUDGET
+    project: Text = ""
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> GetHistory:
+        if self.node_id and self.select != "results":
+            raise ValueError(f"node_id: not expected with select={self.select}, which lists tests")
+        return self
+
+
+class CompareRuns(Arguments):
+    a: Annotated[RunId, Field(description="The run before")]
+    b: RunId
+    offset: Offset = 0
+    budget: Budget = USUAL_BUDGET
+
+
 class CancelRun(Arguments):
     run_id: RunId
 
@@ -142,7 +167,7 @@ class DescribeProject(Arguments):
 
 
 Running: TypeAlias = ExecuteTests | DiscoverTests
-Budgeted: TypeAlias = Running | GetRun | GetTest
+Budgeted: TypeAlias = Running | GetRun | GetTest | GetHistory | CompareRuns
 
 
 class ToolInfo(msgspec.Struct, frozen=True):
@@ -215,6 +240,18 @@ TOOLS = (
             difference="string",
             omitted="object",
         ),
+    ),
+    ToolInfo(
+        "get_history",
+        "Earlier results of a test, the newest first; or tests that are flaky or became slow.",
+        GetHistory,
+        _object("", test="string", results="array", tests="array", runs="array", omitted="object"),
+    ),
+    ToolInfo(
+        "compare_runs",
+        "What is different in run b: new, still and fixed failures; tests slower, faster, added, removed.",
+        CompareRuns,
+        _object("new fixed still", new="array", fixed="array", still="array", omitted="object"),
     ),
     ToolInfo(
         "cancel_run",

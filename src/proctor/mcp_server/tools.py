@@ -14,6 +14,7 @@ from proctor import config, plan_run, prepare
 from proctor.archive.inside import Folder
 from proctor.archive.lookup import LAST, find_run, from_document, read_run
 from proctor.archive.store import list_runs, projects_below
+from proctor.comparison import Side, side
 from proctor.config import Settings
 from proctor.describe import describe
 from proctor.errors import ProctorError, UsageError
@@ -121,6 +122,41 @@ class Tools:
 
         return await asyncio.to_thread(answer)
 
+    async def _get_history(self, asked: schemas.GetHistory, _: Progress) -> Reply:
+        def answer() -> Reply:
+            from proctor.mcp_server.history_answers import history_answer  # loads sqlite
+
+            root = self.access.project(asked.project)
+            settings = config.load(root)
+            budget = _budget(asked, settings)
+            return history_answer(asked, self.access, root, budget, settings.mask_secrets)
+
+        return await asyncio.to_thread(answer)
+
+    async def _compare_runs(self, asked: schemas.CompareRuns, _: Progress) -> Reply:
+        def answer() -> Reply:
+            from proctor.mcp_server.comparison_answer import comparison_answer
+
+            before, after = self._side(asked.a), self._side(asked.b)
+            return comparison_answer(
+                asked, before[0], after[0], _budget(asked, after[1]), after[1].mask_secrets
+            )
+
+        return await asyncio.to_thread(answer)
+
+    def _side(self, name: str) -> tuple[Side, Settings]:
+        """A run by its id: of the archive, else of the history of a root."""
+        try:
+            data = self.data(name)
+            return side(data.result, data.run_id), data.settings
+        except UsageError:
+            from proctor.history.compared import remembered_side  # loads sqlite
+
+            for root in self.access.roots:
+                if found := remembered_side(name, root, self.access.environ, self.access.roots):
+                    return found, config.load(root)
+            raise
+
     async def _cancel_run(self, asked: schemas.CancelRun, progress: Progress) -> Reply:
         run = self._known(asked.run_id)
         if run is None or run.over:
@@ -169,6 +205,7 @@ class Tools:
                 test_timeout=asked.test_timeout or None,
                 retries=asked.retries if asked.given("retries") else None,
                 last_failed=asked.last_failed,
+                baseline="" if asked.baseline else None,
                 repeat=asked.repeat,
                 seed=asked.seed if asked.given("seed") else None,
                 verbosity=asked.verbosity if asked.given("verbosity") else None,

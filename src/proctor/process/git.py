@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from proctor.places import program
 from proctor.process.spawn import Spawned
+from proctor.process.stop import Stop
 
 PATIENCE = 5.0  # seconds; what takes longer is not worth the answer
 #: Variables that git sets for hooks: with them, another repository counts than the one around a directory.
-_ELSEWHERE = (
+ELSEWHERE = (
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_IMPLICIT_WORK_TREE",
@@ -69,14 +70,15 @@ class Question:
             os.close(self._stop)
             self._stop = -1
 
-    def answer(self, seconds: float = PATIENCE) -> bytes | None:
-        """What it printed; None if it failed or takes too long. To be called once."""
+    def answer(self, seconds: float = PATIENCE, stop: Stop | None = None) -> bytes | None:
+        """What it printed; None if it failed, takes too long, or was stopped. To be called once."""
         until = time.monotonic() + seconds
         pieces: list[bytes] = []
+        watched = [self._read, self._stopped, *([stop.fileno()] if stop is not None else [])]
         try:
             while self._process is not None and (left := until - time.monotonic()) > 0:
-                ready = select.select([self._read, self._stopped], [], [], left)[0]
-                if not ready or self._stopped in ready:
+                ready = select.select(watched, [], [], left)[0]
+                if self._read not in ready or self._stopped in ready:
                     return None
                 piece = os.read(self._read, 1 << 16)
                 if not piece:
@@ -105,7 +107,7 @@ class Git:
     def __init__(self, directory: str, environ: Mapping[str, str]) -> None:
         self._directory = directory
         self._program = program("git", environ, directory)
-        self._environ = {name: value for name, value in environ.items() if name not in _ELSEWHERE} | _QUIET
+        self._environ = {name: value for name, value in environ.items() if name not in ELSEWHERE} | _QUIET
 
     def begin(self, *arguments: str, **variables: str) -> Question | None:
         """A command, with more variables; None without git."""
