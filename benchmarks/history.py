@@ -133,7 +133,7 @@ def _questions(quick: bool) -> str:
         ["added in a second of CPU time", f"{size / seconds:,.0f}"],
         [f"{WRITERS} processes that add a run of {TESTS:,} each at once, seconds", _writers(path)],
     ]
-    asked = {
+    asked: dict[str, Callable[[Store], object]] = {
         "words for 10 failures that are new": partial(_words, tests=_steady(10)),
         "words for 1,000 failures that are new": partial(_words, tests=_steady(1_000)),
         "words for 1,000 failures that come and go": partial(_words, tests=_shaky(1_000)),
@@ -228,9 +228,9 @@ def _asked(path: Path, ask: Callable[[Store], object], rounds: int) -> Iterator[
 
 
 def _earlier(store: Store) -> tuple[Earlier, EarlierRun, frozenset[str]]:
-    checkout = Checkout("f" * 40, "main", "", False, "f" * 40)
+    checkout = Checkout("f" * 40, "main", state="f" * 40)
     now = EarlierRun("now", checkout.commit, NOW.isoformat())
-    return Earlier(store, checkout), now, frozenset({f"s {checkout.state} []"})
+    return Earlier(store, checkout, frozenset), now, frozenset({f"s {checkout.state} []"})
 
 
 def _words(store: Store, tests: list[int]) -> int:

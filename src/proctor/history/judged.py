@@ -59,7 +59,7 @@ class Judged:
             for test in _all(suite)
         )
 
-    def _of_test(self, test: str, number: int) -> list[Past]:
+    def _of_test(self, test: str, number: int) -> Sequence[Past]:
         return self._earlier.of_test(self._keys.of(test, number), self._environments[number])
 
     def _of_file(self, file: str, number: int) -> list[Past]:
