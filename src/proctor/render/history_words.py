@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -18,6 +19,7 @@ from proctor.events import (
     NEW,
     PASSES,
     STILL,
+    UNKNOWN,
     BaselineCompared,
     EarlierRun,
     TestHistory,
@@ -26,7 +28,7 @@ from proctor.render.neutral import neutral
 from proctor.result import RunResult
 from proctor.text import first_line
 
-_COMMIT = 7  # characters
+COMMIT = 7  # characters of one
 _REF = 40
 _REASON = 100
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -37,6 +39,32 @@ _ON_BASELINE = {
     PASSES: ("passes on {}", "all pass on {}", "passes on baseline"),
     ABSENT: ("absent on {}", "all absent on {}", "absent on baseline"),
 }
+
+
+class _Run(Protocol):
+    """A run, of an event or of a document."""
+
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def commit(self) -> str: ...
+    @property
+    def started(self) -> str: ...
+    @property
+    def dirty(self) -> object: ...
+
+
+class _Told(Protocol):
+    """What earlier runs say of a test, likewise."""
+
+    @property
+    def word(self) -> str: ...
+    @property
+    def since(self) -> _Run | None: ...
+    @property
+    def failed(self) -> object: ...
+    @property
+    def results(self) -> object: ...
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -103,7 +131,7 @@ def verdict_notes(result: RunResult) -> list[str]:
 
 def _by_history(result: RunResult, failing: Sequence[str]) -> _Said:
     known = {test: found for test in failing if (found := result.earlier(test))}
-    words = {test: _history_word(found) for test, found in known.items()}
+    words = {test: history_word(found) for test, found in known.items()}
     kinds = {test: found.word for test, found in known.items()}
     if len(known) == len(failing) and len(set(kinds.values())) == 1:
         return _Said(words, kinds, True, (_for_all(list(known.values())),))
@@ -111,12 +139,10 @@ def _by_history(result: RunResult, failing: Sequence[str]) -> _Said:
     return _Said(words, kinds, False, (f"{new} new",) if new else ())
 
 
-def history_word(found: TestHistory | None) -> str:
+def history_word(found: _Told | None) -> str:
     """`new`, `still since 2dba883`, `flaky: 3 of 20`; nothing where nothing is known."""
-    return _history_word(found) if found is not None and found.word in (NEW, STILL, FLAKY_TEST) else ""
-
-
-def _history_word(found: TestHistory) -> str:
+    if found is None or found.word == UNKNOWN:
+        return ""
     if found.word == STILL:
         return f"still since {_when(found.since)}" if found.since else "still"
     return f"flaky: {_evidence(found)}" if found.word == FLAKY_TEST and found.results else neutral(found.word)
@@ -135,7 +161,7 @@ def _for_all(known: Sequence[TestHistory]) -> str:
     return f"{several}{neutral(word)}"
 
 
-def _evidence(found: TestHistory) -> str:
+def _evidence(found: _Told) -> str:
     return f"{found.failed} of {found.results}"
 
 
@@ -148,10 +174,10 @@ def _latest(runs: Sequence[EarlierRun | None]) -> str:
     return when if len({_when(run) for run in known}) == 1 else f"{when} or before"
 
 
-def _when(run: EarlierRun) -> str:
+def _when(run: _Run) -> str:
     """The commit, and whether there were changes that no commit has; without git, the day."""
     if run.commit:
-        return neutral(run.commit[:_COMMIT]) + "-dirty" * run.dirty
+        return neutral(run.commit[:COMMIT]) + "-dirty" * bool(run.dirty)
     _, _, rest = run.started[:10].partition("-")
     month, _, day = rest.partition("-")
     if not (month.isdecimal() and day.isdecimal() and 1 <= int(month) <= len(_MONTHS)):
@@ -161,8 +187,8 @@ def _when(run: EarlierRun) -> str:
 
 def _by_baseline(found: BaselineCompared, failing: Sequence[str]) -> _Said:
     kinds = {test: found.tests.get(test, CANNOT_TELL) for test in failing}
-    words = {test: _baseline_word(kind, _reason(found, test)) for test, kind in kinds.items()}
-    short = {test: _baseline_word(kind, "") for test, kind in kinds.items()}
+    words = {test: baseline_word(kind, _reason(found, test)) for test, kind in kinds.items()}
+    short = {test: baseline_word(kind, "") for test, kind in kinds.items()}
     where, different = baseline_name(found), set(kinds.values())
     if len(different) > 1:
         return _Said(words, short, False, (f"baseline {where}",))
@@ -180,7 +206,8 @@ def _reason(found: BaselineCompared, test: str) -> str:
     return neutral(first_line(found.reasons.get(test) or found.reason, _REASON))
 
 
-def _baseline_word(kind: str, reason: str) -> str:
+def baseline_word(kind: str, reason: str) -> str:
+    """`passes on baseline`."""
     if kind in _ON_BASELINE:
         return _ON_BASELINE[kind][2]
     return f"baseline: cannot tell: {reason}" if reason else "baseline: cannot tell"
@@ -188,7 +215,7 @@ def _baseline_word(kind: str, reason: str) -> str:
 
 def baseline_name(found: BaselineCompared) -> str:
     """`main@2dba883`, or the commit alone where that was asked for."""
-    ref, commit = neutral(first_line(found.ref, _REF)), neutral(found.commit[:_COMMIT])
+    ref, commit = neutral(first_line(found.ref, _REF)), neutral(found.commit[:COMMIT])
     if ref and commit and not found.commit.startswith(found.ref):
         return f"{ref}@{commit}"
     return commit or ref
