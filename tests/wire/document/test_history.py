@@ -128,6 +128,17 @@ def test_a_document_that_is_shown_again_repeats_the_words(tmp_path: Path) -> Non
     assert words(json.loads(converted(data, "json")[1])) == words(first)
 
 
+@pytest.mark.parametrize("form", ["agent", "human", "summary"])
+def test_a_text_of_a_document_is_that_of_the_log(form: str) -> None:
+    result, lines = recorded(COMPARED)
+
+    _, live, _ = converted(b"".join(lines), form)
+    _, again, _ = converted(json.dumps(document_for(result)).encode(), form)
+
+    assert b"new" in live
+    assert again == live
+
+
 Edit = Callable[[dict[str, Any]], None]
 
 
