@@ -50,6 +50,18 @@ def test_a_project_below_has_the_times_by_its_own_targets(tmp_path: Path) -> Non
     assert usual_times(root / "sub", clean_environment())[0].keys() == {"test_slow.py::Slow::test_slow"}
 
 
+def test_the_runs_of_another_project_in_the_repository_hide_no_times(tmp_path: Path) -> None:
+    files = {"a/notes.py": NOTES, "a/test_slow.py": SLOW, "b/test_b.py": "def test_b(): pass\n"}
+    root = write_project(tmp_path, files)
+    (root / ".git").mkdir()
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    document_of(root / "a")
+    document_of(root / "b")
+
+    assert usual_times(root / "a", clean_environment())[0].keys() == {"test_slow.py::Slow::test_slow"}
+    assert "../b/test_b.py::test_b" not in usual_times(root / "a", clean_environment())[0]
+
+
 @pytest.mark.parametrize("runner", ["pytest", "unittest"])
 def test_workers_begin_with_what_takes_longest(tmp_path: Path, runner: str) -> None:
     root = write_project(tmp_path, SUITE)

@@ -94,7 +94,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
         case e.WarningRecorded():
             suite.warnings.append(event)
         case e.SessionInterrupted():
-            suite.session.interrupted = event
+            if not _reached_maxfail(suite):  # the process was interrupted for that, and may say so
+                suite.session.interrupted = event
         case e.SessionBroke():
             suite.session.broke = event
         case e.SessionFinished():

@@ -46,6 +46,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = {}  # more variables for the tests
     last_failed: bool = False
     failed_first: bool = False
+    exitfirst_new: bool = False
     collect_only: bool = False
     archive: bool = True
     history: bool = True
@@ -75,6 +76,9 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
     notices: tuple[str, ...] = ()
     visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
     uses_history = asked.history and settings.history and not asked.collect_only
+    if asked.exitfirst_new and not uses_history:
+        off = "history = false is in the settings" if asked.history else "--no-history turns it off"
+        raise UsageError(f"--exitfirst-new compares with earlier runs, and {off}")
     if asked.last_failed:
         from proctor.history.last_failed import only_last_failed  # loads sqlite
 
@@ -158,6 +162,7 @@ def _with_tries(spec: RunSpec, asked: Asked, settings: Settings) -> tuple[RunSpe
         parallel=asked.parallel,
         isolate=asked.isolate,
         failed_first=asked.failed_first,
+        exitfirst_new=asked.exitfirst_new,
         retries=settings.retries if asked.retries is None else asked.retries,
         max_retried=settings.max_retried,
         max_restarts=settings.max_restarts,

@@ -54,6 +54,7 @@ complete -c proctor -n '__proctor_verb run' -l timeout -r -f -d 'time limit for 
 complete -c proctor -n '__proctor_verb run' -l memory -r -f -d 'address space limit for each process, e.g. 512M or 2G (default: none)'
 complete -c proctor -n '__proctor_verb run' -s x -d 'stop at the first failure'
 complete -c proctor -n '__proctor_verb run' -l maxfail -r -f -d 'stop after N failures (default: no limit)'
+complete -c proctor -n '__proctor_verb run' -l exitfirst-new -d 'stop at the first failure of a test that passed when it last ran'
 complete -c proctor -n '__proctor_verb run' -l test-timeout -r -f -d 'time limit for each test (pytest, unittest; default: none)'
 complete -c proctor -n '__proctor_verb run' -s n -r -f -a 'auto' -d 'run N tests at a time; auto: as many as there are processors (default: 1)'
 complete -c proctor -n '__proctor_verb run' -l parallel -r -f -a 'fork xdist off' -d 'fork, xdist or off: what -n uses (pytest; default: fork if that is safe, else xdist)'

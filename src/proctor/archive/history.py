@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -66,5 +67,14 @@ def target(node_id: str, base: str, root: Path) -> str:
     """What runs a test: pytest's ids are relative to its own root, targets to where it is started."""
     if not base or base == str(root):
         return node_id
+    real, here = _real(base), _real(str(root))
+    if real == here:
+        return node_id
     file, mark, rest = node_id.partition("::")
-    return os.path.relpath(os.path.join(base, file), root) + mark + rest
+    return os.path.relpath(os.path.join(real, file), here) + mark + rest
+
+
+@cache
+def _real(directory: str) -> str:
+    """A framework may know its directory by another path."""
+    return os.path.realpath(directory)

@@ -46,6 +46,7 @@ def main(arguments: list[str]) -> int:
         no_capture=parsed.no_capture,
         last_failed=parsed.last_failed,
         failed_first=parsed.failed_first,
+        exitfirst_new=parsed.exitfirst_new,
         archive=not parsed.no_archive,
         history=not parsed.no_history,
         baseline=parsed.baseline,
@@ -130,6 +131,8 @@ def _add_limits(parser: options.Parser) -> None:
     limits.add_argument("-x", dest="failfast", action="store_true", help="stop at the first failure")
     maxfail = "stop after N failures (default: no limit)"
     limits.add_argument("--maxfail", type=int, default=0, metavar="N", help=maxfail)
+    new = "stop at the first failure of a test that passed when it last ran"
+    limits.add_argument("--exitfirst-new", action="store_true", help=new)
     test_timeout = "time limit for each test (pytest, unittest; default: none)"
     limits.add_argument("--test-timeout", metavar="TIME", help=test_timeout)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,10 +18,12 @@ from proctor import events as e
 from proctor.history.earlier import Earlier
 from proctor.history.judged import Judged, bad_ends
 from proctor.history.last_failed import LastEnds
+from proctor.history.reading import reading
 from proctor.history.repository import repository
-from proctor.history.rows import Keys, described, rows
+from proctor.history.rows import Keys, by_chance, described, rows
 from proctor.history.store import KEPT_DAYS, WRITE_PATIENCE, HistoryError, RunRow, Store, open_first
 from proctor.history.tree import Checkout, Files, GitFiles, NoRepository
+from proctor.history.words import Past, word
 from proctor.process.git import Git
 from proctor.result import RunResult
 from proctor.spec import RunSpec
@@ -50,6 +53,8 @@ class Memory:
         self._settled: Checkout | None = None
         self._tree = ""
         self._store: Store | None = None
+        self._midway: Earlier | None = None  # for questions while tests run
+        self._closing = ExitStack()
         self._try_again = False  # the store could not be read; perhaps it can be written later
 
     def _found(self) -> Files:
@@ -66,6 +71,7 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        self._closing.close()
         self._files.close()
 
     def close(self) -> None:
@@ -101,7 +107,7 @@ class Memory:
             self._settle(compared=True)
         compared = self._held_against(store, result, own_name)
         if compared.fixed and self._settled is None:
-            # Only now it matters whether they failed with the same files.
+            # Only now it matters with which files they failed, and whether these are the same.
             self._settle(compared=True)
             compared = self._held_against(store, result, own_name)
         return compared
@@ -112,13 +118,42 @@ class Memory:
         earlier = Earlier(store, self.checkout, self._files.contained)
         if not earlier.runs:
             return e.HistoryCompared(dict.fromkeys(bad_ends(result), e.TestHistory(e.UNKNOWN)))
-        if self._settled is not None and self.checkout.state:
-            self._tree = self._files.tree()
+        if self._settled is not None:
+            self._tree = self._files.tree() if self.checkout.state else ""
             earlier.trees = self._files.trees(earlier.clean_commits())
         judged = Judged(result, self._keys(result, own_name), self._environments(result), earlier)
         now = e.EarlierRun(result.run.run_id, self.checkout.commit, result.run.started)
-        same = self._same()
+        same = self._same() if self._settled is not None else frozenset[str]()
         return e.HistoryCompared(judged.words(now, same), judged.fixed(now, same), judged.newest())
+
+    def is_new(self, test: str, number: int, result: RunResult, own_name: Callable[[str, int], str]) -> bool:
+        """Whether the word for a test that has just ended badly, in the suite with this number, is `new`, as
+        far as that can be told while other tests run. Not new where nobody can say."""
+        if test in by_chance(result.suites[number]):
+            return False
+        try:
+            earlier = self._so_far()
+            key, environment = (
+                self._keys(result, own_name).of(test, number),
+                self._environments(result)[number],
+            )
+            run = e.EarlierRun(result.run.run_id, self.checkout.commit, result.run.started)
+            found = earlier.of_test(key, environment) if earlier is not None else []
+            return word(Past(run, bad=True, same=self._same()), found).word == e.NEW
+        except _FAULTS:
+            return False
+
+    def _so_far(self) -> Earlier | None:
+        """Read once: what other runs add meanwhile is no earlier result."""
+        if self._midway is None:
+            store = self._closing.enter_context(reading(self._root, self._repository, self._environ))
+            if store is None:
+                return None
+            self._midway = Earlier(store, self.checkout, self._files.contained)
+            if self._midway.runs and self.checkout.state:
+                self._tree = self._files.tree()
+                self._midway.trees = self._files.trees(self._midway.clean_commits())
+        return self._midway
 
     def _settle(self, compared: bool) -> None:
         """If files were changed while the tests ran, nobody knows with which ones."""
@@ -137,14 +172,13 @@ class Memory:
         if self._store is None and not self._try_again:
             return ""
         self._settle(compared=False)
-        mask = self._masking()
         oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
         until = oldest.isoformat(timespec="milliseconds")
         try:
             if self._store is None:
                 self._store = open_first(self._root, self._repository, self._environ, WRITE_PATIENCE)
             store, known = self._store, self._store.notice
-            found = list(rows(result, self._keys(result, own_name), self._environments(result), mask))
+            found = list(rows(result, self._keys(result, own_name), self._environments(result), self._masked))
             ends = LastEnds(result, own_name)
             try:
                 store.add(self._row(result), found, until, ends.write)
@@ -157,12 +191,12 @@ class Memory:
         finally:
             self.close()
 
-    def _masking(self) -> Callable[[str], str]:
+    def _masked(self, text: str) -> str:
         if not self._mask:
-            return str
+            return text
         from proctor.render.secrets import masked  # only failures have texts
 
-        return masked
+        return masked(text)
 
     def _row(self, result: RunResult) -> RunRow:
         checkout, summary = self.checkout, result.summary()

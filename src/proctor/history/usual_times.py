@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import median
 
 from proctor.archive.history import target
 from proctor.history.reading import reading
@@ -24,7 +23,7 @@ def usual_times(root: Path, environ: Mapping[str, str]) -> tuple[dict[str, float
         if store is None:
             return {}, 0.0
         try:
-            took = _newest(store.connection)
+            took = _newest(store.connection, str(root))
         except sqlite3.Error:
             return {}, 0.0
     top, bases = found.top if found else str(root), dict[str, str]()
@@ -32,22 +31,28 @@ def usual_times(root: Path, environ: Mapping[str, str]) -> tuple[dict[str, float
     for (folder, name), microseconds in took.items():
         base = bases.get(folder) or bases.setdefault(folder, os.path.normpath(os.path.join(top, folder)))
         known[target(name, base, root)] = microseconds / 1e6
-    usual = round(median(known.values()), 6) if known else 0.0
+    usual = round(sorted(known.values())[len(known) // 2], 6) if known else 0.0  # the median
     if usual < _SHORT:
         known = {test: seconds for test, seconds in known.items() if seconds >= _SHORT}
     return known, usual
 
 
-def _newest(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
-    """Of each test, in runs since the last whole one. Folder and name are enough to run a test."""
+def _newest(connection: sqlite3.Connection, root: str) -> dict[tuple[str, str], int]:
+    """Of each test, in runs since the last whole one: of this root, or else of any, as in a new worktree.
+    Folder and name are enough to run a test."""
+    took: dict[tuple[str, str], int] = {}
+    of_run = "select folder, name, microseconds from result join test on test = id where run = ?"
+    for number in reversed(_runs(connection, root) or _runs(connection, "")):
+        took |= {(folder, name): spent for folder, name, spent in connection.execute(of_run, (number,))}
+    return took
+
+
+def _runs(connection: sqlite3.Connection, root: str) -> list[int]:
+    """The newest first."""
     runs = []
-    newest = "select number, whole from run where not imported order by number desc limit ?"
-    for number, whole in connection.execute(newest, (_LOOK_BACK,)):
+    newest = "select number, whole from run where (root = ? or ? = '') and not imported order by number desc"
+    for number, whole in connection.execute(f"{newest} limit {_LOOK_BACK}", (root, root)):
         runs.append(number)
         if whole:
             break
-    took: dict[tuple[str, str], int] = {}
-    for number in reversed(runs):
-        of_run = "select folder, name, microseconds from result join test on test = id where run = ?"
-        took |= {(folder, name): spent for folder, name, spent in connection.execute(of_run, (number,))}
-    return took
+    return runs
