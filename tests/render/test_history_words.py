@@ -33,7 +33,7 @@ from proctor.render.verdict_line import verdict_line
 
 OF_HISTORY = (e.HistoryCompared, e.BaselineCompared)
 MOST_ADDED = 12  # tokens, where all failures have one word
-ONE_WORD = ("new", "one-new", "still", "one-still", "flaky", "all-flaky", "unknown", "fixed")
+ONE_WORD = ("new", "one-new", "still", "one-still", "still-since", "flaky", "all-flaky", "unknown", "fixed")
 
 
 def without_history(facts: tuple[e.Event, ...]) -> tuple[e.Event, ...]:

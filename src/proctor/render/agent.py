@@ -14,6 +14,7 @@ import msgspec
 from proctor.causes import Cause, Occurrence, causes, is_old, made_good
 from proctor.events import Place
 from proctor.outcome import FLAKY, Outcome, RunOutcome
+from proctor.render.agent_lines import AgentLine, laid_out
 from proctor.render.captured import notable_output
 from proctor.render.failure_report import attempts_text, phase_text
 from proctor.render.failure_text import FailureText, TextLimits, failure_text, place_text, way, way_text
@@ -98,15 +99,6 @@ class _Said(msgspec.Struct, frozen=True):
     rows: list[tuple[Occurrence, str, tuple[str, ...]]]
 
 
-class AgentLine(msgspec.Struct, frozen=True):
-    """`test`, if any, is written in full or under its file, whichever is shorter."""
-
-    text: str
-    test: str = ""
-    more: tuple[str, ...] = ()
-    opens: bool = False  # lines of this test's parameters follow, so its file stands alone
-
-
 def agent_text(result: RunResult, detail: Detail = Detail()) -> str:  # noqa: B008  frozen
     result = shown(result, detail)
     return "\n".join(Composer(result, causes(result), detail).lines()) + "\n"
@@ -178,7 +170,7 @@ class Composer:
         for cause, short in zip(self._causes[:count], old, strict=False):
             told = self._cause(cause)
             lines += told if not short or all(old) else (self._shortened(line, cause) for line in told)
-        yield from _laid_out(lines)
+        yield from laid_out(lines)
 
     def _shortened(self, line: AgentLine, cause: Cause) -> AgentLine:
         """A line about a failure that is not new, where others are."""
@@ -495,22 +487,3 @@ def _grouped(counted: Counter[str]) -> str:
     shown = [f"{text} x{n}" if n > 1 else text for text, n in counted.most_common(_MOST_REASONS)]
     more = len(counted) - len(shown)
     return "; ".join([*shown, *([f"{more} more"] if more else [])])
-
-
-def _laid_out(lines: list[AgentLine]) -> Iterator[str]:
-    """A file with two lines or more in a row stands alone, once, before them."""
-    files = [file_of(line.test) for line in lines if line.test]
-    current = ""
-    at = 0
-    for line in lines:
-        if line.test:
-            file = files[at]
-            at += 1
-            if file and file != current and (line.opens or files[at : at + 1] == [file]):
-                yield neutral(file)
-                current = file
-            current = current if file == current else ""
-            yield neutral(line.test[len(current) :]) + line.text
-        else:
-            yield line.text
-        yield from (f" {more}" for more in line.more)

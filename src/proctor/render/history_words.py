@@ -21,7 +21,6 @@ from proctor.events import (
     STILL,
     UNKNOWN,
     BaselineCompared,
-    EarlierRun,
     TestHistory,
 )
 from proctor.render.neutral import neutral
@@ -75,6 +74,11 @@ class _Said(msgspec.Struct, frozen=True):
     alike: bool = True  # the notes say it of all tests
     notes: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> bool:
+        """The notes have the evidence, too."""
+        return self.alike and len(set(self.words.values())) == 1
+
     def of(self, tests: Sequence[str], short: bool = False) -> str:
         """The word of these tests, or how many of them have which: `2 new, 1 still`."""
         words = {(self.kinds if short else self.words).get(test, "") for test in tests}
@@ -105,7 +109,7 @@ class Words:
     def column(self, tests: Sequence[str]) -> str:
         """The same for a narrow column: the verdict has the evidence, or the baseline decides."""
         baseline = "" if self._baseline.alike else self._baseline.of(tests, short=True)
-        return _joined(self._history.of(tests, short=self._history.alike or bool(baseline)), baseline)
+        return _joined(self._history.of(tests, short=self._history.told or bool(baseline)), baseline)
 
     def mark(self, tests: Sequence[str]) -> str:
         """` [new]` behind a row of tests that have one word, if the verdict does not say it; or nothing."""
@@ -152,8 +156,9 @@ def _for_all(known: Sequence[TestHistory]) -> str:
     """What holds for all failures, which have one word."""
     several, word = "all " * (len(known) > 1), known[0].word
     if word == STILL:
-        latest = _latest([found.since for found in known])
-        return f"{several or 'still '}failing since {latest}" if latest else f"{several}still failing"
+        times = {_when(found.since) if found.since else "" for found in known}
+        since = times.pop() if len(times) == 1 else ""
+        return f"{several or 'still '}failing since {since}" if since else f"{several}still failing"
     if word == FLAKY_TEST and all(found.results for found in known):
         rarest = min(known, key=lambda found: found.failed / found.results)
         same = len({(found.failed, found.results) for found in known}) == 1
@@ -163,15 +168,6 @@ def _for_all(known: Sequence[TestHistory]) -> str:
 
 def _evidence(found: _Told) -> str:
     return f"{found.failed} of {found.results}"
-
-
-def _latest(runs: Sequence[EarlierRun | None]) -> str:
-    """Since when all of these failed."""
-    known = [run for run in runs if run is not None]
-    if len(known) < len(runs):
-        return ""
-    when = _when(max(known, key=lambda run: run.started))
-    return when if len({_when(run) for run in known}) == 1 else f"{when} or before"
 
 
 def _when(run: _Run) -> str:
