@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from measure import (
 
 from proctor.events import EarlierRun
 from proctor.history.earlier import Earlier
+from proctor.history.questions import Questions
 from proctor.history.repository import repository
 from proctor.history.store import FailureRow, ResultRow, RunRow, Store, TestKey, open_store, place
 from proctor.history.tree import Checkout
@@ -133,14 +134,18 @@ def _questions(quick: bool) -> str:
         ["added in a second of CPU time", f"{size / seconds:,.0f}"],
         [f"{WRITERS} processes that add a run of {TESTS:,} each at once, seconds", _writers(path)],
     ]
+    steady = [test for test in range(TESTS) if test % 20 > 4]
     asked: dict[str, Callable[[Store], object]] = {
-        "words for 10 failures that are new": partial(_words, tests=_steady(10)),
-        "words for 1,000 failures that are new": partial(_words, tests=_steady(1_000)),
-        "words for 1,000 failures that come and go": partial(_words, tests=_shaky(1_000)),
-        "words for 1,000 failures since the first run": partial(_words, tests=_broken(1_000)),
+        "words for 10 failures": partial(_words, tests=range(10)),
+        "words for 1,000 failures that are new": partial(_words, tests=steady[:1_000]),
+        "words for 1,000 failures, 50 of them flaky and 50 since the first run": partial(
+            _words, tests=range(1_000)
+        ),
         "what is fixed in a green run": _fixed,
-        "the list of runs": _list_of_runs,
-        "the results of one test": _one_test,
+        "`proctor history`": lambda store: Questions(store).runs(20),
+        "`proctor history TEST`": lambda store: Questions(store).results(_key(77).name, 20),
+        "`proctor history --flaky`": lambda store: Questions(store).flaky({}),
+        "`proctor history --slow`": lambda store: Questions(store).slow(),
     }
     answers = [
         [name, f"{_median(path, ask, 3 if quick else 9):.1f}", str(QUESTION)] for name, ask in asked.items()
@@ -148,22 +153,17 @@ def _questions(quick: bool) -> str:
     return "\n".join([table(["", ""], facts), table(["question", "CPU ms", "limit"], answers)])
 
 
-def _steady(number: int) -> list[int]:
-    return [test for test in range(TESTS) if test % 4 == 0][:number]
-
-
-def _shaky(number: int) -> list[int]:
-    return [test for test in range(TESTS) if test % 4 == 1][:number]
-
-
-def _broken(number: int) -> list[int]:
-    return [test for test in range(TESTS) if test % 4 == 2][:number]
-
-
 def _is_bad(test: int, run: int) -> bool:
-    """A quarter always passes, one fails once in a while, one always, and one once."""
-    kind = test % 4
-    return (kind == 1 and (test * 7 + run * 13) % 11 == 0) or kind == 2 or (kind == 3 and run == test % RUNS)
+    """One test of twenty fails now and then, one always, two once, and the others never."""
+    kind = test % 20
+    if kind == 1:
+        return (test * 7 + run * 13) % 11 == 0
+    return kind == 2 or (kind in (3, 4) and run == test % RUNS)
+
+
+def _microseconds(test: int, run: int) -> int:
+    """Half of the tests take a tenth of a second; a few of them took longer in the last run."""
+    return (100_000 if test % 2 else 900) * (2 if test % 50 == 7 and run == RUNS else 1) + run
 
 
 def _key(test: int) -> TestKey:
@@ -185,7 +185,7 @@ def _results(run: int) -> list[ResultRow]:
     return [
         ResultRow(_key(test), 1, "failed", 900, PLATFORM, failure(test))
         if _is_bad(test, run)
-        else ResultRow(_key(test), 1, "passed", 900 + test % 100, PLATFORM)
+        else ResultRow(_key(test), 1, "passed", _microseconds(test, run), PLATFORM)
         for test in range(TESTS)
     ]
 
@@ -233,32 +233,16 @@ def _earlier(store: Store) -> tuple[Earlier, EarlierRun, frozenset[str]]:
     return Earlier(store, checkout, frozenset), now, frozenset({f"s {checkout.state} []"})
 
 
-def _words(store: Store, tests: list[int]) -> int:
+def _words(store: Store, tests: Sequence[int]) -> int:
     earlier, now, same = _earlier(store)
     failed = Past(now, bad=True, same=same)
     return len([word(failed, earlier.of_test(_key(test), PLATFORM)) for test in tests])
 
 
 def _fixed(store: Store) -> int:
-    """Half of all tests pass that have failed before."""
+    """A fifth of all tests have failed before."""
     earlier, now, same = _earlier(store)
     passed = Past(now, bad=False, same=same)
     failed_once = earlier.failed_once()
     keys = (_key(test) for test in range(TESTS))
     return sum(is_fixed(passed, earlier.of_test(key, PLATFORM)) for key in keys if key in failed_once)
-
-
-def _list_of_runs(store: Store) -> int:
-    return len(store.connection.execute("select * from run order by started desc limit 20").fetchall())
-
-
-def _one_test(store: Store) -> int:
-    return len(
-        store.connection.execute(
-            "select id, result.outcome, microseconds, commit_id, started, attempt from result"
-            " join run on run = number where run in (select number from run) and test ="
-            " (select id from test where folder = ? and runner = ? and suite = ? and name = ?)"
-            " order by started desc",
-            (".", "pytest", "pytest", _key(77).name),
-        ).fetchall()
-    )

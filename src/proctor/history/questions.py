@@ -25,16 +25,13 @@ _RUN = (
     ", passed, failed, tests"
 )
 
-_BAD = (
-    "select run, test, exists(select 1 from result as later where later.test = result.test"
-    " and later.run = result.run and later.attempt > result.attempt)"
-    " from result indexed by bad_result where failure is not null"
-)
-#: The same, without those that so many others follow that they cannot be among the last ones.
-_BAD_LATELY = (
-    f"{_BAD} and (select count(*) from (select 1 from result as newer where newer.test = result.test"
-    " and newer.run > result.run and newer.attempt = 1"
-    f" and newer.outcome not in ('skipped', 'xfailed', 'xpassed') limit {WINDOW})) < {WINDOW}"
+_RUNS = "run in (select number from run)"  # results are in the order of runs: this finds those of one test
+
+#: Tests that failed in some runs, or before another try.
+_SUSPECTS = (
+    "select distinct test from result indexed by bad_result where failure is not null and (run in ({})"
+    " or exists(select 1 from result as later where later.test = result.test and later.run = result.run"
+    " and later.attempt > result.attempt))"
 )
 
 
@@ -90,7 +87,7 @@ class Questions:
             "select id, result.outcome, microseconds, commit_id, state, started, attempt, branch, number"
             ", (select text from failure where id = failure), (select file from failure where id = failure)"
             ", (select line from failure where id = failure)"
-            f" from result join run on number = run where test in ({marks})"
+            f" from run cross join result on number = run where test in ({marks})"
             " order by started desc, number desc, attempt desc limit ?",
             (*numbers, limit),
         )
@@ -143,10 +140,8 @@ class Questions:
         same = {number: run.same(dict(trees)) for number, run in known.items()}
         shared = _several(same.values())
         in_order = _in_order(known)
-        suspects: dict[int, None] = {}
-        for number, test, retried in self._connection.execute(_BAD_LATELY if in_order else _BAD):
-            if retried or not shared.isdisjoint(same.get(number, ())):
-                suspects[test] = None
+        comparable = ", ".join(str(number) for number in known if not shared.isdisjoint(same[number]))
+        suspects = [test for (test,) in self._connection.execute(_SUSPECTS.format(comparable))]
         names, enough = self._names(suspects), WINDOW if in_order else len(known)
         places: dict[tuple[int, int | None], frozenset[str]] = {}  # what results have in common with others
         found = []
@@ -182,7 +177,8 @@ class Questions:
         found: list[Past] = []
         before = None  # the run of the row before
         for number, outcome, where in self._connection.execute(
-            "select run, outcome, environment from result where test = ? order by run desc, attempt desc",
+            f"select run, outcome, environment from result where {_RUNS} and test = ?"
+            " order by run desc, attempt desc",
             (test,),
         ):
             bad = outcome in BAD
@@ -209,7 +205,7 @@ class Questions:
             "" if _in_order(self._known_runs()) else "(select started from run where number = run) desc, "
         )
         passes = (
-            "select {} from result where test = {} and outcome = 'passed'{}"
+            f"select {{}} from result where {_RUNS} and test = {{}} and outcome = 'passed'{{}}"
             f" order by {by_time}run desc, attempt desc limit {{}}"
         )
         # A test that is 50 ms slower takes more than 50 ms: of most tests no more has to be known.
