@@ -133,7 +133,7 @@ class Model:
     def last(self, name: str, now: Run) -> tuple[Run, str, list[str]] | None:
         found = self.results(name, now)
         own = [one for one in found if one[1] == "own"]
-        return (own or found or [None])[0]
+        return next(iter(own or found), None)
 
     def word(self, name: str, now: Run) -> Word:
         if name in now.lost:
@@ -194,9 +194,8 @@ class Model:
     def judge(self, now: Run) -> Answer:
         """Of a run that comes after all others."""
         bad = [name for name, tries in now.tests.items() if tries[-1] in BAD] + now.broken
-        before = any(self.place(run, now) for run in self.runs)
         # Contents are looked at when a failure is compared, or seems to be gone.
         gone = self.fixed(replace(now, files=None))
-        now.hashed = before and now.files is not None and bool(bad or gone)
+        now.hashed = now.files is not None and bool(bad or gone)
         words = {name: self.word(name, now) for name in bad}
         return Answer(words, self.fixed(now), self.compared_with(now))
