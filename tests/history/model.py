@@ -194,9 +194,8 @@ class Model:
     def judge(self, now: Run) -> Answer:
         """Of a run that comes after all others."""
         bad = [name for name, tries in now.tests.items() if tries[-1] in BAD] + now.broken
-        before = any(self.place(run, now) for run in self.runs)
         # Contents are looked at when a failure is compared, or seems to be gone.
         gone = self.fixed(replace(now, files=None))
-        now.hashed = before and now.files is not None and bool(bad or gone)
+        now.hashed = now.files is not None and bool(bad or gone)
         words = {name: self.word(name, now) for name in bad}
         return Answer(words, self.fixed(now), self.compared_with(now))

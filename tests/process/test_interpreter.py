@@ -464,9 +464,28 @@ def test_a_probe_reports_the_interpreter_and_its_pytest_packages(environment: Pa
             implementation=sys.implementation.name,
             prefix=str(environment),
             packages={"pytest": "8.0.1", "pytest-xdist": "3.5", "some-plugin": "1.0"},
-            installed=("Pytest_XDist 3.5", "pytest 8.0.1", "some.plugin 1.0", "unrelated 1.0"),
+            installed=("pytest 8.0.1", "pytest-xdist 3.5", "some-plugin 1.0", "unrelated 1.0"),
         )
     )
+
+
+def test_what_is_installed_is_named_alike_whoever_installed_it_and_without_the_project_itself(
+    environment: Path, tmp_path: Path
+) -> None:
+    install(environment, "Some.Tool", "1.0")
+    install(environment, "project", "0.1")
+    (site,) = environment.glob("lib/python*/site-packages")
+    (site / "project-0.1.dist-info" / "direct_url.json").write_text('{"dir_info": {}, "url": "file:///p"}')
+    (site / "From_Conda-2.0-py3.11.egg-info").write_text("Name: From-Conda\nVersion: 2.0\n")
+    (site / "~alf-removed-1.0.dist-info").mkdir()
+    sources, first = tmp_path / "sources", tmp_path / "first"
+    (sources / "developed.egg-info").mkdir(parents=True)  # as `setup.py develop` leaves it
+    (site / "easy-install.pth").write_text(f"{sources}\n")
+    (first / "some_tool-2.0.dist-info").mkdir(parents=True)  # found before the other one
+
+    interpreter = probe(exact(environment / "bin" / "python"), tmp_path, {"PYTHONPATH": str(first)}, None)
+
+    assert interpreter.installed == ("from-conda 2.0", "some-tool 2.0")
 
 
 def test_packages_agree_with_what_the_interpreter_itself_would_load(tmp_path: Path) -> None:

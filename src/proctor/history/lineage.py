@@ -47,11 +47,12 @@ def lineage(branch: str, found: Repository) -> Lineage:
     default = default_branch(found)
     if not branch:
         return Lineage(parent=default)
-    start, parent, names = None, "", {branch: ""}
-    for line in _logged(found.log(f"refs/heads/{branch}")):
-        if renamed := _RENAMED.match(line.what):
-            names[renamed[1]] = _just_after(line)
-        elif began := _STARTED.match(line.what):
+    start, parent = None, ""
+    log = list(_logged(found.log(f"refs/heads/{branch}")))
+    renamed = ((line, _RENAMED.match(line.what)) for line in log)
+    names = {branch: "", **{old[1]: _just_after(line) for line, old in renamed if old}}
+    for line in log:
+        if began := _STARTED.match(line.what):
             origin = _origin(began[2], line, names, found)
             if origin in names:  # fetched: the same branch on another machine, which may be older
                 continue

@@ -116,10 +116,11 @@ class Memory:
         self, store: Store, result: RunResult, own_name: Callable[[str, int], str]
     ) -> e.HistoryCompared:
         earlier = Earlier(store, self.checkout, self._files.contained)
+        if self._settled is not None:
+            self._tree = self._files.tree() if self.checkout.state else ""
         if not earlier.runs:
             return e.HistoryCompared(dict.fromkeys(bad_ends(result), e.TestHistory(e.UNKNOWN)))
         if self._settled is not None:
-            self._tree = self._files.tree() if self.checkout.state else ""
             earlier.trees = self._files.trees(earlier.clean_commits())
         judged = Judged(result, self._keys(result, own_name), self._environments(result), earlier)
         now = e.EarlierRun(result.run.run_id, self.checkout.commit, result.run.started)

@@ -263,22 +263,19 @@ def _hashed(paths: Sequence[str], git: Git, found: Repository) -> str:
             pass  # nothing is in it yet
         except OSError:
             return ""
-        variables = {
-            "GIT_INDEX_FILE": index,
-            "GIT_OBJECT_DIRECTORY": objects,
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(found.common, "objects"),
-        }
+        # Without the objects of the repository: git would set the times of those that are there already.
+        variables = {"GIT_INDEX_FILE": index, "GIT_OBJECT_DIRECTORY": objects}
         options = [*_plain(git), "-C", found.top]
         update = ("update-index", "--add", "--remove", "--replace", "--")
         if git.ask(*options, *update, *paths, **variables) is None:
             return ""
-        return git.line(*options, "write-tree", **variables)
+        return git.line(*options, "write-tree", "--missing-ok", **variables)
 
 
 def _plain(git: Git) -> Iterator[str]:
     """Options with which git takes the contents of files as they are: a filter of the project's may be slow,
     may write files, and may need a network."""
-    yield from ("-c", "core.compression=0", "-c", "core.splitIndex=false")
+    yield from ("-c", "core.compression=0", "-c", "core.splitIndex=false", "-c", "core.fsync=none")
     listed = git.ask("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$")
     names = {name.rpartition(".")[0] for name in os.fsdecode(listed or b"").split("\0") if name}
     for name in sorted(names):

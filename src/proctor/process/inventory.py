@@ -25,7 +25,7 @@ class Inventory(msgspec.Struct, frozen=True):
     prefix: str
     packages: dict[str, str]
     places: list[str]
-    installed: list[str]  # names and versions of all that is, except what lies in a directory of its own
+    installed: list[str]  # names, in their normal form, and versions of all that is, except the project's own
 
 
 def take(python: str, cwd: str, environ: Mapping[str, str]) -> Inventory:
@@ -57,7 +57,7 @@ path = [place for place in sys.path if place]
 sys.path[:] = sorted(path, key=lambda place: not place.startswith(os.path.dirname(os.__file__)))
 import io, json, re, site
 
-installed = set()
+installed = {}
 WANTED = ("pip", "pytest", "pytest-xdist", "pytest-timeout", "execnet")
 packages = {}
 
@@ -72,9 +72,12 @@ def read(*parts):
         return u""
 
 def look(info, name):
-    # What was installed from a directory, such as the project itself, is no part of its surroundings.
-    if '"dir_info"' not in read(info, "direct_url.json"):
-        installed.add(" ".join(name.split("-")[:2]))
+    # What was installed from a directory, such as the project itself, is no part of its surroundings; neither
+    # are metadata without a version, which lie beside sources, and what pip left of something (~) when it was
+    # interrupted. Of two, the first one is imported.
+    own, version = (name.split("-") + [""])[:2]
+    if own and own[0] != "~" and version and '"dir_info"' not in read(info, "direct_url.json"):
+        installed.setdefault(normal(own), version)
     plugin = re.search(r"^\[pytest11\]", read(info, "entry_points.txt"), re.M)
     if not plugin and normal(name.split("-")[0]) not in WANTED:
         return
@@ -104,7 +107,7 @@ print("\nMARK" + json.dumps({
     "implementation": known.name if known else "pypy" if hasattr(sys, "pypy_version_info") else "cpython",
     "prefix": sys.prefix,
     "packages": packages,
-    "installed": sorted(installed),
+    "installed": [name + " " + version for name, version in sorted(installed.items())],
     "places": path + [os.path.join(sys.prefix, "pyvenv.cfg")],
 }))
 """.replace("MARK", MARK)
