@@ -19,8 +19,8 @@ pytest.register_assert_rewrite("support.golden")  # texts that differ are shown
 collect_ignore = ["projects", "data"]  # what tests run, and is no test of ours
 
 # The history of the many projects that tests make is no part of the user's. Workers share the directory.
-if "PROCTOR_TESTS_STATE" not in os.environ:
-    os.environ["PROCTOR_TESTS_STATE"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(
+if "TESTS_OF_PROCTOR_STATE" not in os.environ:
+    os.environ["TESTS_OF_PROCTOR_STATE"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(
         prefix="proctor-state-"
     )
     atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
@@ -32,6 +32,7 @@ SLOW = (
     "archive/test_links.py::test_a_run_behind_a_link_is_kept_in_the_cache_and_says_so",
     "archive/test_links.py::test_the_server_reads_no_runs_behind_a_link",
     "archive/test_links.py::test_what_is_in_a_runs_directory_is_removed_however_deep_and_links_are_not_followed",
+    "baseline/",
     "cli/test_cli.py::test_keep_runs_bounds_the_archive",
     "cli/test_cli.py::test_last_failed_",
     "cli/test_cli.py::test_selection_by_keyword_marker_target_and_the_runners_own_arguments",
@@ -43,6 +44,15 @@ SLOW = (
     "clients/",
     "docs/test_console.py",
     "docs/test_support.py",  # installs what the examples need
+    "history/test_last_failed.py::test_a_",
+    "history/test_last_failed.py::test_without_an_archive_",
+    "history/test_no_history.py",
+    "history/test_records.py",
+    "history/test_store_faults.py",
+    "history/test_store_killed.py",
+    "history/test_words.py::test_every_word",
+    "history/test_words_in_git.py",
+    "history/test_texts_of_runs.py",
     "inject/test_benchmarks.py",
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",
@@ -86,6 +96,9 @@ SLOW = (
     "test_ci_recipes.py::test_the_command_of_a_recipe",
     "test_documents.py",
     "test_enough.py",
+    "test_exitfirst_new.py",
+    "test_failed_first.py",
+    "test_longest_first.py::test_workers_",
     "test_isolation.py",
     "test_missing_suites.py::test_a_list_of_tests_says_which_suite_it_lacks",
     "test_missing_suites.py::test_a_run_with_and_without_ci",

@@ -755,3 +755,28 @@ def test_an_order_that_is_right_already_is_left_alone() -> None:
     result = run(SELECTED, READY, *passed("new", "a", "b", "c", "other"), part, ENDED, EXITED)
 
     assert list(result.tests) == ["new", "a", "b", "c", "other", "c/1"]
+
+
+def test_a_run_says_whether_it_was_compared_with_earlier_ones_and_changes_nothing_else() -> None:
+    words = {"a": e.TestHistory(e.NEW), "b": e.TestHistory(e.UNKNOWN)}
+    plain = run(*ALL_PASSED, ENDED, EXITED)
+
+    compared = run(*ALL_PASSED, ENDED, EXITED, e.HistoryCompared(words))
+
+    assert plain.history is None
+    assert plain.earlier("a") is None
+    assert compared.history == e.HistoryCompared(words)
+    assert (compared.earlier("a"), compared.earlier("b")) == (e.TestHistory(e.NEW), None)
+    assert (compared.outcome, compared.summary()) == (plain.outcome, plain.summary())
+
+
+def test_words_of_a_later_version_are_left_out() -> None:
+    histories = {"a": e.TestHistory(e.NEW), "b": e.TestHistory("improved")}
+    words = {"a": e.FAILS, "b": "explodes"}
+
+    result = run(
+        *ALL_PASSED, ENDED, EXITED, e.HistoryCompared(histories), e.BaselineCompared("m", tests=words)
+    )
+
+    assert result.history == e.HistoryCompared({"a": e.TestHistory(e.NEW)})
+    assert result.baseline == e.BaselineCompared("m", tests={"a": e.FAILS})

@@ -46,7 +46,7 @@ def test_the_command_that_repeats_a_failure_works_below_pytests_root(tmp_path: P
 
     again = run_suite(below, "--format", "agent", named[1])
 
-    assert again.out.startswith("1 failed\n")
+    assert again.out.startswith("1 failed, still failing since ")
 
 
 def test_an_agent_gives_back_the_ids_that_it_was_told(tmp_path: Path) -> None:

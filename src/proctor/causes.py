@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 
-from proctor.events import Failure, Phase, Place, TestFinished
+from proctor.events import CANNOT_TELL, FAILS, STILL, Failure, Phase, Place, TestFinished
 from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome
 from proctor.phases import failed_phases
 from proctor.result import RunResult
@@ -67,14 +67,30 @@ def causes(result: RunResult) -> list[Cause]:
     """Every failure of a run, grouped; the most likely root cause first.
 
     Crashes and timeouts, then collection errors, then exceptions, then assertions of tests; of equals, what
-    explains most failures.
+    explains most failures. Last, in the same order, are those of tests that failed before.
     """
     found: dict[object, list[Occurrence]] = {}
     for occurrence in failures(result):
         found.setdefault(_key(occurrence), []).append(occurrence)
     groups = [Cause(tuple(group)) for group in _joined(found.values())]
     files = {_file(test) for test in result.tests}
-    return sorted(groups, key=lambda cause: (_rank(cause.first, files), -len(cause.occurrences)))
+    return sorted(
+        groups,
+        key=lambda cause: (is_old(cause, result), _rank(cause.first, files), -len(cause.occurrences)),
+    )
+
+
+def is_old(cause: Cause, result: RunResult) -> bool:
+    """Whether all its tests failed before: on the baseline or, if nobody looked there, in earlier runs."""
+    return all(_failed_before(test, result) for test in cause.tests)
+
+
+def _failed_before(test: str, result: RunResult) -> bool:
+    baseline = result.baseline.tests.get(test, CANNOT_TELL) if result.baseline else CANNOT_TELL
+    if baseline != CANNOT_TELL:
+        return baseline == FAILS
+    earlier = result.earlier(test)
+    return earlier is not None and earlier.word == STILL
 
 
 def _rank(occurrence: Occurrence, test_files: Container[str]) -> int:

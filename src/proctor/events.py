@@ -409,6 +409,7 @@ class EarlierRun(Fact, frozen=True):
     run_id: str
     commit: str = ""  # empty: without git, or before the first commit
     started: str = ""  # RFC 3339, UTC
+    dirty: bool = False  # with changes that were not committed
 
 
 class TestHistory(Fact, frozen=True):

@@ -20,8 +20,10 @@ from proctor.errors import LaunchError, UsageError
 from proctor.job import Job
 from proctor.launch import Artifact, Launch, Lines, Program, Session, Voice, asking
 from proctor.listen import listen
+from proctor.ordering import told
 from proctor.outcome import MAXFAIL, Outcome, RunOutcome
 from proctor.plan_run import RunPlan
+from proctor.prepare import Prepared
 from proctor.process.cold_start import ColdStart
 from proctor.process.process import P, Starter
 from proctor.process.stop import Stop
@@ -34,6 +36,7 @@ from proctor.spec import RunSpec
 
 if TYPE_CHECKING:
     from proctor.containment import Next
+    from proctor.history.first_new import FirstNew
     from proctor.history.memory import Memory
     from proctor.quarantine import Quarantine
 
@@ -63,6 +66,7 @@ class Executed(msgspec.Struct, frozen=True):
     result: RunResult
     directory: Folder  # of the run's files; gone after the run if it is not kept
     faults: Sequence[Fault] = ()  # readers that could not go on
+    forgotten: str = ""  # why the run is not in the history of the tests
 
 
 def execute(request: Request) -> Executed:
@@ -73,9 +77,10 @@ def execute(request: Request) -> Executed:
 
 def execute_with(processes: Starter[P], request: Request, run_id: str) -> Executed:
     """The same, with another way to start processes."""
-    plan, prepared = request.plan, request.plan.prepared
+    plan = request.plan
     since = time.monotonic()
     with Shelf(Path(plan.spec.root), run_id, plan.environ, plan.keeping) as shelf, _memory(plan) as memory:
+        prepared = _told(plan, shelf)
         with ExitStack() as living:
             # A suite that cannot be started is no run; a program that cannot is a test that fails.
             first = prepared.suites[0]
@@ -89,23 +94,57 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
                 run.publish(missing)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
-            crew = living.enter_context(_Crew(run, request, processes))
+            crew = living.enter_context(
+                _Crew(run, request, prepared, processes, _first_new(memory, run, plan))
+            )
             crew.perform(begun)
             if quarantine is not None:
                 complete = started.everything and not (run.stopped or started.collect_only)
                 for notice in quarantine.unmatched(complete):
                     run.publish(e.Noticed(notice))
         if memory is not None:
-            run.publish_each(memory.compare(run.result, run.own_name))
+            _compare(memory, run)
         if request.before_end is not None:
             run.publish_each(request.before_end(run.result, run.now()))
         executed = Executed(run.close(), shelf.files, run.faults)
         shelf.prune()
         if request.finish is not None:
             request.finish(executed)
-        if memory is not None:
-            memory.keep(executed.result, run.own_name)
+        if memory is not None and (fault := _keep(memory, run)):
+            executed = msgspec.structs.replace(executed, forgotten=fault)
         return executed
+
+
+def _first_new(memory: Memory | None, run: Running, plan: RunPlan) -> FirstNew | None:
+    if memory is None or not plan.spec.exitfirst_new:
+        return None
+    from proctor.history.first_new import FirstNew  # few runs stop there
+
+    return FirstNew(memory, run.own_name)
+
+
+def _told(plan: RunPlan, shelf: Shelf) -> Prepared:
+    """With suites that know in which order their tests are to begin."""
+    if not plan.order:
+        return plan.prepared
+    suites = told(plan.prepared.suites, plan.order, shelf.keep)
+    return msgspec.structs.replace(plan.prepared, suites=suites)
+
+
+def _compare(memory: Memory, run: Running) -> None:
+    """Like a reader of the run, the history may fail: that costs its words, and never the answer."""
+    try:
+        run.publish_each(memory.compare(run.result, run.own_name))
+    except Exception as error:  # noqa: BLE001
+        run.publish(e.Noticed(f"the history of the tests stopped: {type(error).__name__}: {error}"))
+
+
+def _keep(memory: Memory, run: Running) -> str:
+    """Returns why the run is not in the history."""
+    try:
+        return memory.keep(run.result, run.own_name)
+    except Exception as error:  # noqa: BLE001  as above
+        return f"this run is not in the history of the tests: {type(error).__name__}: {error}"
 
 
 def _memory(plan: RunPlan) -> AbstractContextManager[Memory | None]:
@@ -165,9 +204,17 @@ def _timestamp() -> str:
 class _Crew(Generic[P]):
     """The loop: start, read, publish, and end what has to end."""
 
-    def __init__(self, run: Running, request: Request, processes: Starter[P]) -> None:
-        self._run, self._processes = run, processes
-        self._spec, self._prepared, self._stop = request.plan.spec, request.plan.prepared, request.stop
+    def __init__(
+        self,
+        run: Running,
+        request: Request,
+        prepared: Prepared,
+        processes: Starter[P],
+        first_new: FirstNew | None,
+    ) -> None:
+        self._run, self._processes, self._prepared = run, processes, prepared
+        self._first_new = first_new
+        self._spec, self._order, self._stop = request.plan.spec, request.plan.order, request.stop
         self._suite = 0  # the number of the one under way
         self._jobs: list[Job[P]] = []
         self._waiting: deque[Launch] = deque()
@@ -339,7 +386,8 @@ class _Crew(Generic[P]):
         self._publish(e.TestsSelected(tuple(names), tags, places))
         self._publish(e.SuiteStarted(suite.name, _timestamp(), len(names)))
         if not self._spec.collect_only:
-            self._waiting.extend(launch for launch in suite.launches if isinstance(launch.speech, Program))
+            programs = [launch for launch in suite.launches if isinstance(launch.speech, Program)]
+            self._waiting.extend(self._order.of_programs(programs) if self._order else programs)
 
     def work(self) -> None:
         while True:
@@ -362,6 +410,8 @@ class _Crew(Generic[P]):
             self._run.tick()
             for job in [job for job in self._jobs if job.process.done]:
                 self._bury(job)
+            if self._at_first_new():
+                self._cut_rest(now)
 
     def _session(self) -> SessionResult:
         return self._run.result.suites[self._suite].session
@@ -370,11 +420,22 @@ class _Crew(Generic[P]):
         """Whether a test that we interrupt still runs."""
         return not self._session().overdue.keys().isdisjoint(self._run.result.suites[self._suite].running)
 
-    def _cut(self, job: Job[P], now: float) -> None:
+    def _cut(self, job: Job[P], now: float, limit: str = "") -> None:
         """A process that only prints its results does not know the limit of failures."""
-        limit = f"stopped after {self._spec.maxfail} {'failure' if self._spec.maxfail == 1 else 'failures'}"
+        failures = "failure" if self._spec.maxfail == 1 else "failures"
+        limit = limit or f"stopped after {self._spec.maxfail} {failures}"
         self._publish(e.SessionInterrupted(e.Failure(MAXFAIL, limit)))
         job.stop(RunOutcome.FAILED, now)
+
+    def _cut_rest(self, now: float) -> None:
+        """What is left of a session after the first new failure. Programs that are running come to their
+        end, and so does a session without other tests: it may have reports to write."""
+        suite = self._run.result.suites[self._suite]
+        if suite.source == Voice.PROGRAM or all(test in suite.tests for test in suite.selected):
+            return
+        for job in self._jobs:
+            if job.ending is None:
+                self._cut(job, now, "stopped at the first new failure")
 
     def _start_more(self) -> None:
         self._look_at_stop()
@@ -389,7 +450,10 @@ class _Crew(Generic[P]):
 
     def _over(self) -> bool:
         """Nothing more is to start: the run has been ended, or too many tests have failed."""
-        return self._run.stopped or self._at_maxfail()
+        return self._run.stopped or self._at_maxfail() or self._at_first_new()
+
+    def _at_first_new(self) -> bool:
+        return self._first_new is not None and self._first_new.look(self._run.result)
 
     def _at_maxfail(self) -> bool:
         if self._run.stopped or not self._spec.maxfail:

@@ -94,7 +94,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
         case e.WarningRecorded():
             suite.warnings.append(event)
         case e.SessionInterrupted():
-            suite.session.interrupted = event
+            if not _reached_maxfail(suite):  # the process was interrupted for that, and may say so
+                suite.session.interrupted = event
         case e.SessionBroke():
             suite.session.broke = event
         case e.SessionFinished():
@@ -125,10 +126,12 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             suite.session.printed += event.text
         case e.Noticed():
             result.notices.append(event.text)
-        case e.HistoryCompared():
-            result.history = event
+        case e.HistoryCompared():  # the log of a later version may have words that mean nothing here
+            histories = {test: told for test, told in event.tests.items() if told.word in e.WORDS}
+            result.history = replace(event, tests=histories)
         case e.BaselineCompared():
-            result.baseline = event
+            words = {test: word for test, word in event.tests.items() if word in e.BASELINE_WORDS}
+            result.baseline = replace(event, tests=words)
         case e.SuiteFinished():
             _finish(suite, event)
         case e.RunFinished():

@@ -356,7 +356,15 @@ class SessionListener(Listener):
     def _read_results(self, frames: Sequence[Partial | Finished]) -> list[e.Event]:
         suite = self._run.result.suites[self._suite]
         found = [self._explained(event, suite) for event in super()._read_results(frames)]
-        return [event for event in found if not self._is_known(event, suite)]
+        return [event for event in found if not self._is_known(event, suite) and not self._was_cut(event)]
+
+    def _was_cut(self, event: e.Event) -> bool:
+        """Of a test that was running when we ended the process because of another one: it has no end."""
+        end = event.result if isinstance(event, e.AttemptFailed) else event
+        if self.stopped is not RunOutcome.FAILED or not isinstance(end, e.TestFinished):
+            return False
+        failed = end.failure is not None or any(phase.outcome == "failed" for phase in end.phases)
+        return end.outcome in BAD and not failed
 
     def _is_known(self, event: e.Event, suite: SuiteResult) -> bool:
         """An earlier session has told it."""

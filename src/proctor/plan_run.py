@@ -11,6 +11,7 @@ from proctor import config
 from proctor.config import Settings
 from proctor.errors import UsageError
 from proctor.events import Invocation
+from proctor.ordering import Order
 from proctor.prepare import Prepared, prepare
 from proctor.running import Keeping
 from proctor.spec import Quarantined, RunSpec, Selection
@@ -44,11 +45,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     no_capture: bool = False
     environment: Mapping[str, str] = {}  # more variables for the tests
     last_failed: bool = False
+    failed_first: bool = False
+    exitfirst_new: bool = False
     collect_only: bool = False
     archive: bool = True
     history: bool = True
     arguments: tuple[str, ...] = ()
     strict_suites: bool | None = None  # as of RunSpec
+    baseline: str | None = None  # as of RunPlan
     invocation: Invocation | None = None
 
 
@@ -62,34 +66,65 @@ class RunPlan(msgspec.Struct, frozen=True):
     settings: Settings = Settings()
     notices: tuple[str, ...] = ()  # what the caller should know about the selection
     invocation: Invocation | None = None
+    order: Order = Order()
+    baseline: str | None = None  # a commit to compare failures with; empty: where the branch began
 
 
 def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> RunPlan:
     """Raises what keeps the tests from running, before anything runs."""
     spec, about_spec = _spec(asked, settings)
     notices: tuple[str, ...] = ()
+    visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
+    uses_history = asked.history and settings.history and not asked.collect_only
+    if asked.exitfirst_new and not uses_history:
+        off = "history = false is in the settings" if asked.history else "--no-history turns it off"
+        raise UsageError(f"--exitfirst-new compares with earlier runs, and {off}")
     if asked.last_failed:
-        from proctor.archive.history import only_last_failed  # most runs look at no other
+        from proctor.history.last_failed import only_last_failed  # loads sqlite
 
-        spec, notices = only_last_failed(spec, environ)
+        spec, notices = only_last_failed(spec, visible, uses_history)
+    order, about_order = _order(spec, visible, uses_history)
     python = asked.python or settings.python
     usual = frozenset(option for option in _SETTINGS if getattr(asked, option) is None)
     prepared = prepare(spec, settings, python, environ, not asked.last_failed, usual)
     if about_spec:
         prepared = msgspec.structs.replace(prepared, notices=(*prepared.notices, *about_spec))
-    visible = {**config.visible(environ, settings.hide_environment), **asked.environment}
-    keeping = Keeping(
-        asked.archive and not asked.collect_only,
-        settings.keep_runs,
-        asked.history and settings.history and not asked.collect_only,
-    )
+    keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs, uses_history)
     invocation = asked.invocation and msgspec.structs.replace(
         asked.invocation,
         arguments=asked.arguments,
         arguments_for=prepared.arguments_for if asked.arguments else "",
         kept=keeping.archive,
     )
-    return RunPlan(spec, prepared, visible, keeping, settings, notices, invocation)
+    return RunPlan(
+        spec,
+        prepared,
+        visible,
+        keeping,
+        settings,
+        (*notices, *about_order),
+        invocation,
+        order,
+        asked.baseline,
+    )
+
+
+def _order(spec: RunSpec, environ: Mapping[str, str], uses_history: bool) -> tuple[Order, list[str]]:
+    """With what the caller should know about it. Most runs look at no earlier one."""
+    order, notices = Order(), []
+    if spec.failed_first:
+        from proctor.history.last_failed import last_failed, no_failures
+
+        failed, _ = last_failed(Path(spec.root), environ, uses_history)
+        order = Order(tuple(failed))
+        if not failed:
+            notices.append(no_failures(Path(spec.root), ": the tests run in their usual order"))
+    if spec.workers and spec.workers != "1" and uses_history:
+        from proctor.history.usual_times import usual_times
+
+        seconds, usual = usual_times(Path(spec.root), environ)
+        order = msgspec.structs.replace(order, seconds=seconds, usual=usual)
+    return order, notices
 
 
 def _spec(asked: Asked, settings: Settings) -> tuple[RunSpec, list[str]]:
@@ -126,6 +161,8 @@ def _with_tries(spec: RunSpec, asked: Asked, settings: Settings) -> tuple[RunSpe
         test_timeout=config.seconds(test_timeout, "test_timeout"),
         parallel=asked.parallel,
         isolate=asked.isolate,
+        failed_first=asked.failed_first,
+        exitfirst_new=asked.exitfirst_new,
         retries=settings.retries if asked.retries is None else asked.retries,
         max_retried=settings.max_retried,
         max_restarts=settings.max_restarts,

@@ -27,6 +27,7 @@ _UNDERSTOOD_BY = {
     "repeat": ("pytest",),
     "parallel": ("pytest",),
     "isolate": ("pytest", "unittest"),
+    "failed_first": ("pytest", "unittest", "command"),
     "retries": ("pytest", "unittest"),
     "test_timeout": ("pytest", "unittest"),
     "locals": ("pytest",),
@@ -38,7 +39,7 @@ _UNDERSTOOD_BY = {
 #: Options that all but these runners have.
 _REFUSED_BY = {"workers": ("tap",), "maxfail": ("jest",)}
 #: Options without which tests run in the plain way: only a runner that was named refuses them.
-_CAN_DO_WITHOUT = ("workers", "repeat", "parallel", "isolate", "retries", "test_timeout")
+_CAN_DO_WITHOUT = ("workers", "repeat", "parallel", "isolate", "retries", "test_timeout", "failed_first")
 _SHOWN_AS = {"workers": "-n", "no_capture": "-s"}
 _MARKED = ("pytest", "command")  # runners whose tests have markers, or tags
 

@@ -274,7 +274,7 @@ class RunResult(msgspec.Struct):
     seconds: float = 0.0
     missing: list[SuiteMissing] = []  # suites that could not be started
     notices: list[str] = []
-    history: HistoryCompared = HistoryCompared()
+    history: HistoryCompared | None = None  # None: it was not compared with earlier runs
     baseline: BaselineCompared | None = None  # None: nobody asked for it
     output: Excerpt = msgspec.field(default_factory=Excerpt)
     stderr: Excerpt = msgspec.field(default_factory=Excerpt)
@@ -420,7 +420,7 @@ class RunResult(msgspec.Struct):
 
     def earlier(self, test: str) -> TestHistory | None:
         """What earlier runs say of a test that ended badly; None where they say nothing."""
-        found = self.history.tests.get(test)
+        found = self.history.tests.get(test) if self.history is not None else None
         return None if found is None or found.word == UNKNOWN else found
 
     @property

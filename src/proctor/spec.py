@@ -79,3 +79,5 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     max_restarts: int = 20  # sessions that may follow one that died; 0: none
     flaky_fails: bool = False
     quarantine: tuple[Quarantined, ...] = ()
+    exitfirst_new: bool = False  # stop at the first failure that earlier runs did not have
+    failed_first: bool = False  # tests that failed when they last ran come before the others

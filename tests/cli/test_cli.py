@@ -193,9 +193,11 @@ def test_last_failed_runs_what_failed_and_everything_when_nothing_did(tmp_path: 
     first = run_suite(root, "--last-failed", "--format", "agent")
     assert "no recorded failures" in first.err
     assert first.out.startswith("1 failed 1 passed")
-    assert run_suite(root, "--last-failed", "--format", "agent").out.startswith("1 failed\n")
+    assert run_suite(root, "--last-failed", "--format", "agent").out.startswith(
+        "1 failed, still failing since "
+    )
     write_project(root, {"test_a.py": SUITE["test_a.py"].replace("3]", "2]")})
-    assert run_suite(root, "--last-failed", "--format", "agent").out == "1 passed\n"
+    assert run_suite(root, "--last-failed", "--format", "agent").out == "1 passed, 1 fixed\n"
     again = run_suite(root, "--last-failed", "--format", "agent")
     assert "no recorded failures" in again.err
     assert again.out == "2 passed\n"

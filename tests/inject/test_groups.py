@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import proctor_pytest
 
 groups = proctor_pytest._load("proctor_groups").groups
+Order = proctor_pytest._load("proctor_order").Order
 
 
 def item(nodeid: str, *marks: Any) -> Any:
@@ -20,8 +25,13 @@ def mark(*args: Any, **kwargs: Any) -> Any:
     return SimpleNamespace(args=args, kwargs=kwargs)
 
 
-def named(nodeids: list[str], workers: int) -> list[list[str]]:
-    found = groups([item(nodeid) for nodeid in nodeids], workers)
+def order(path: Path, base: str = "/p", here: str = "/p", **facts: Any) -> Any:
+    (path / "order.json").write_text(json.dumps(facts))
+    return Order(str(path / "order.json"), base, here)
+
+
+def named(nodeids: list[str], workers: int, by: Any = None, **more: Any) -> list[list[str]]:
+    found = groups([item(nodeid) for nodeid in nodeids], workers, by, **more)
     return [[nodeids[number] for number in group] for group in found]
 
 
@@ -72,3 +82,64 @@ def test_tests_of_one_name_stay_together() -> None:
 )
 def test_there_is_nothing_to_divide(items: list[Any]) -> None:
     assert groups(items, 2) is None
+
+
+def test_the_file_that_takes_longest_comes_first(tmp_path: Path) -> None:
+    tests = ["a.py::x", "a.py::y", "a.py::z", "b.py::x", "c.py::x"]
+    by = order(tmp_path, seconds={"b.py::x": 3.0, "c.py::x": 1.0}, usual=0.002)
+
+    assert named(tests, 2, by) == [["b.py::x"], ["c.py::x"], tests[:3]]
+
+
+def test_a_file_is_divided_by_what_its_tests_take(tmp_path: Path) -> None:
+    tests = ["a.py::T::x", "a.py::U::x", "a.py::U::y", "a.py::U::z", "b.py::x"]
+    seconds = {"a.py::T::x": 1.0, "a.py::U::x": 2.0, "a.py::U::y": 0.1, "a.py::U::z": 0.1, "b.py::x": 0.3}
+
+    divided = named(tests, 2, order(tmp_path, seconds=seconds))
+    assert divided == [["a.py::U::x"], ["a.py::T::x"], ["b.py::x"], ["a.py::U::y", "a.py::U::z"]]
+    short = dict.fromkeys(tests, 0.001)
+    assert named(tests, 2, order(tmp_path, seconds=short)) == [tests[:4], tests[4:]]
+
+
+def test_a_test_without_a_time_takes_the_usual_one(tmp_path: Path) -> None:
+    tests = ["a.py::x", "a.py::y", "b.py::x"]
+
+    assert named(tests, 2, order(tmp_path, seconds={"b.py::x": 1.0}, usual=2.0))[-1] == ["b.py::x"]
+
+
+def test_groups_with_a_test_that_failed_last_come_first(tmp_path: Path) -> None:
+    tests = ["a.py::x", "a.py::y", "b.py::x", "c.py::x"]
+
+    by = order(tmp_path, failed=["c.py", "b.py::gone"])
+    assert named(tests, 2, by) == [["c.py::x"], ["a.py::x", "a.py::y"], ["b.py::x"]]
+    elsewhere = order(tmp_path, "/p", "/p/sub", failed=["../b.py::x"])
+    assert named(tests, 2, elsewhere)[0] == ["b.py::x"]
+
+
+def test_each_test_alone_is_ordered_as_well(tmp_path: Path) -> None:
+    by = order(tmp_path, failed=["a.py::y"], seconds={"b.py::x": 1.0})
+
+    assert named(["a.py::x", "a.py::y", "b.py::x"], 2, by, one_each=True) == [
+        ["a.py::y"],
+        ["b.py::x"],
+        ["a.py::x"],
+    ]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("TU")), min_size=2, max_size=40), st.data())
+def test_every_test_is_in_one_group_and_equal_times_are_no_times(
+    tests: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    nodeids = [f"{file}.py::{owner}::x{number}" for number, (file, owner) in enumerate(tests)]
+    workers = data.draw(st.integers(1, 5))
+
+    class Equal:
+        seconds, failed = {"some": 1.0}, frozenset[str]()
+        sorted = Order.sorted
+
+        def weights(self, names: list[str]) -> list[float]:
+            return [1.0] * len(names)
+
+    plain = named(nodeids, workers)
+    assert sorted(test for group in plain for test in group) == sorted(nodeids)
+    assert named(nodeids, workers, Equal()) == plain

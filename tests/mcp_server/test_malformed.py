@@ -74,7 +74,7 @@ class Server:
         self.send(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
         self.send(request(f"{number}-tools", "tools/list"))
         assert self.answer(f"{number}-hello")["result"]["serverInfo"]["name"] == "proctor"
-        assert len(self.answer(f"{number}-tools")["result"]["tools"]) == 6
+        assert len(self.answer(f"{number}-tools")["result"]["tools"]) == 8
 
 
 @contextmanager

@@ -259,7 +259,7 @@ def test_a_summary_is_the_counts_and_the_ids(of_each_era: Talk) -> None:
     assert result.structured_content["failing"] == ["test_a.py::test_bad", "test_a.py::test_also_bad"]
     assert result.structured_content["summary"]["passed"] == 1
     assert result.structured_content["text"] == text_of(result)
-    assert text_of(result).startswith("2 failed 1 passed\n")
+    assert text_of(result).startswith("2 failed 1 passed")
 
 
 @pytest.mark.parametrize(

@@ -177,8 +177,9 @@ def test_a_broken_import_is_one_cause_for_all_files(tmp_path: Path) -> None:
 def test_differences_and_fixtures_survive_workers(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"lib.py": LIBRARY, "test_values.py": KINDS["values"]})
 
-    plain = run_suite(root, "--format", "agent", PYTHONPATH=str(root)).out
-    spread = run_suite(root, "--format", "agent", "-n", "2", PYTHONPATH=str(root)).out
+    asked = ("--format", "agent", "--no-history")
+    plain = run_suite(root, *asked, PYTHONPATH=str(root)).out
+    spread = run_suite(root, *asked, "-n", "2", PYTHONPATH=str(root)).out
 
     assert spread == plain
 

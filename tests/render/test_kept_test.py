@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor import events as e
 from proctor.render.kept_test import kept_test_text
-from proctor.wire.document.schema import Captured, Test
+from proctor.wire.document.schema import Captured, History, KnownRun, Test
 
 WHOLE = Test(
     "t.py::a\x07",
@@ -71,3 +71,18 @@ def test_a_message_that_is_in_the_traceback_or_in_a_note_is_shown_once() -> None
     )
 
     assert kept_test_text(test, [], [], "") == "FAILED a\n\ntrace\nE: no\n\nproperties\n  other: E: no\\n\n"
+
+
+def test_a_test_says_what_earlier_runs_and_a_baseline_say_of_it() -> None:
+    since = KnownRun("20251231-000000-aaabbb", "c0ffeec0ffee")
+    still = Test("t.py::a", "failed", 0.0, None, None, history=History("still", since), baseline="fails")
+    vague = Test("t.py::a", "failed", 0.0, None, None, history=History("unknown"), baseline="unknown")
+    vague.baseline_reason = "vendor is\x1b[1m a submodule"
+
+    assert kept_test_text(still, [], [], "/runs").splitlines()[1:] == [
+        "history: still since c0ffeec, run 20251231-000000-aaabbb",
+        "fails on baseline too",
+    ]
+    assert kept_test_text(vague, [], [], "/runs").splitlines()[1:] == [
+        "baseline: cannot tell: vendor is a submodule"
+    ]

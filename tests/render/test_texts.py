@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from support.full_runs import CASES, STARTED, result_of
 from support.golden import agree
+from support.histories import HISTORIES
 from support.made_runs import failed, passed
 from support.streams import StringWriter, publish_suites
 
@@ -186,7 +187,7 @@ FAILURES: dict[str, tuple[e.Event, ...]] = {
         e.ProcessExited(4),
     ),
 }
-RUNS = {**CASES, **FAILURES}
+RUNS = {**CASES, **FAILURES, **HISTORIES}
 
 
 class TonedWriter(StringWriter):

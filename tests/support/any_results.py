@@ -8,6 +8,7 @@ from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import RunResult
 from support.reports import result_of
+from support.streams import baselines, histories
 
 texts = st.text(max_size=40) | st.sampled_from(
     [
@@ -67,7 +68,8 @@ errors = st.builds(e.CollectionFailed, names, st.builds(e.Failure, texts, texts)
 
 @st.composite
 def results(draw: st.DrawFn) -> RunResult:
-    """A finished run of any tests, with or without its end; some of them may be in quarantine."""
+    """A finished run of any tests, with or without its end; some of them may be in quarantine, and some have
+    a history."""
     found = draw(st.lists(tests, max_size=6, unique_by=lambda test: test.test))
     held = (
         draw(st.just([]) | st.lists(st.sampled_from([test.test for test in found]), unique=True))
@@ -79,4 +81,13 @@ def results(draw: st.DrawFn) -> RunResult:
     endings: list[list[e.Event]] = [[e.SessionFinished(None)], [], [e.ChannelBroken("cut\nshort")]]
     ends = draw(st.sampled_from(endings))
     first = [e.TestsQuarantined(quarantined)] if quarantined else []
-    return result_of([*first, *found, *broken, *ends])
+    return result_of([*first, *found, *broken, *draw(compared(found, broken)), *ends])
+
+
+@st.composite
+def compared(draw: st.DrawFn, found: list[e.TestFinished], broken: list[e.CollectionFailed]) -> list[e.Event]:
+    """What earlier runs and another commit say of them, or nothing."""
+    known = [test.test for test in found] + [error.file for error in broken]
+    named = st.sampled_from(known) | names if known else names
+    told = (draw(st.none() | histories(named)), draw(st.none() | baselines(named)))
+    return [event for event in told if event is not None]

@@ -43,9 +43,11 @@ _SLOWEST = re.compile(r"^slowest \d+\.\d+s .*\n(?: {8}\d+\.\d+s .*\n)*", re.MULT
 _VARIES = (
     (r"\b\d{8}-\d{6}-[0-9a-z]{6}\b", "RUN"),
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?", "DATE"),
+    (r"(?<= since )\d{1,2} [A-Z][a-z]{2}\b", "DAY"),
     (r"\bv?\d+\.\d+\.\d+[\w.+-]*", "VERSION"),
     (r"(?<![\w.-])(\d+[hm] )?\d+(\.\d+)?( ?(µs|ms|s|seconds?|minutes?)|[dhm])(?![\w.-])", "TIME"),
     (r"\b\d+ frames\b", "N frames"),
+    (r"\b[0-9a-f]{7}\b", "COMMIT"),
     (r"TIME ago|just now|(?<=  )now(?=  )", "TIME"),
     (r"\"(duration|seconds|at|start|stop|started)\": ?[\d.e+-]+", r'"\1": TIME'),
     (r"\b(time|duration)=\"[\d.e+-]+\"", r'\1="TIME"'),
@@ -193,6 +195,12 @@ class Shell:
         more = {
             "HOME": str(self.home),
             "XDG_CACHE_HOME": str(self.home / ".cache"),
+            "XDG_STATE_HOME": str(self.home / ".local" / "state"),
+            **{
+                f"GIT_{who}_{what}": "me@example.com"
+                for who in ("AUTHOR", "COMMITTER")
+                for what in ("NAME", "EMAIL")
+            },
             "CARGO_HOME": os.environ.get("CARGO_HOME", str(home / ".cargo")),
             "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(home / ".rustup")),
             "PATH": self._path(block.without),

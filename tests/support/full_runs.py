@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from proctor import events as e
 from proctor.outcome import Outcome, RunOutcome
 from proctor.relay import Relay
@@ -161,3 +163,52 @@ CASES: dict[str, tuple[e.Event, ...]] = {
         ),
     ),
 }
+
+BEFORE = e.EarlierRun("20251231-000000-aaabbb", "c0ffee" * 6 + "c0ff", "2025-12-31T00:00:00.000+00:00")
+WITHOUT_GIT = e.EarlierRun("20251230-000000-aaaccc")
+_ENDS = {
+    "new": Outcome.FAILED, "still": Outcome.ERROR, "flaky": Outcome.CRASH, "unknown": Outcome.TIMEOUT,
+    "known": Outcome.FAILED, "fixed": Outcome.PASSED,
+}  # fmt: skip
+HISTORY = e.HistoryCompared(
+    {
+        "t.py::new": e.TestHistory(e.NEW),
+        "t.py::still": e.TestHistory(e.STILL, msgspec.structs.replace(BEFORE, dirty=True)),
+        "t.py::flaky": e.TestHistory(e.FLAKY_TEST, failed=3, results=20),
+        "t.py::unknown": e.TestHistory(e.UNKNOWN),
+        "t.py::known": e.TestHistory(e.STILL, WITHOUT_GIT),
+        "u.py": e.TestHistory(e.NEW),
+    },
+    ("t.py::fixed", "v.py"),
+    BEFORE,
+)
+BASELINE = e.BaselineCompared(
+    "main",
+    "decade" * 6 + "deca",
+    {
+        "t.py::new": e.PASSES,
+        "t.py::still": e.FAILS,
+        "t.py::flaky": e.ABSENT,
+        "t.py::unknown": e.CANNOT_TELL,
+        "u.py": e.CANNOT_TELL,
+    },
+    "the project is installed elsewhere",
+    {"t.py::unknown": "vendor is a submodule"},
+)
+COMPARED: tuple[e.Event, ...] = (
+    e.SuiteEntered("one", "pytest", ("py",), "/p", "py"),
+    e.TestsSelected(tuple(f"t.py::{name}" for name in _ENDS)),
+    e.TestsQuarantined({"t.py::known": "see #12"}),
+    e.SuiteStarted("pytest", "2026-01-01T00:00:01Z", len(_ENDS) + 1),
+    e.CollectionFailed("u.py", WHY, "long"),
+    *(
+        e.TestFinished(f"t.py::{name}", outcome, 0.25, "E: x" if name != "fixed" else None)
+        for name, outcome in _ENDS.items()
+    ),
+    e.ProcessExited(1),
+    e.SuiteFinished(RunOutcome.CRASHED, 2.0),
+    HISTORY,
+    BASELINE,
+)
+#: For what is written for programs to read.
+RECORDS = {**CASES, "compared": COMPARED}

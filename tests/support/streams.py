@@ -176,6 +176,29 @@ FINISHED = st.builds(
     subtype=st.sampled_from(["", "bench", "should_panic", "strange"]),
     throughput=st.none() | SECONDS,
 )
+EARLIER_RUNS = st.builds(e.EarlierRun, TEXT, TEXT, TEXT, st.booleans())
+HISTORIES = st.builds(
+    e.TestHistory,
+    st.sampled_from(e.WORDS),
+    st.none() | EARLIER_RUNS,
+    st.integers(0, 20),
+    st.integers(0, 20),
+)
+
+
+def histories(names: st.SearchStrategy[str]) -> st.SearchStrategy[e.HistoryCompared]:
+    """What earlier runs may say of tests with these names."""
+    tests = st.dictionaries(names, HISTORIES, max_size=4)
+    fixed = st.lists(names, max_size=2).map(tuple)
+    return st.builds(e.HistoryCompared, tests, fixed, st.none() | EARLIER_RUNS)
+
+
+def baselines(names: st.SearchStrategy[str]) -> st.SearchStrategy[e.BaselineCompared]:
+    tests = st.dictionaries(names, st.sampled_from(e.BASELINE_WORDS), max_size=4)
+    reasons = st.dictionaries(names, TEXT, max_size=2)
+    return st.builds(e.BaselineCompared, TEXT, TEXT, tests, TEXT, reasons)
+
+
 EVENTS: st.SearchStrategy[Sequence[e.Event]] = st.lists(
     st.one_of(
         FINISHED,
@@ -192,6 +215,8 @@ EVENTS: st.SearchStrategy[Sequence[e.Event]] = st.lists(
         st.builds(e.SummaryPrinted, TEXT),
         st.builds(e.OutputQuoted, st.lists(TEXT, max_size=3).map(tuple), st.booleans()),
         st.builds(e.Noticed, TEXT),
+        histories(NAMES),
+        baselines(NAMES),
     ),
     max_size=12,
 )

@@ -7,10 +7,11 @@ from itertools import chain
 
 from proctor.archive.store import RESULT_FILE
 from proctor.events import Entry, Noticed, RunFinished
-from proctor.fold import fold
-from proctor.outcome import QUIET, RunOutcome
+from proctor.fold import begin, fold
+from proctor.outcome import BAD, QUIET, RunOutcome
 from proctor.result import RunResult
-from proctor.wire.document.run import counted, disagreements
+from proctor.wire.document.history import Words, of_run
+from proctor.wire.document.run import compared, counted, disagreements
 from proctor.wire.document.schema import Document
 
 
@@ -47,3 +48,17 @@ def _differences(result: RunResult, document: Document) -> Iterator[str]:
     errors = [error.file for error in document.collection_errors]
     if sorted(errors) != sorted(error.file for error in result.collection_errors):
         yield "there are other collection errors"
+    yield from _other_words(result, document)
+
+
+def _other_words(result: RunResult, document: Document) -> Iterator[str]:
+    there = begin(result.run)
+    for event in compared(document):
+        fold(there, Entry(0, 0.0, 0, event))
+    bad = [test.test for test in result.tests.values() if test.outcome in BAD]
+    theirs, ours = Words(there), Words(result)
+    for name in (*bad, *(error.file for error in result.collection_errors)):
+        if theirs.of(name) != ours.of(name):
+            yield f"earlier runs, or another commit, say something else of {name}"
+    if of_run(there) != of_run(result):
+        yield "it is compared with another run, or names other tests as fixed"

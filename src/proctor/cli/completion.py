@@ -13,7 +13,7 @@ import msgspec
 
 from proctor.cli.help_text import parser_of
 from proctor.cli.main import GROUPS, VERBS
-from proctor.cli.parser import Parser, suggested
+from proctor.cli.parser import Parser, is_optional, suggested
 
 #: What a value may be, besides the words that are suggested for it.
 Kind: TypeAlias = Literal["words", "files", "directories", "runs", "output"]
@@ -88,7 +88,7 @@ def _argument(action: argparse.Action) -> Argument:
     return Argument(
         tuple(action.option_strings),
         action.help or "",
-        action.nargs != 0,
+        action.nargs != 0 and not is_optional(action),
         metavar,
         _KINDS.get(metavar, "words"),
         suggested(action),

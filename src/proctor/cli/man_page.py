@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from proctor import __version__
 from proctor.cli.help_text import DESCRIPTION, EXAMPLES, parser_of
 from proctor.cli.main import GROUPS, VERBS
-from proctor.cli.parser import EXIT_CODES, PAGE
+from proctor.cli.parser import EXIT_CODES, PAGE, is_optional
 
 _FILES = (
     ("pyproject.toml", "settings of the project, in the section [tool.proctor]"),
@@ -76,6 +76,8 @@ def _name(action: argparse.Action) -> str:
     value = f" \\fI{_text(str(action.metavar or action.dest))}\\fR" if action.nargs != 0 else ""
     if not action.option_strings:
         return value.strip()
+    if is_optional(action):
+        value = f"[={value.strip()}]"
     return ", ".join(f"\\fB{_text(name)}\\fR{value}" for name in action.option_strings)
 
 

@@ -24,6 +24,13 @@ _WIDTH = 100  # columns of a help text, unless the terminal has fewer
 _OPTION_LIKE = 0.7  # how like an unknown option a known one must be: many are short
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if is_optional(action):
+            return f"{', '.join(action.option_strings)}[={action.metavar}]"
+        return super()._format_action_invocation(action)
+
+
 class Parser(argparse.ArgumentParser):
     """Options in groups, in the order of the constants above. A wrong option is a UsageError."""
 
@@ -39,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog,
             description=description,
-            formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=_WIDTH),
+            formatter_class=partial(_Formatter, width=_WIDTH),
             add_help=False,
             exit_on_error=False,
         )
@@ -81,9 +88,7 @@ class Parser(argparse.ArgumentParser):
         from shutil import get_terminal_size
 
         width = min(_WIDTH, max(get_terminal_size().columns, 40))
-        self.formatter_class = partial(
-            argparse.RawDescriptionHelpFormatter, width=width, max_help_position=26
-        )
+        self.formatter_class = partial(_Formatter, width=width, max_help_position=26)
         self.usage = self.usage_line.replace("%", "%%")
         self._action_groups = [self._groups[title] for title, _ in self.sections]
         self.epilog = "\n\n".join(filter(None, [self._examples(), *self.notes]))
@@ -102,6 +107,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]  # all that verbs need
         self._given = list(args)
+        args = [f"{word}=" if self._lacks_value(word) else word for word in args]
         try:
             parsed, rest = self.parse_known_args(args)
             if rest and not any(word.startswith("-") for word in rest):  # `TARGET -x TARGET`
@@ -113,6 +119,13 @@ class Parser(argparse.ArgumentParser):
         if rest:
             raise UsageError(self._unknown(rest))
         return parsed
+
+    def _lacks_value(self, word: str) -> bool:
+        """Whether it is an option that may have a value and has none: the next word must not become it."""
+        meant = [name for name in self.options if name == word] or [
+            name for name in self.options if word.startswith("--") and name.startswith(word)
+        ]
+        return len(meant) == 1 and is_optional(self.options[meant[0]])
 
     def error(self, message: str) -> NoReturn:
         required = "the following arguments are required: "
@@ -151,6 +164,15 @@ class Parser(argparse.ArgumentParser):
         """An option that adds one value to a list each time it is given."""
         values = self.group(group)
         return values.add_argument(option, dest=dest, action="append", default=[], metavar=metavar, help=help)
+
+    def add_optional(self, group: str, option: str, metavar: str, help: str) -> argparse.Action:
+        """An option with a value after `=`, or without: then it is the empty text."""
+        return self.group(group).add_argument(option, nargs="?", metavar=metavar, help=help)
+
+
+def is_optional(action: argparse.Action) -> bool:
+    """Whether it is an option that may be given with a value or without."""
+    return bool(action.option_strings) and action.nargs == "?"
 
 
 def suggest(action: argparse.Action, words: Sequence[str]) -> None:

@@ -10,10 +10,10 @@ from proctor.cli import options, output, text_settings
 from proctor.cli.interrupt import announce_interrupt
 from proctor.cli.parser import EXIT_CODES, suggest
 from proctor.errors import UsageError
-from proctor.execute import Request, execute
+from proctor.execute import BeforeEnd, Request, execute
 from proctor.outcome import RunOutcome
-from proctor.plan_run import plan_run
-from proctor.process.stop import stoppable
+from proctor.plan_run import RunPlan, plan_run
+from proctor.process.stop import Stop, stoppable
 from proctor.wire import formats
 
 _MOST = {"--repeat": 10_000, "--seed": 2**32 - 1}  # the second is Python's own limit
@@ -45,8 +45,11 @@ def main(arguments: list[str]) -> int:
         locals=parsed.locals,
         no_capture=parsed.no_capture,
         last_failed=parsed.last_failed,
+        failed_first=parsed.failed_first,
+        exitfirst_new=parsed.exitfirst_new,
         archive=not parsed.no_archive,
         history=not parsed.no_history,
+        baseline=parsed.baseline,
         arguments=passed_on,
         invocation=options.invocation(parsed, root),
     )
@@ -62,14 +65,26 @@ def main(arguments: list[str]) -> int:
     )
     try:
         with stoppable(None if outputs.live else announce_interrupt) as stop:
-            executed = execute(Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish))
+            before_end = _comparison(plan, stop)
+            request = Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish, before_end)
+            executed = execute(request)
     finally:
         outputs.close()
+    if executed.forgotten:
+        print(f"proctor: {executed.forgotten}", file=sys.stderr)
     if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR):
         from proctor.cli.nothing_ran import explain
 
         explain(executed.result, asked, settings.mask_secrets)
     return outputs.conclude(executed.result.exit_code)
+
+
+def _comparison(plan: RunPlan, stop: Stop) -> BeforeEnd | None:
+    if plan.baseline is None:
+        return None
+    from proctor.baseline.compare import comparison  # few runs ask for it
+
+    return comparison(plan, stop)
 
 
 def parser() -> options.Parser:
@@ -103,6 +118,8 @@ def _add_choice_of_tests(parser: options.Parser) -> None:
     what = parser.group(options.WHAT)
     failed = "only tests that failed when they last ran (all, if none did)"
     what.add_argument("--last-failed", "--lf", action="store_true", help=failed)
+    first = "run tests that failed when they last ran first, then the others (pytest, unittest, command)"
+    what.add_argument("--failed-first", "--ff", action="store_true", help=first)
     repeat = "run each test N times (pytest; default: 1)"
     what.add_argument("--repeat", type=int, default=1, metavar="N", help=repeat)
     seed = "seed of Python's hashes, and of the test order with pytest-randomly (default: random)"
@@ -114,6 +131,8 @@ def _add_limits(parser: options.Parser) -> None:
     limits.add_argument("-x", dest="failfast", action="store_true", help="stop at the first failure")
     maxfail = "stop after N failures (default: no limit)"
     limits.add_argument("--maxfail", type=int, default=0, metavar="N", help=maxfail)
+    new = "stop at the first failure of a test that passed when it last ran"
+    limits.add_argument("--exitfirst-new", action="store_true", help=new)
     test_timeout = "time limit for each test (pytest, unittest; default: none)"
     limits.add_argument("--test-timeout", metavar="TIME", help=test_timeout)
 
@@ -128,6 +147,11 @@ def _add_ways_to_run(parser: options.Parser) -> None:
     how.add_argument("--isolate", action="store_true", help=isolate)
     retries = "run each failed test up to K times more, after the others (pytest, unittest; default: 0)"
     how.add_argument("--retries", type=int, metavar="K", help=retries)
+    baseline = (
+        "run the tests that failed again with the code and tests of REF, and say which fail there too"
+        " (pytest, unittest; default REF: where this branch left the default branch)"
+    )
+    parser.add_optional(options.HOW, "--baseline", "REF", baseline)
     flaky = "pass or fail: what a test that passes only in a retry makes of the run (default: pass)"
     how.add_argument("--flaky", choices=("pass", "fail"), metavar="WHAT", help=flaky)
 

@@ -1,9 +1,7 @@
-"""Which project a directory belongs to, and the branch that a branch was created from. Reads files; starts
-nothing."""
+"""Which project a directory belongs to, and what is checked out there. Reads files; starts nothing."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -11,11 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-_SMALL = 1 << 16  # bytes of the files that are read
-_CREATED = re.compile(r"branch: Created from (\S+)\s*\Z")
-_MOVED = re.compile(r"checkout: moving from (\S+) to (\S+)\s*\Z")
-_COMMIT = re.compile(r"[0-9a-f]{7,64}\Z")
+from proctor.history.digest import blake2b
+
+_SMALL = 1 << 16  # bytes of most files that are read
+_LONG = 1 << 23  # bytes of logs and lists of references
+_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _USUAL = ("main", "master", "trunk", "develop")  # default branches, where nothing names one
+_WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -24,12 +24,54 @@ class Repository(msgspec.Struct, frozen=True):
     top: str  # of this worktree
     directory: str  # of git, for this worktree
     common: str
+    proven: bool = True  # it says itself that this worktree is one of its own
 
-    def branches(self, name: str) -> Iterator[str]:
-        """Contents of a file about this name in git's directories, this worktree's first."""
+    def branches(self, name: str, most: int = _SMALL) -> Iterator[str]:
+        """Contents of the files with this name in git's directories, this worktree's first."""
         for base in dict.fromkeys((self.directory, self.common)):
-            if text := _read(os.path.join(base, name)):
+            if text := read(os.path.join(base, name), most):
                 yield text
+
+    def log(self, name: str) -> list[str]:
+        """What happened to a reference, the oldest first; the lines of git's own log."""
+        return next(self.branches(os.path.join("logs", name), _LONG), "").splitlines()
+
+    def head(self) -> tuple[str, str]:
+        """The branch and the commit that are checked out; empty where nobody knows."""
+        text = read(os.path.join(self.directory, "HEAD")).strip()
+        if not text.startswith("ref: "):
+            return "", text if _COMMIT.match(text) else ""
+        name = text.removeprefix("ref: ").strip()
+        if not name.startswith("refs/heads/") or name.endswith("/.invalid"):  # of another format of git's
+            return "", ""
+        return name.removeprefix("refs/heads/"), self._commit_of(name)
+
+    def _commit_of(self, reference: str) -> str:
+        text = next(self.branches(reference), "").strip()
+        if not text:
+            found = re.search(rf"^([0-9a-f]+) {re.escape(reference)}$", self._packed(), re.M)
+            text = found[1] if found else ""
+        return text if _COMMIT.match(text) else ""
+
+    def has(self, reference: str) -> bool:
+        if os.path.isfile(os.path.join(self.common, reference)):
+            return True
+        return re.search(rf" {re.escape(reference)}$", self._packed(), re.M) is not None
+
+    def _packed(self) -> str:
+        return read(os.path.join(self.common, "packed-refs"), _LONG)
+
+    def remotes(self) -> list[str]:
+        """Their names; that of the usual one comes first."""
+        packed = re.findall(r" refs/remotes/([^/\n]+)/", self._packed())
+        names = {*_names(os.path.join(self.common, "refs", "remotes")), *packed}
+        return sorted(names, key=lambda name: (name != "origin", name))
+
+    def worktrees(self) -> list[Repository]:
+        """All of them; where another one lies is not looked up."""
+        folder = os.path.join(self.common, "worktrees")
+        directories = [self.common, *(os.path.join(folder, name) for name in sorted(_names(folder)))]
+        return [Repository("", directory, self.common) for directory in directories]
 
 
 def repository(root: Path) -> Repository | None:
@@ -46,99 +88,60 @@ def repository(root: Path) -> Repository | None:
 
 def _linked(top: str, file: str) -> Repository | None:
     """Of a worktree or a submodule, whose `.git` is a file that names a directory."""
-    text = _read(file)
+    text = read(file)
     if not text.startswith("gitdir:"):
         return None
     directory = os.path.normpath(os.path.join(top, text.removeprefix("gitdir:").strip()))
     if not os.path.exists(os.path.join(directory, "HEAD")):
         return None
-    shared = _read(os.path.join(directory, "commondir")).strip()
-    if not shared:
-        return Repository(top, directory, directory)
     # Whose worktree this is, its repository says too: a file alone could claim any.
-    back = _read(os.path.join(directory, "gitdir")).strip()
-    if os.path.realpath(os.path.join(directory, back)) != os.path.realpath(file):
-        return Repository(top, directory, directory)
-    return Repository(top, directory, os.path.normpath(os.path.join(directory, shared)))
+    shared = read(os.path.join(directory, "commondir")).strip()
+    if shared:
+        back = os.path.join(directory, read(os.path.join(directory, "gitdir")).strip())
+        common = os.path.normpath(os.path.join(directory, shared))
+        return Repository(top, directory, common, _is_same(back, file))
+    named = _WORKTREE.search(read(os.path.join(directory, "config")))
+    proven = named is not None and _is_same(os.path.join(directory, named[1]), top)
+    return Repository(top, directory, directory, proven)
+
+
+def _is_same(path: str, other: str) -> bool:
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def name_of(root: Path, found: Repository | None) -> str:
-    """The name of the project's store: all worktrees of a repository have the same one."""
-    place = os.path.realpath(found.common if found else root)
+    """The name of the project's store: all worktrees of a repository have the same one. Where a directory
+    only claims to belong to a repository, it has a store of its own."""
+    place = os.path.realpath(root if found is None else found.common if found.proven else found.top)
     named = os.path.basename(os.path.dirname(place) if os.path.basename(place) == ".git" else place)
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", named).strip("-.")[:40] or "project"
-    return f"{readable}-{hashlib.blake2b(os.fsencode(place), digest_size=8).hexdigest()}"
-
-
-def created_from(branch: str, found: Repository) -> str:
-    """The branch that a branch was created from: by git's own log, else the default branch; or empty."""
-    default = default_branch(found)
-    if not branch:
-        return default
-    log = next(found.branches(os.path.join("logs", "refs", "heads", branch)), "")
-    first = log.partition("\n")[0]
-    created = _CREATED.search(first)
-    if created:
-        start = first.split(" ", 2)[1]
-        parent = _local(created[1], found)
-        if not parent and created[1] == "HEAD":
-            parent = _left(branch, start, found)
-        if parent and parent != branch:
-            return parent
-    return default if default != branch else ""
-
-
-def _local(name: str, found: Repository) -> str:
-    """The local name of a branch; empty for a commit, a tag or HEAD."""
-    name = name.removeprefix("refs/heads/").removeprefix("refs/remotes/").removeprefix("remotes/")
-    if name == "HEAD" or _COMMIT.match(name):
-        return ""
-    for remote in _names(found, os.path.join("refs", "remotes")):
-        if name.startswith(f"{remote}/"):
-            return name.removeprefix(f"{remote}/")
-    return name if _exists(name, found) else ""
-
-
-def _left(branch: str, start: str, found: Repository) -> str:
-    """The branch that was left when this one was created, at this commit."""
-    for log in found.branches(os.path.join("logs", "HEAD")):
-        for line in log.splitlines():
-            moved = _MOVED.search(line)
-            if moved and moved[2] == branch and start in line.split(" ", 2)[1]:
-                return "" if _COMMIT.match(moved[1]) else moved[1]
-    return ""
+    return f"{readable}-{blake2b(os.fsencode(place), digest_size=8).hexdigest()}"
 
 
 def default_branch(found: Repository) -> str:
-    for remote in _names(found, os.path.join("refs", "remotes")):
-        head = next(found.branches(os.path.join("refs", "remotes", remote, "HEAD")), "").strip()
+    """As the remote says, else one with a usual name; or empty."""
+    for remote in found.remotes():
+        head = next(found.branches(f"refs/remotes/{remote}/HEAD"), "").strip()
         prefix = f"ref: refs/remotes/{remote}/"
         if head.startswith(prefix):
             return head.removeprefix(prefix)
-    return next((name for name in _USUAL if _exists(name, found)), "")
+    return next((name for name in _USUAL if found.has(f"refs/heads/{name}")), "")
 
 
-def _exists(branch: str, found: Repository) -> bool:
-    if os.path.exists(os.path.join(found.common, "refs", "heads", branch)):
-        return True
-    packed = _read(os.path.join(found.common, "packed-refs"), 1 << 22)
-    return re.search(rf" refs/heads/{re.escape(branch)}$", packed, re.M) is not None
-
-
-def _names(found: Repository, folder: str) -> list[str]:
+def _names(folder: str) -> list[str]:
     try:
-        names = sorted(os.listdir(os.path.join(found.common, folder)))
+        return os.listdir(folder)
     except OSError:
         return []
-    return sorted(names, key=lambda name: name != "origin")
 
 
-def _read(path: str, most: int = _SMALL) -> str:
-    """Empty for what cannot be read, and for what is no file."""
+def read(path: str, most: int = _SMALL) -> str:
+    """Empty for what cannot be read, and for what is no file. Of a long one, its end."""
     if not os.path.isfile(path):
         return ""
     try:
         with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - most))
             return os.fsdecode(file.read(most))
     except OSError:
         return ""

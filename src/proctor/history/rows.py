@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 
 from proctor import events as e
+from proctor.history.digest import blake2b
 from proctor.history.store import FailureRow, ResultRow, TestKey
 from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult, SuiteResult
@@ -21,8 +21,10 @@ class Keys:
     def __init__(self, result: RunResult, top: str, own_name: Callable[[str, int], str]) -> None:
         """`top` of the repository; `own_name` is the name that a suite itself has for one of its tests."""
         self._own_name = own_name
+        real = os.path.realpath(top)  # a framework may know its directory by another path
         self._suites = [
-            (os.path.relpath(_base(suite), top), suite.entered.runner, suite.name) for suite in result.suites
+            (os.path.relpath(os.path.realpath(base_of(suite)), real), suite.entered.runner, suite.name)
+            for suite in result.suites
         ]
 
     def of(self, test: str, number: int) -> TestKey:
@@ -30,9 +32,15 @@ class Keys:
         return TestKey(*self._suites[number], self._own_name(test, number))
 
 
-def _base(suite: SuiteResult) -> str:
+def described(suite: SuiteResult) -> e.SuiteDescribed:
+    """As the first of its sessions did that came so far; empty where none did."""
+    found = (session.described for session in suite.sessions if session.described is not None)
+    return next(found, e.SuiteDescribed(""))
+
+
+def base_of(suite: SuiteResult) -> str:
     """What the names of its tests are relative to."""
-    return (suite.described.root if suite.described else "") or suite.entered.cwd or suite.run.cwd
+    return described(suite).root or suite.entered.cwd or suite.run.cwd
 
 
 def by_chance(suite: SuiteResult) -> frozenset[str]:
@@ -82,4 +90,4 @@ def _row(failure: e.Failure, mask: Callable[[str], str]) -> FailureRow:
     file, line = (failure.place.file, failure.place.line) if failure.place else ("", 0)
     said = f"{text}\0{file}\0{line}".encode("utf-8", "surrogatepass")
     text = text.encode("utf-8", "replace").decode()
-    return FailureRow(hashlib.blake2b(said, digest_size=12).digest(), text, file, line)
+    return FailureRow(blake2b(said, digest_size=12).digest(), text, file, line)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 # 1: first published form.
 VERSION = 1
+APPLICATION = 0x70726374  # in the head of each file (`prct`), so that no other database is taken for a store
 
-#: By the version that it makes of the one before.
+#: By the version that it makes of the one before. A statement ends with a semicolon at the end of a line.
 MIGRATIONS = {
     1: """
 create table run (
@@ -38,7 +39,8 @@ create table test (
 );
 create table environment (
     id integer primary key,
-    text text not null unique       -- versions of Python, the platform and all that is installed
+    text text not null unique,      -- versions of Python, the platform and all that is installed
+    used text not null default ''   -- when the last run with it started
 );
 create table failure (
     id integer primary key,
@@ -47,16 +49,26 @@ create table failure (
     file text not null,
     line integer not null
 );
+-- In the order of runs, so that a run is written, and removed, in one piece. To find the results of a test,
+-- name the runs (`run in (…) and test = ?`), or all results are read.
 create table result (
-    test integer not null,
     run integer not null,
+    test integer not null,
     attempt integer not null,
     outcome text not null,
     microseconds integer not null,
     environment integer,            -- null: imported, which counts in every environment
     failure integer,                -- null: it did not fail
-    primary key (test, run, attempt)
+    primary key (run, test, attempt)
 ) without rowid;
 create index bad_result on result (run, test) where failure is not null;
+create index result_of_failure on result (failure) where failure is not null;
+create table last_failed (
+    id integer primary key,         -- in the order in which they became known
+    root text not null,             -- of the project
+    target text not null,           -- what runs it there; a file, if it could not be collected
+    reached integer not null,       -- 0: it did not fail, but no run has come to it
+    unique (root, target)
+);
 """,
 }

@@ -77,6 +77,8 @@ def _take_request():
 
 CHANNEL = _take_channel() if __name__ == INJECTED else None  # elsewhere this file is a library
 ASKED = _take_request() if __name__ == INJECTED else {}
+if "files" in ASKED:  # before any code of the project is loaded
+    load("proctor_files").watch(ASKED["files"])
 if "only" in ASKED:
     pytest_addoption = load("proctor_later").plugin_of(ASKED, CHANNEL)
 WORKERS = None
@@ -119,6 +121,8 @@ def pytest_configure(config):
         asked, observer = config.workerinput.get("proctor_asked", {}), Observer(config)
         config.pluginmanager.register(observer, "_proctor_observer")
         config.pluginmanager.register(load("pytest_carrier").Carrier(), "_proctor_carrier")
+        if "files" in asked:
+            load("proctor_files").watch(asked["files"])
         if "only" in asked:
             load("proctor_later").join(config, asked)
     elif CHANNEL is not None:
@@ -137,10 +141,23 @@ def pytest_configure(config):
             quarantine = load("proctor_quarantine").Quarantine(config, asked["quarantine"])
             config.pluginmanager.register(quarantine, "_proctor_quarantine")
             observer.excused = quarantine.match
+        if "order" in asked:
+            _order(config, asked)
         if WORKERS is not None:
             WORKERS.configure(config, observer)
     if any(map(config.pluginmanager.hasplugin, ("benchmark", "pytest_benchmark.plugin"))):
         config.pluginmanager.register(load("pytest_benchmarks").Benchmarks(), "_proctor_benchmarks")
+
+
+def _order(config, asked):
+    root = getattr(config, "rootpath", None) or config.rootdir
+    try:
+        config.proctor_order = load("proctor_order").Order(asked["order"], root, config.invocation_params.dir)
+    except (OSError, ValueError):
+        return  # a worker on another machine, for instance: the tests run in their usual order
+    if config.proctor_order.failed and "only" not in asked:  # else the tests that are left have their order
+        first = load("proctor_first").FailedFirst(config.proctor_order)
+        config.pluginmanager.register(first, "_proctor_first")
 
 
 @pytest.hookimpl(tryfirst=True)

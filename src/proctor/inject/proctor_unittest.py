@@ -32,6 +32,7 @@ class Session:
 
     def __init__(self, options, asked):
         self.options, self.asked, self.here = options, asked, os.getcwd()
+        self.order = None  # by what earlier runs say
         self.explain = _channel.Explain("unittest_failures", self.here, options.pattern)
         self.channel = _channel.take()
         if self.channel is None:
@@ -77,6 +78,9 @@ class Session:
             loaded = _loading.Loaded(self.options)
         except _loading.NoSuchTest as error:
             return refused(str(error))
+        if "order" in self.asked:
+            self.order = load("proctor_order").Order(self.asked["order"], self.here, self.here)
+            loaded.put_first(self.order)
         if "only" in self.asked:
             loaded.keep(load("proctor_only").Only(self.asked["only"]))
         self._report(loaded)
@@ -169,7 +173,10 @@ def main():
     sys.argv = [os.path.basename(sys.executable) + " -m unittest", *options.targets]
     if not faulthandler.is_enabled():
         faulthandler.enable(os.dup(2))  # not what a test makes of it
-    sys.exit(Session(options, _channel.loads(asked or "{}")).perform())
+    request = _channel.loads(asked or "{}")
+    if "files" in request:  # before any code of the project is loaded
+        load("proctor_files").watch(request["files"])
+    sys.exit(Session(options, request).perform())
 
 
 if __name__ == "__main__":

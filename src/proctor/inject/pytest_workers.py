@@ -78,7 +78,7 @@ class Workers:
         if self.refused or (session.testsfailed and not session.config.option.continue_on_collection_errors):
             self.watch.stop()
             return None  # pytest's own loop
-        groups = self._groups(session.items)
+        groups = self._groups(session.items, getattr(session.config, "proctor_order", None))
         if groups:
             self._judge(session.config, "", self._known(session.config, session.items))
             self.watch.stop()
@@ -90,10 +90,10 @@ class Workers:
         Coordinator(session, self.reporter, self.asked).run(groups, self.isolate)
         return True
 
-    def _groups(self, items):
-        if self.isolate:
+    def _groups(self, items, order):
+        if self.isolate and (order is None or self.count < 2):
             return [[number] for number in range(len(items))]
-        return load("proctor_groups").groups(items, self.count)
+        return load("proctor_groups").groups(items, self.count, order, self.isolate)
 
 
 def _has_xdist_on(config):

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import unittest
+from copy import copy
 
 _relative = globals()["load"]("proctor_channel").relative  # the loader gives `load` to each file
 MOST_NAMED = 20  # tests in a message
@@ -82,6 +83,13 @@ def prune(suite, keep):
         elif keep(part):
             kept.append(part)
     suite._tests = kept
+
+
+def duplicate(suite):
+    """Suites of the same kinds with the same tests."""
+    same = copy(suite)
+    same._tests = [duplicate(part) if isinstance(part, unittest.BaseTestSuite) else part for part in suite]
+    return same
 
 
 def top_of(directory):
@@ -243,6 +251,17 @@ class Loaded:
                 del self.tests[name]
                 self.deselected.append(name)
         prune(self.suite, lambda test: getattr(test, NAME) in self.tests)
+
+    def put_first(self, order):
+        """The tests that failed last, in suites like those they are in."""
+        failed = [name for name in self.tests if order.is_failed(name)]
+        if not failed or len(failed) == len(self.tests):
+            return
+        self.tests = {name: self.tests[name] for name in order.failed_first(self.tests, str)}
+        first, wanted = duplicate(self.suite), set(failed)
+        prune(first, lambda test: getattr(test, NAME) in wanted)
+        prune(self.suite, lambda test: getattr(test, NAME) not in wanted)
+        self.suite = unittest.TestSuite([first, self.suite])
 
     def keep(self, only):
         """Leave the tests that a later session runs, in the order in which they are."""

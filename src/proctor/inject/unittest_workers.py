@@ -68,8 +68,7 @@ class Workers:
     def run(self):
         """Whether there were workers."""
         isolate, count = self.asked.get("isolate", False), self.asked.get("workers", 0)
-        every = [[number] for number in range(len(self.names))]
-        groups = every if isolate else _groups(self.tests, count)
+        groups = self._groups(count, isolate)
         if not groups:
             return False
         why = _safety.living_threads() if os.path.isdir(_safety.TASKS) else "this system does not say enough"
@@ -81,6 +80,18 @@ class Workers:
         self.channel.session({"timed": True})
         _pool.Pool(self, groups, min(count or 1, len(groups)), isolate).work()
         return True
+
+    def _groups(self, count, isolate):
+        """Those with a test that failed last come first, then the longest."""
+        order = self.session.order
+        weights = order.weights(self.names) if order is not None else [1] * len(self.names)
+        every = [[number] for number in range(len(self.names))]
+        groups = every if isolate else _groups(self.tests, count, weights)
+        if not groups or (isolate and (order is None or count < 2)):
+            return groups
+        if order is not None:
+            return order.sorted(groups, self.names, weights)
+        return sorted(groups, key=len, reverse=True)
 
     # In a worker
 
@@ -149,23 +160,23 @@ class Workers:
         pass
 
 
-def _groups(tests, workers):
-    """Modules, the longest first; one that is longer than a fair share is divided by class, unless it has
-    something to set up for all of them. None: there is nothing to divide among workers."""
+def _groups(tests, workers, weights):
+    """Modules; one that is longer than a fair share is divided by class, unless it has something to set up
+    for all of them. None: there is nothing to divide among workers."""
     modules: "dict[str, list[int]]" = {}
     for number, test in enumerate(tests):
         modules.setdefault(type(test).__module__, []).append(number)
-    share = len(tests) / workers
+    share = sum(weights) / workers
     groups = []
     for module, members in modules.items():
-        if len(members) <= share or _has_fixtures(module):
+        if sum(weights[number] for number in members) <= share or _has_fixtures(module):
             groups.append(members)
             continue
         classes: "dict[type, list[int]]" = {}
         for number in members:
             classes.setdefault(type(tests[number]), []).append(number)
         groups += classes.values()
-    return sorted(groups, key=len, reverse=True) if len(groups) > 1 else None
+    return groups if len(groups) > 1 else None
 
 
 def _has_fixtures(module):

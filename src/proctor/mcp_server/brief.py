@@ -1,8 +1,8 @@
 """The structured half of an answer: the text for agents first, then rows as far as the budget goes.
 
 A row repeats a part of the text, for clients that work with fields. Rows and fields together may have three
-times the tokens of the text plus a fixed number, and never more than the budget. `omitted` lists what is left
-out, with the calls that return it.
+times the tokens of the text plus a fixed number and those of what the run was compared with, and never more
+than the budget. `omitted` lists what is left out, with the calls that return it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from proctor.events import OWN_FILES, SuiteMissing
+import msgspec
+
+from proctor.events import CANNOT_TELL, FAILS, OWN_FILES, STILL, UNKNOWN, SuiteMissing
 from proctor.failure_row import error
 from proctor.mcp_server.calls import full_call, page_call
 from proctor.mcp_server.size import cut, fill, weight
 from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome, RunOutcome
 from proctor.render.agent_budget import LEAST
+from proctor.render.history_words import COMMIT
 from proctor.render.masking import plain
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
@@ -29,6 +32,8 @@ Compose: TypeAlias = Callable[[int], str]
 FIXED, TIMES = 300, 3  # tokens that an answer may cost beside the text, and how many times the text
 _TIMES_OF_A_SUMMARY = 2
 MESSAGE = 120  # characters of the message of a row
+_FEW_FIXED = 5  # tests that are named
+_REF = 60  # characters of a name
 _MESSAGES = (MESSAGE, 60)
 _TAIL = 600  # characters of the output where the text does not say why a run ended
 _TAIL_TOKENS = 250
@@ -38,9 +43,10 @@ _UNEXPLAINED = (RunOutcome.CRASHED, RunOutcome.INTERNAL_ERROR, RunOutcome.INCOMP
 
 
 def rows(document: Document) -> list[tuple[str, Any]]:
-    """Everything in a run but tests that passed at once, with the names of the lists, the worst first."""
+    """Everything in a run but tests that passed at once, with the names of the lists, the worst first; of
+    equals, those that did not fail before."""
     tests = [test for test in document.tests if test.outcome != Outcome.PASSED or test.flaky]
-    tests.sort(key=_rank)
+    tests.sort(key=lambda test: (_rank(test), _is_old(test)))
     return [
         *(("collection_errors", error) for error in document.collection_errors),
         *(("tests", test) for test in tests),
@@ -56,6 +62,13 @@ def _rank(test: Test) -> int:
     if test.flaky or (test.quarantined and test.outcome in BAD):
         return 2
     return 0 if test.outcome in (Outcome.CRASH, Outcome.TIMEOUT) else 1 if test.outcome in BAD else 3
+
+
+def _is_old(test: Test) -> bool:
+    """It failed before: on the baseline or, if nobody looked there, in earlier runs."""
+    if test.baseline not in ("", CANNOT_TELL):
+        return test.baseline == FAILS
+    return test.history is not None and test.history.word == STILL
 
 
 def told_by(test: Test) -> Test | TestAttempt:
@@ -90,7 +103,26 @@ def row(item: Any, mask: bool, size: int = MESSAGE) -> Any:
         short = {"file": item.file, "message": message, "traceback": ""}
     else:
         return item
-    return {**short, "place": place} if (place := raised_at(item)) else short
+    short |= {"place": place} if (place := raised_at(item)) else {}
+    return {**short, **_compared(item)}
+
+
+def _compared(item: Test | CollectionError) -> Values:
+    """What earlier runs and another commit say of it, in short."""
+    history, baseline = short_history(msgspec.to_builtins(item.history)), item.baseline
+    return {**({"history": history} if history else {}), **({"baseline": baseline} if baseline else {})}
+
+
+def short_history(found: Values | None) -> Values:
+    """The word, and since which commit (`2dba883-dirty`) or, without git, which run; nothing where nothing is
+    known."""
+    if found is None or found["word"] == UNKNOWN:
+        return {}
+    short = {name: value for name, value in found.items() if value is not None}
+    if isinstance(since := found.get("since"), dict):  # it is not short yet
+        commit = since["commit"][:COMMIT] + "-dirty" * bool(since.get("dirty"))
+        short["since"] = commit if since["commit"] else since["run_id"]
+    return short
 
 
 def failures(document: Document, compose: Compose, budget: int, mask: bool = False) -> Values:
@@ -100,7 +132,8 @@ def failures(document: Document, compose: Compose, budget: int, mask: bool = Fal
     if budget - weight(base) < LEAST:
         return _least(document, compose, budget, items)
     base["text"] = text = text_within(compose, budget - weight(base))
-    room = min(budget, FIXED + TIMES * estimate(text) + (_TAIL_TOKENS if base["text_output"] else 0))
+    room = FIXED + TIMES * estimate(text) + (_TAIL_TOKENS if base["text_output"] else 0)
+    room = min(budget, room + weight(_compared_with(document)))
     listed = [item for item in items if item[0] not in ("warnings", "notices")]  # the text has those
     for size in _MESSAGES:
         taken = fill((row(item, mask, size) for _, item in listed), room - weight(base))
@@ -140,7 +173,24 @@ def _verdict(document: Document, all_counts: bool = True) -> Values:
         **({"restarts": document.restarts} if document.restarts else {}),
         "summary": counts(document, all_counts),
         **({"missing": list(map(_missing, document.missing))} if document.missing else {}),
+        **(_compared_with(document) if all_counts else {}),
     }
+
+
+def _compared_with(document: Document) -> Values:
+    """The run before this one, and the commit that failures were run on; the tests have what these say."""
+    found: Values = {}
+    if document.compared_with is not None:
+        run = document.compared_with
+        commit = {"commit": run.commit[:COMMIT]} if run.commit else {}
+        found["compared_with"] = {"run_id": run.run_id, **commit}
+    if 0 < len(document.fixed or ()) <= _FEW_FIXED:
+        found["fixed"] = list(document.fixed or ())
+    if (baseline := document.baseline) is not None:
+        ref = cut(masked(baseline.ref), _REF)
+        found["baseline"] = {"ref": ref, "commit": baseline.commit[:COMMIT]}
+        found["baseline"] |= {"reason": cut(masked(baseline.reason), MESSAGE)} if baseline.reason else {}
+    return found
 
 
 def counts(document: Document, all_counts: bool = True) -> Values:
@@ -227,7 +277,8 @@ def summary(document: Document, ids: list[str], compose: Compose, budget: int) -
         if budget - weight(short) >= LEAST // 2:
             break
     short["text"] = text = text_within(compose, budget - weight(short))
-    room = min(budget, FIXED + _TIMES_OF_A_SUMMARY * estimate(text))
+    room = FIXED + _TIMES_OF_A_SUMMARY * estimate(text) + weight(_compared_with(document))
+    room = min(budget, room)
     short["failing"] = fill(ids, room - weight(short))
     short["omitted"] = _omitted_ids(document, short, ids)
     return short

@@ -11,13 +11,14 @@ import msgspec
 
 from proctor.archive.inside import open_inside
 from proctor.archive.store import OUTPUT_FILE
-from proctor.mcp_server.brief import Values, behind, counts, raised_at, row, rows
+from proctor.mcp_server.brief import Values, behind, counts, raised_at, row, rows, short_history
 from proctor.mcp_server.calls import page_call, uri
 from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.run_data import RunData
 from proctor.mcp_server.shorten import characters, cut_short, entry, remains, smaller, test_values
 from proctor.mcp_server.size import fill, weight
 from proctor.outcome import FLAKY, QUARANTINED
+from proctor.render.history_words import baseline_word
 from proctor.render.masking import plain
 from proctor.render.neutral import neutral
 from proctor.render.secrets import masked_part
@@ -65,7 +66,19 @@ def _line(item: Values) -> str:
     message = _words(item.get("message") or next(tries, ""))
     word = FLAKY if item.get(FLAKY) else item.get("outcome")
     held = f"({QUARANTINED})" if item.get(QUARANTINED) else ""
-    return " ".join(filter(None, [word, held, name, place and f"> {neutral(place)}", message]))
+    told = _told(item)
+    return " ".join(filter(None, [word, held, name, place and f"> {neutral(place)}", told, message]))
+
+
+def _told(item: Values) -> str:
+    """`[new]`: what earlier runs and another commit say of it."""
+    history = short_history(item.get("history"))
+    since = f"since {neutral(history['since'])}" if "since" in history else ""
+    evidence = f"{history['failed']} of {history['results']}" if "results" in history else ""
+    word = " ".join(filter(None, (history.get("word"), since, evidence)))
+    baseline = baseline_word(item["baseline"], "") if item.get("baseline") else ""
+    words = ", ".join(filter(None, (word, baseline)))
+    return f"[{words}]" if words else ""
 
 
 def _words(text: str) -> str:

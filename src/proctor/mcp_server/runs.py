@@ -16,6 +16,7 @@ import msgspec
 
 from proctor.archive.inside import Folder, open_inside
 from proctor.archive.store import RESULT_FILE, RunDirectory
+from proctor.baseline.compare import comparison
 from proctor.config import Settings
 from proctor.errors import LaunchError
 from proctor.events import Entry
@@ -152,7 +153,7 @@ class ServerRun:
         try:
             plan = self._make_plan()
             keep = partial(self._keep, settings=plan.settings)
-            execute(Request(plan, self._stop, [self], finish=keep))
+            execute(Request(plan, self._stop, [self], finish=keep, before_end=comparison(plan, self._stop)))
         except Exception as error:  # noqa: BLE001  where a thread ends: whoever waits will raise it
             self.error = error
         finally:

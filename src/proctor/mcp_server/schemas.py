@@ -84,6 +84,7 @@ class ExecuteTests(Where, Selecting):
     retries: Annotated[int, Field(ge=0, le=1000, description="Of failed tests")] = 0
     test_timeout: Annotated[float, Field(gt=0, le=86_400, description="Seconds for each test")] = 0.0
     last_failed: Annotated[bool, Field(description="Only tests that failed when they last ran")] = False
+    baseline: Annotated[bool, Field(description="Run failures at the branch's start, too")] = False
     repeat: Annotated[int, Field(ge=1, le=10_000, description="Times to run each test")] = 1
     seed: Annotated[int, Field(ge=0, lt=2**32, description="Seed of hashes and test order")] = -1
     verbosity: Annotated[int, Field(ge=-2, le=4, description="As pytest -v; 2: full values")] = 0

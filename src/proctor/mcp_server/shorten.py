@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from proctor.events import OWN_FILES
-from proctor.mcp_server.brief import Values
+from proctor.mcp_server.brief import Values, short_history
 from proctor.mcp_server.calls import full_call, page_call, uri
 from proctor.mcp_server.size import cut, weight
 from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome
@@ -19,7 +19,7 @@ _OUTPUTS = ("text_output", "stderr", "printed")
 _IDS = ("node_id", "nodeid")
 _LEAST_NAME = 60  # characters of what is left of an item
 _ESSENTIAL = ("node_id", "outcome", "duration", "message", "traceback")
-_FLAGS = (FLAKY, QUARANTINED)  # likewise, of few tests
+_FLAGS = (FLAKY, QUARANTINED, "baseline")  # likewise, of few tests
 
 
 class Room(msgspec.Struct, frozen=True):
@@ -61,6 +61,8 @@ _RARE = (
     "toolchain",
     "foreign",
     "foreign_end",
+    "compared_with",
+    "baseline",
 )
 
 
@@ -118,6 +120,8 @@ def entry(test: dict[str, Any], size: int, extras: bool = True) -> dict[str, Any
     short = {
         name: value for name, value in known.items() if extras or value is not None or name in _ESSENTIAL
     }
+    if not extras and (history := short_history(test.get("history"))):
+        short["history"] = history
     for name in ("message", "traceback"):
         short[name] = _cut(test[name], size)
     if short.get("failure"):
@@ -173,6 +177,8 @@ def _shortened(document: Document, parts: _Parts, room: Room) -> Values:
         "text_output": cut(parts.text_output, room.output),
         "stderr": cut(parts.stderr, room.output // 2),
     }
+    if document.fixed is not None:
+        short["fixed"] = list(document.fixed[: room.items])
     if parts.printed:
         short["printed"] = cut(parts.printed, room.output)
     if parts.quoted:
@@ -193,6 +199,7 @@ def _omitted(document: Document, short: Values, lost: int) -> Values:
     """What is missing of each part, and the calls that return it: one for the lists, one for the output."""
     lists = ("tests", "warnings", "not_run", "notices")
     counted = {name: len(getattr(document, name)) - len(short.get(name, "")) for name in (*lists, *_OUTPUTS)}
+    counted["fixed"] = len(document.fixed or ()) - len(short.get("fixed", ()))
     omitted: Values = {name: count for name, count in counted.items() if count > 0}
     calls = []
     if any(name in omitted for name in lists):  # they are behind the tests
@@ -204,13 +211,14 @@ def _omitted(document: Document, short: Values, lost: int) -> Values:
     calls.append(page_call(document.run_id, "json_report"))
     if document.suites:
         omitted["suites"] = len(document.suites)
+    if document.suites or "fixed" in omitted:
         calls.append(full_call(document.run_id))
     return {**omitted, "call": "; ".join(calls), **cut_short(document.run_id, lost)}
 
 
 def characters(whole: Any, short: Any) -> int:
     """How many characters of values as JSON a shorter form of the same items lacks."""
-    if isinstance(whole, dict):
+    if isinstance(whole, dict) and isinstance(short, dict):
         return sum(
             characters(value, short[name]) if name in short else _length({name: value})
             for name, value in whole.items()
@@ -254,4 +262,9 @@ def remains(item: Any) -> Any:
 def _collection_error(error: dict[str, Any], room: Room) -> dict[str, Any]:
     size = max(room.text, 60)
     short = {"file": error["file"], "message": cut(error["message"], size)}
-    return {**short, "traceback": cut(error["traceback"], room.text)}
+    history = short_history(error.get("history"))
+    return {
+        **short,
+        "traceback": cut(error["traceback"], room.text),
+        **({"history": history} if history else {}),
+    }

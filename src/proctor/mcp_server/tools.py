@@ -205,6 +205,7 @@ class Tools:
                 test_timeout=asked.test_timeout or None,
                 retries=asked.retries if asked.given("retries") else None,
                 last_failed=asked.last_failed,
+                baseline="" if asked.baseline else None,
                 repeat=asked.repeat,
                 seed=asked.seed if asked.given("seed") else None,
                 verbosity=asked.verbosity if asked.given("verbosity") else None,

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import signal
 import time
 from collections.abc import Mapping, Sequence
 
 from proctor.places import program
 from proctor.process.spawn import Spawned
+from proctor.process.stop import Stop
 
 PATIENCE = 5.0  # seconds; what takes longer is not worth the answer
-#: Variables that name another repository than the one around a directory: git sets them for hooks.
-_ELSEWHERE = (
+#: Variables that git sets for hooks: with them, another repository counts than the one around a directory.
+ELSEWHERE = (
     "GIT_DIR",
     "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
     "GIT_INDEX_FILE",
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
     "GIT_COMMON_DIR",
     "GIT_PREFIX",
     "GIT_NAMESPACE",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_REPLACE_REF_BASE",
 )
-_QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-#: A daemon of git's would outlive the run, and a hook could do anything.
-_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_QUIET = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "LC_ALL": "C",
+}
+#: A daemon of git's would outlive the run, a hook could do anything, and nothing is fetched.
+_OPTIONS = (
+    *("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
+    *("-c", "protocol.allow=never"),
+)
 
 
 class Question:
@@ -32,6 +48,7 @@ class Question:
 
     def __init__(self, git: str, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
         self._read, write = os.pipe()
+        self._stopped, self._stop = os.pipe()
         quiet = os.open(os.devnull, os.O_WRONLY)
         try:
             # Descriptors of a child become 1 and 2, so ours must not be these.
@@ -41,22 +58,27 @@ class Question:
             finally:
                 for descriptor in given:
                     os.close(descriptor)
-        except OSError:
+        except (OSError, ValueError):  # ValueError: a path with a null character
             self._process = None
         finally:
             os.close(write)
             os.close(quiet)
 
-    def answer(self, seconds: float = PATIENCE) -> bytes | None:
-        """What it printed; None if it failed or takes too long. To be called once."""
-        if self._process is None:
-            os.close(self._read)
-            return None
+    def stop(self) -> None:
+        """Ends it: whoever waits for the answer gets None. For any thread, before or after the answer."""
+        if self._stop >= 0:
+            os.close(self._stop)
+            self._stop = -1
+
+    def answer(self, seconds: float = PATIENCE, stop: Stop | None = None) -> bytes | None:
+        """What it printed; None if it failed, takes too long, or was stopped. To be called once."""
         until = time.monotonic() + seconds
         pieces: list[bytes] = []
+        watched = [self._read, self._stopped, *([stop.fileno()] if stop is not None else [])]
         try:
-            while (left := until - time.monotonic()) > 0:
-                if not select.select([self._read], [], [], left)[0]:
+            while self._process is not None and (left := until - time.monotonic()) > 0:
+                ready = select.select(watched, [], [], left)[0]
+                if self._read not in ready or self._stopped in ready:
                     return None
                 piece = os.read(self._read, 1 << 16)
                 if not piece:
@@ -66,7 +88,17 @@ class Question:
             return None
         finally:
             os.close(self._read)
-            self._process.kill()
+            os.close(self._stopped)
+            if self._process is not None:
+                _end(self._process)
+
+
+def _end(process: Spawned) -> None:
+    """With all that it has started, such as a filter that hangs."""
+    if process.returncode is None:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
 
 
 class Git:
@@ -75,7 +107,7 @@ class Git:
     def __init__(self, directory: str, environ: Mapping[str, str]) -> None:
         self._directory = directory
         self._program = program("git", environ, directory)
-        self._environ = {name: value for name, value in environ.items() if name not in _ELSEWHERE} | _QUIET
+        self._environ = {name: value for name, value in environ.items() if name not in ELSEWHERE} | _QUIET
 
     def begin(self, *arguments: str, **variables: str) -> Question | None:
         """A command, with more variables; None without git."""
@@ -85,7 +117,12 @@ class Git:
 
     def ask(self, *arguments: str, **variables: str) -> bytes | None:
         question = self.begin(*arguments, **variables)
-        return None if question is None else question.answer()
+        if question is None:
+            return None
+        try:
+            return question.answer()
+        finally:
+            question.stop()
 
     def line(self, *arguments: str, **variables: str) -> str:
         """The answer of one line; empty if there is none."""

@@ -11,12 +11,13 @@ from itertools import islice
 
 import msgspec
 
-from proctor.causes import Cause, Occurrence, causes, made_good
+from proctor.causes import Cause, Occurrence, causes, is_old, made_good
 from proctor.events import Place
 from proctor.outcome import FLAKY, Outcome, RunOutcome
 from proctor.render.captured import notable_output
 from proctor.render.failure_report import attempts_text, phase_text
 from proctor.render.failure_text import FailureText, TextLimits, failure_text, place_text, way, way_text
+from proctor.render.history_words import Words
 from proctor.render.ids import MOST_NAMED, Known, by_file, factored, file_of, fitted, function_of
 from proctor.render.masking import masked_failures
 from proctor.render.neutral import neutral
@@ -36,6 +37,8 @@ _REASON_WIDTH = 100
 _CHEAPEST_ROW = 5  # tokens that a row costs at least
 _MOST_MADE_GOOD = 10  # rows of flaky tests, and of those in quarantine
 _MOST_WAYS = 6  # to one raise that are shown
+_OLD_LINES = 2  # under a failure that is not new, where others are
+_LINES_WORTH = 40  # tokens of lines: fewer are not left out, since the hint at them costs as much
 _MOST_IDS = 600  # tokens for the names of tests that have no row of their own
 
 
@@ -124,6 +127,7 @@ class Composer:
         self._signs_explained = False
         self._differences: dict[str, None] = {}  # tests of whose difference only the first lines are shown
         self._counted: dict[str, None] = {}  # tests that are not named
+        self._words = Words(result)
 
     @cached_property
     def _known(self) -> Known:
@@ -169,7 +173,20 @@ class Composer:
     def _verdict_and_causes(self, count: int) -> Iterator[str]:
         yield verdict_line(self._result)
         yield from self._reasons()
-        yield from _laid_out([line for cause in self._causes[:count] for line in self._cause(cause)])
+        old = [is_old(cause, self._result) for cause in self._causes]
+        lines: list[AgentLine] = []
+        for cause, short in zip(self._causes[:count], old, strict=False):
+            told = self._cause(cause)
+            lines += told if not short or all(old) else (self._shortened(line, cause) for line in told)
+        yield from _laid_out(lines)
+
+    def _shortened(self, line: AgentLine, cause: Cause) -> AgentLine:
+        """A line about a failure that is not new, where others are."""
+        rest = line.more[_OLD_LINES:]
+        if estimate("\n".join(rest)) < _LINES_WORTH:
+            return line
+        self._left_out[line.test or cause.first.test] = None
+        return msgspec.structs.replace(line, more=line.more[:_OLD_LINES])
 
     def _cut_line(self) -> str:
         return f"{self._detail.cut}{self._whole('; all: ')}"
@@ -240,7 +257,8 @@ class Composer:
         more = (*text.more, *self._output(first))
         if len(cause.occurrences) == 1:
             more += (tries,) if self._detail.more and (tries := attempts_text(first)) else ()
-            yield self._row(first, f"{phase_text(first)} {text.line}", more)
+            mark = self._words.mark(cause.tests)
+            yield self._row(first, f"{mark}{phase_text(first)} {text.line}", more)
         else:
             yield from self._same_message(cause, text.line, more)
 
@@ -259,19 +277,20 @@ class Composer:
     def _same_message(self, cause: Cause, message: str, more: tuple[str, ...]) -> Iterator[AgentLine]:
         """The message once, then the tests; each with its place where they have different ones."""
         first, place = cause.first, cause.first.failure.place
-        count, text = len(cause.occurrences), f"{phase_text(first)} {message}"
+        mark, marks = self._marks(cause)
+        count, text = len(cause.occurrences), f"{mark}{phase_text(first)} {message}"
         if not cause.one_place:
             example = f" first at {neutral(str(place))}" if place and self._too_many(cause.tests) else ""
             yield AgentLine(f"x{count}{example}{text}", more=more)
             if self._too_many(cause.tests):
-                yield from map(AgentLine, self._ids(cause.tests))
+                yield from self._named(cause.tests, marks)
             else:
-                rows = [self._row(occurrence) for occurrence in cause.occurrences]
-                yield from self._bounded(rows, cause.tests)
+                rows = [self._row(one, marks.get(one.test, "")) for one in cause.occurrences]
+                yield from self._bounded(rows, cause.tests, marks)
             return
         ids = factored(cause.tests, self._known)
         short = len(ids) == 1 and len(ids[0]) <= _ONE_LINE and not ids[0].startswith("all of ")
-        if short and place and place.line and file_of(first.test) == place.file:
+        if short and not marks and place and place.line and file_of(first.test) == place.file:
             yield AgentLine(f"{ids[0]} :{place.line}{text}", more=more)
             return
         ways = self._ways(cause)
@@ -280,12 +299,28 @@ class Composer:
             where = way_text("", next(iter(ways))) or where
         yield AgentLine(f"x{count}{where}{text}", more=more)
         for way_there, tests in ways.items():
-            shown = way_text("", way_there[:-1]) if len(ways) > 1 else ""
-            lines = self._ids(tests)
+            yield from self._named(tests, marks, way_text("", way_there[:-1]) if len(ways) > 1 else "")
+
+    def _marks(self, cause: Cause) -> tuple[str, dict[str, str]]:
+        """The mark of all its tests, or those of each where they differ."""
+        if mark := self._words.mark(cause.tests):
+            return mark, {}
+        marks = {test: self._words.mark([test]) for test in cause.tests}
+        return "", marks if any(marks.values()) else {}
+
+    def _named(
+        self, tests: list[str], marks: dict[str, str], where: str = "", room: int = 0
+    ) -> Iterator[AgentLine]:
+        """Lines that name these tests, those of one mark together."""
+        by_mark: dict[str, list[str]] = {}
+        for test in tests:
+            by_mark.setdefault(marks.get(test, ""), []).append(test)
+        for mark, some in by_mark.items():
+            shown, lines = f"{where}{mark}", self._ids(some, room)
             if shown and len(lines) == 1:
                 yield AgentLine(f"{lines[0]}{shown}")
             else:
-                yield from map(AgentLine, [f"x{len(tests)}{shown}"] * bool(shown) + lines)
+                yield from map(AgentLine, [f"x{len(some)}{shown}"] * bool(shown) + lines)
 
     def _ways(self, cause: Cause) -> dict[tuple[Place, ...], list[str]]:
         """The tests by their call path to the raise, or by the last caller if there are too many paths."""
@@ -309,29 +344,32 @@ class Composer:
         for occurrence, message, more in said.rows:
             key = message, more, occurrence.failure.message  # which may differ where it is cut
             by_message.setdefault(key, []).append(occurrence.test)
+        mark, marks = self._marks(cause)
         function = _only_function(cause)
         if function and place and len(by_message) * 2 > count:
             yield AgentLine(
-                f" :{place.line} x{count} {said.kind}".rstrip(), function, said.shared, opens=True
+                f" :{place.line} x{count}{mark} {said.kind}".rstrip(), function, said.shared, opens=True
             )
             rows = [
-                AgentLine(f"{neutral(occurrence.test[len(function) :])} {message}", more=more)
-                for occurrence, message, more in said.rows
+                AgentLine(
+                    f"{neutral(one.test[len(function) :])}{marks.get(one.test, '')} {message}", more=more
+                )
+                for one, message, more in said.rows
             ]
-            yield from self._bounded(rows, cause.tests)
+            yield from self._bounded(rows, cause.tests, marks)
             return
         where = f" > {neutral(str(place))}" if place else ""
-        yield AgentLine(f"x{count}{where}{phase_text(first)} {said.kind}".rstrip(), more=said.shared)
+        yield AgentLine(f"x{count}{where}{mark}{phase_text(first)} {said.kind}".rstrip(), more=said.shared)
         if len(by_message) * 2 <= len(said.rows) == count:
             for (message, more, _), tests in sorted(by_message.items(), key=lambda item: -len(item[1])):
                 yield AgentLine(f"x{len(tests)} {message}", more=more)
-                yield from map(AgentLine, self._ids(list(dict.fromkeys(tests))))
+                yield from self._named(list(dict.fromkeys(tests)), marks)
             return
         rows = [
-            self._row(occurrence, f" {message}", more, with_place=not message)
-            for occurrence, message, more in said.rows
+            self._row(one, f"{marks.get(one.test, '')} {message}", more, with_place=not message)
+            for one, message, more in said.rows
         ]
-        yield from self._bounded(rows, [occurrence.test for occurrence in cause.occurrences])
+        yield from self._bounded(rows, [one.test for one in cause.occurrences], marks)
 
     def _said(self, cause: Cause) -> _Said:
         """The texts of as many failures of a cause as can be shown, without what they have in common."""
@@ -363,7 +401,7 @@ class Composer:
         )
         return AgentLine(f"{name}{where}{text}".rstrip(), occurrence.test, more)
 
-    def _bounded(self, rows: list[AgentLine], tests: list[str]) -> Iterator[AgentLine]:
+    def _bounded(self, rows: list[AgentLine], tests: list[str], marks: dict[str, str]) -> Iterator[AgentLine]:
         """As many rows as one cause may have; the tests of the others are named as far as that may take."""
         spent = named = 0
         for row in rows:
@@ -375,8 +413,7 @@ class Composer:
         others = tests[named:]
         if others:
             yield AgentLine(f"and {len(others)} more like these:")
-            room = min(_MOST_IDS, self._detail.rows)
-            yield from map(AgentLine, self._ids(others, room))
+            yield from self._named(others, marks, room=min(_MOST_IDS, self._detail.rows))
 
     def _too_many(self, tests: list[str]) -> bool:
         """To be named one by one; those that are in no file have only their names."""

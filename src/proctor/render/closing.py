@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from proctor.events import Place, TestFinished
+from proctor.events import NEW, Place, TestFinished
 from proctor.outcome import FLAKY, QUARANTINED, Outcome, RunOutcome
 from proctor.render.failure_report import brief, causes_of, label, phase_text, short, word
+from proctor.render.history_words import Words
 from proctor.render.links import place_url
 from proctor.render.neutral import neutral
 from proctor.render.shown import USUAL, Shown
@@ -30,6 +31,8 @@ _TONES: dict[str, Tone] = {
     **dict.fromkeys(("failed", "error", "errors", "crashed", "out"), "loud"),
     "passed": "good",
     "info": "good",
+    "fixed": "good",
+    NEW: "loud",
 }
 
 
@@ -45,6 +48,8 @@ def write_closing(result: RunResult, write: Writer, shown: Shown = USUAL) -> Non
 def write_lists(result: RunResult, write: Writer, shown: Shown) -> None:
     _write_causes(result, write)
     _write_made_good(result, write, shown)
+    fixed = result.history.fixed if result.history is not None else ()
+    _write_list("fixed", map(neutral, fixed), write, shown, "good")
     _write_list("slowest", _slowest(result, shown.durations), write, shown, "quiet")
     skipped = (f"{count}x: {reason}" for reason, count in skip_reasons(result).items())
     _write_list("skipped", skipped, write, shown, "odd")
@@ -64,10 +69,23 @@ def _write_causes(result: RunResult, write: Writer) -> None:
     found = causes_of(result)
     if len(found) > 1:
         write(f"{len(found)} causes\n", "strong")
-    for cause in found[:ROWS]:
-        _write_cause(cause, result, write)
+    rows = found[:ROWS]
+    for cause, column in zip(rows, _history_column(rows, result), strict=True):
+        _write_cause(cause, result, write, column)
     if len(found) > ROWS:
         write(f"… and {len(found) - ROWS} more causes\n", "quiet")
+
+
+def _history_column(found: Sequence[Cause], result: RunResult) -> list[tuple[str, str]]:
+    """How each cause ended, and what is known of its tests from other runs, in words of the same width; where
+    nothing is known, nothing."""
+    words = Words(result)
+    known = [words.column(cause.tests) for cause in found]
+    if not any(known):
+        return [(word(cause.first), "") for cause in found]
+    ends = max(len(word(cause.first)) for cause in found)
+    width = max(map(len, known))
+    return [(f"{word(c.first):{ends}}", f"{text:{width}} ") for c, text in zip(found, known, strict=True)]
 
 
 def _write_made_good(result: RunResult, write: Writer, shown: Shown) -> None:
@@ -89,11 +107,14 @@ def _made_good(first: Occurrence, result: RunResult) -> str:
     return f"{label(first)}{why}{where} {brief(first)}".rstrip()
 
 
-def _write_cause(cause: Cause, result: RunResult, write: Writer) -> None:
+def _write_cause(cause: Cause, result: RunResult, write: Writer, column: tuple[str, str]) -> None:
     first, others = cause.first, len(cause.tests) - 1
     place = first.failure.place if cause.one_place else None
     defined = first.finished.place if first.finished else None
-    write(f"{word(first)} ", "loud")
+    end, known = column
+    write(f"{end} ", "loud")
+    if known:
+        write(known, "strong" if NEW in known else "quiet")
     write("cannot collect " * (first.finished is None))
     write(label(first), "id", place_url(place or defined, result, first.test))
     write(f" and {others} more" * bool(others) + phase_text(first))

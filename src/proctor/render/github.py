@@ -15,6 +15,7 @@ from proctor.outcome import FLAKY, QUARANTINED, Outcome, RunOutcome
 from proctor.render.closing import SLOWEST, slowest, verdict
 from proctor.render.failure_block import Block, blocks
 from proctor.render.failure_report import brief, causes_of, message_of, rows, short, word
+from proctor.render.history_words import Words
 from proctor.render.human import report_text
 from proctor.render.neutral import neutral, neutral_block
 from proctor.render.writer import Writer
@@ -209,16 +210,19 @@ def _suites_table(result: RunResult) -> str:
 
 
 def _causes_table(result: RunResult) -> str:
-    found = causes_of(result)
+    found, words = causes_of(result), Words(result)
+    known = [words.all(cause.tests) for cause in found[:ROWS]]
+    column = ("history",) if any(known) else ()
     listed = []
-    for cause in found[:ROWS]:
+    for cause, said in zip(found, known, strict=False):
         others, place = len(cause.tests) - 1, _place(cause.first)
         test = _code_cell(cause.first.test) + (f" and {others} more" if others else "")
         where = _code_cell(str(place)) if place else ""
-        listed.append((word(cause.first), test, where, _cell(brief(cause.first))))
+        history = (_cell(said),) if column else ()
+        listed.append((word(cause.first), test, *history, where, _cell(brief(cause.first))))
     if len(found) > ROWS:
-        listed.append(("", f"and {len(found) - ROWS} more causes", "", ""))
-    return _table(("", "test", "place", "message"), listed)
+        listed.append(("", f"and {len(found) - ROWS} more causes", *("" for _ in column), "", ""))
+    return _table(("", "test", *column, "place", "message"), listed)
 
 
 def _made_good_table(result: RunResult) -> str:

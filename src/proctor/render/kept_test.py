@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from proctor.render.history_words import baseline_word, history_word
 from proctor.render.neutral import neutral, neutral_block
 from proctor.text import first_line
 from proctor.wire.document.schema import Captured, Test
@@ -23,7 +24,13 @@ def kept_test_text(
     traceback, message = (neutral_block(text or "").rstrip() for text in (test.traceback, test.message))
     own = [message] if message not in traceback else []  # most tracebacks contain it
     parts = [
-        [*(f"note: {neutral(note)}" for note in notes), _headline(test), *_quarantine(test), *own],
+        [
+            *(f"note: {neutral(note)}" for note in notes),
+            _headline(test),
+            *_quarantine(test),
+            *_history(test),
+            *own,
+        ],
         [traceback] if traceback else [],
         [note for note in _notes(test) if note not in traceback],
         _section("attempts", _attempts(test)),
@@ -82,6 +89,15 @@ def _quarantine(test: Test) -> list[str]:
     return [
         f"in quarantine: {neutral(test.quarantine_reason)}" if test.quarantine_reason else "in quarantine"
     ]
+
+
+def _history(test: Test) -> Iterator[str]:
+    """What earlier runs and another commit say of it."""
+    if word := history_word(test.history):
+        since = test.history.since if test.history else None
+        yield f"history: {word}{f', run {neutral(since.run_id)}' if since else ''}"
+    if test.baseline:
+        yield baseline_word(test.baseline, neutral(first_line(test.baseline_reason)))
 
 
 def _attempts(test: Test) -> Iterator[str]:

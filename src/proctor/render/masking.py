@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from proctor.events import (
+    BaselineCompared,
     Entry,
     Failure,
+    HistoryCompared,
     Phase,
     RunFinished,
     SuiteFinished,
@@ -32,10 +34,12 @@ _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 #: Names and places, which are useful only unchanged, and proctor's own words, in documents and types.
 _KEYS = frozenset(
     {"node_id", "nodeid", "part_of", "run_id", "not_run", "current_test", "file", "path", "name"}
-    | {"keywords", "outcome", "interpreter", "root", "directory", "started", "build", "runner"}
+    | {"fixed", "keywords", "outcome", "interpreter", "root", "directory", "started", "build", "runner"}
 )
 _FIELDS = _KEYS | {"test", "subtest", "fixture", "id", "cwd", "source"}
 _FIELDS |= {"selected", "deselected", "markers", "places", "children"}
+#: Facts whose tests are names alone, or names with proctor's own words.
+_OF_TESTS = (TestsSelected, TestsDeselected, HistoryCompared, BaselineCompared)
 _DIFFERENCE = re.compile(r"at (?P<path>.{1,500}?)(?: (?:line|character|byte) \d+)?:(?=\s|\Z)")
 _LAST_NAME = re.compile(r"(\w{1,100})['\"]?\]?\Z")
 
@@ -216,5 +220,5 @@ def _is_secret(path: str) -> bool:
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """Those that may hold a secret."""
-    kept = _FIELDS | {"tests"} if kind in (TestsSelected, TestsDeselected) else _FIELDS
+    kept = _FIELDS | {"tests", "fixed"} if kind in _OF_TESTS else _FIELDS
     return tuple(name for name in kind.__struct_fields__ if name not in kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proctor.outcome import Outcome, RunOutcome
+from proctor.render.history_words import verdict_notes
 from proctor.render.neutral import neutral
 from proctor.result import RunResult
 
@@ -21,13 +22,15 @@ _MOST_SUITES = 5  # that could not be started and are named
 
 
 def verdict_line(result: RunResult) -> str:
-    """`2 failed 140 passed, node: not run`."""
+    """`2 failed 140 passed, all new, node: not run`."""
     return ", ".join([*filter(None, [verdict_of_tests(result)]), *notes(result)])
 
 
 def notes(result: RunResult) -> list[str]:
-    """What else the verdict has to say: that sessions were set up again, and which suites did not run."""
-    return [*(["restarted"] if result.restarted else []), *suites_not_run(result)]
+    """What else the verdict has to say: what is new, fixed or was so before, that sessions were set up again,
+    and which suites did not run."""
+    restarted = ["restarted"] if result.restarted else []
+    return [*verdict_notes(result), *restarted, *suites_not_run(result)]
 
 
 def suites_not_run(result: RunResult) -> list[str]:

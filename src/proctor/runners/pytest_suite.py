@@ -26,7 +26,10 @@ _OLDEST_PYTHON = (3, 7)
 _OLDEST_PYTEST = (6, 2)
 _SECTIONS = {"pyproject.toml": b"[tool.pytest", "tox.ini": b"[pytest]", "setup.cfg": b"[tool:pytest]"}
 _COLLECTED = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")
-_NEED_PLUGIN = ("repeat", "locals", "no_capture", "retries", "isolate", "test_timeout", "parallel")
+_NEED_PLUGIN = (
+    *("repeat", "locals", "no_capture", "retries", "isolate", "test_timeout", "parallel"),
+    "failed_first",
+)
 _TEXT_OPTIONS = ("--verbosity=1", "--tb=short", "-rA")  # as a number, so that no `-q` takes it back
 
 

@@ -72,12 +72,12 @@ FORMATS = {
     "junit-full": _report(
         read="wire.reports.junit:JunitFullReader",
         write="wire.reports.junit_full:write",
-        keeps=frozenset({"attempts", "files", "properties"}),
+        keeps=frozenset({"attempts", "files", "properties", "history", "baseline"}),
     ),
     "ctrf": _report(
         read="wire.reports.ctrf:CtrfReader",
         write="wire.reports.ctrf:write",
-        keeps=frozenset({"attempts", "files", "properties", "keywords", "subtests"}),
+        keeps=frozenset({"attempts", "files", "properties", "keywords", "subtests", "history", "baseline"}),
     ),
     "tap": _report(
         read="wire.reports.tap:TapReader", write="wire.reports.tap_writer:write", keeps=frozenset()
@@ -162,6 +162,8 @@ def left_out(name: str, result: RunResult) -> list[str]:
         "keywords": any(test.keywords for test in tests),
         "attempts": any(test.attempts for test in tests),
         "subtests": any(phase.subtest is not None for test in tests for phase in test.phases),
+        "history": result.history is not None and bool(result.history.tests or result.history.fixed),
+        "baseline": result.baseline is not None,
         "warnings": bool(result.warnings),
         "output outside of tests": bool(result.output.text()),
         "notices": bool(result.notices),

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from support.full_runs import AT, CASES, FACTS, FAILED, LONG, STARTED, result_of
+from support.full_runs import AT, FACTS, FAILED, LONG, RECORDS, STARTED, result_of
 from support.golden import agree, told
 from support.pieces import pieces
 
@@ -38,27 +38,27 @@ def run_of(data: bytes, size: int = 1000) -> list[e.Entry]:
     return reader.close()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_a_document_has_every_field(name: str) -> None:
-    data = written(CASES[name])
+    data = written(RECORDS[name])
 
     assert data.endswith(b"}\n")
     agree(GOLDEN / f"document-{name}.json", json.dumps(json.loads(data), indent=1) + "\n")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_a_document_is_read_back_as_these_events(name: str) -> None:
-    entries = run_of(written(CASES[name]))
+    entries = run_of(written(RECORDS[name]))
 
     assert [(entry.seq, entry.at) for entry in entries] == [(n, 0.0) for n in range(len(entries))]
     agree(GOLDEN / f"document-{name}.txt", told(entry.event for entry in entries))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_a_document_of_a_document_says_the_same(name: str) -> None:
-    first = json.loads(written(CASES[name]))
+    first = json.loads(written(RECORDS[name]))
     relay = Relay(STARTED, [])
-    for entry in run_of(written(CASES[name])):
+    for entry in run_of(written(RECORDS[name])):
         relay.publish(entry.event, 0.0, entry.suite)
     again = json.loads(b"".join(document.chunks(relay.result, load)))
 
@@ -72,9 +72,14 @@ def test_a_document_of_a_document_says_the_same(name: str) -> None:
         "notices",
         "collection_errors",
         "warnings",
+        "fixed",
+        "compared_with",
+        "baseline",
     )
-    assert {key: again[key] for key in same} == {key: first[key] for key in same}
-    assert [test["node_id"] for test in again["tests"]] == [test["node_id"] for test in first["tests"]]
+    assert {key: again.get(key) for key in same} == {key: first.get(key) for key in same}
+    kept = ("node_id", "history", "baseline", "baseline_reason")
+    tests = [[{key: test.get(key) for key in kept} for test in found["tests"]] for found in (again, first)]
+    assert tests[0] == tests[1]
     assert again["summary"] | {"deselected": 0} == first["summary"] | {
         "deselected": 0
     }  # it does not name them
@@ -133,19 +138,20 @@ def test_what_a_test_wrote_is_read_with_it() -> None:
     assert found.not_run == ("t.py::never",)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_every_test_is_read_back_as_it_was_written(name: str) -> None:
-    events = result_of(CASES[name]).tests.values()
+    events = result_of(RECORDS[name]).tests.values()
 
-    of_suite: dict[str, Any] = {"suite": "", "quarantined": False, "quarantine_reason": ""}
-    found = [msgspec.structs.replace(test, **of_suite) for test in read(written(CASES[name])).tests]
+    of_run: dict[str, Any] = {"suite": "", "quarantined": False, "quarantine_reason": ""}
+    of_run |= {"history": None, "baseline": "", "baseline_reason": ""}
+    found = [msgspec.structs.replace(test, **of_run) for test in read(written(RECORDS[name])).tests]
 
     assert found == [document.test(event, load) for event in events]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_the_schema_names_every_field_that_is_written(name: str) -> None:
-    found = json.loads(written(CASES[name]))
+    found = json.loads(written(RECORDS[name]))
 
     assert set(found) - {"omitted"} <= set(Document.__struct_fields__)
 

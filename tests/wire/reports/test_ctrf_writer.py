@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from support.ctrf import ctrf_schema as ctrf_schema
 from support.ctrf import faults_by_ctrf
-from support.full_runs import CASES, result_of
+from support.full_runs import CASES, RECORDS, result_of
 from support.made_runs import passed, run_of
 from support.reports import REPORTS, read, report
 
@@ -25,7 +25,7 @@ def ctrf(result: RunResult) -> dict[str, Any]:
 
 
 def test_every_kind_of_run_is_valid_for_the_validator_of_ctrf(ctrf_schema: dict[str, Any]) -> None:
-    made = {name: ctrf(result_of(CASES[name])) for name in CASES}
+    made = {name: ctrf(result_of(RECORDS[name])) for name in RECORDS}
     made |= {name: ctrf(report(name)) for name, data in REPORTS.items() if data}
     made["missing"] = ctrf(missing())
 

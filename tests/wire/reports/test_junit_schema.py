@@ -9,7 +9,7 @@ from hypothesis import given
 from lxml import etree
 from msgspec.structs import replace
 from support.any_results import results
-from support.full_runs import CASES, STARTED, result_of
+from support.full_runs import CASES, RECORDS, STARTED, result_of
 from support.junit import assert_valid
 from support.junit import junit_schema as junit_schema
 from support.made_runs import failed, passed, run_of
@@ -27,9 +27,9 @@ def plain(result: RunResult) -> bytes:
     return b"".join(formats.writer("junit")(result))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_runs_of_every_kind_are_valid(junit_schema: etree.XMLSchema, name: str) -> None:
-    assert_valid(junit_schema, plain(result_of(CASES[name])))
+    assert_valid(junit_schema, plain(result_of(RECORDS[name])))
 
 
 @given(result=results())

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from support.any_results import results
 from support.ctrf import ctrf_schema as ctrf_schema
-from support.full_runs import CASES
+from support.full_runs import RECORDS
 from support.full_runs import result_of as run_of
 from support.golden import agree
 from support.projects import GUARD
@@ -51,9 +51,9 @@ def written(result: RunResult, form: str) -> bytes:
 
 
 @pytest.mark.parametrize("form", formats.WRITERS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_a_run_is_written_in_these_words(form: str, name: str) -> None:
-    agree(GOLDEN / f"{form}-{name}.txt", written(run_of(CASES[name]), form).decode())
+    agree(GOLDEN / f"{form}-{name}.txt", written(run_of(RECORDS[name]), form).decode())
 
 
 @pytest.mark.parametrize("form", formats.WRITERS)
@@ -233,3 +233,12 @@ def test_what_a_format_cannot_hold_is_named() -> None:
     assert formats.left_out("junit-full", result) == ["keywords", "warnings"]
     assert formats.left_out("ctrf", result) == ["warnings"]
     assert formats.left_out("tap", result) == ["files", "properties", "keywords", "warnings"]
+
+
+def test_words_of_history_are_held_by_few_formats() -> None:
+    result = run_of(RECORDS["compared"])
+
+    for form in ("junit", "tap"):
+        assert formats.left_out(form, result) == ["history", "baseline"]
+    for form in ("junit-full", "ctrf", "json", "events"):
+        assert formats.left_out(form, result) == []

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given, settings
-from support.full_runs import CASES
+from support.full_runs import BASELINE, HISTORY, RECORDS
 from support.golden import agree, told
 from support.streams import (
     BUILD,
@@ -54,18 +54,18 @@ def cases(events: list[e.Event], started: e.RunStarted = STARTED) -> list[dict[s
     return [line for line in objects(lines) if line["type"] == "test"]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_a_run_is_told_in_these_lines(name: str) -> None:
-    lines = strict_lines(CASES[name])
+    lines = strict_lines(RECORDS[name])
 
     assert violations(b"".join(lines)) == []
     agree(GOLDEN / f"stream-{name}.txt", b"".join(lines).decode())
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_a_stream_is_read_back_as_these_events(name: str) -> None:
     reader = StreamReader()
-    data = b"".join(strict_lines(CASES[name])) + b"not an object\n"
+    data = b"".join(strict_lines(RECORDS[name])) + b"not an object\n"
     entries = [*reader.feed(data), *reader.close()]
 
     agree(GOLDEN / f"stream-{name}-read.txt", "".join(f"{n.seq} {n.at} {told([n.event])}" for n in entries))
@@ -300,3 +300,11 @@ def _has_surrogates(events: list[e.Event]) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def test_what_earlier_runs_say_changes_no_line_whenever_it_comes() -> None:
+    words = (HISTORY, BASELINE)
+    plain = [event for event in RECORDS["compared"] if event not in words]
+
+    for at in range(1, len(plain)):
+        assert strict_lines([*plain[:at], *words, *plain[at:]]) == strict_lines(plain)

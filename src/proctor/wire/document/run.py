@@ -13,6 +13,7 @@ from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome, RunOutcome
 from proctor.verdict import missing_reason
+from proctor.wire.document.history import Heard
 from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
 from proctor.wire.reports.report import MAX_DOCUMENT
 from proctor.wire.stream.words import KIND, MOST_SESSIONS
@@ -92,8 +93,20 @@ def _events(found: Document, gap: str) -> Iterator[tuple[int, e.Event]]:
         yield last, missing
     for notice in found.notices:
         yield last, e.Noticed(notice)
+    yield from ((last, event) for event in compared(found))
     duration = found.summary.get("duration", 0.0)
     yield last, e.RunFinished(RunOutcome(found.outcome), duration, found.not_run, found.reason)
+
+
+def compared(found: Document) -> Iterator[e.Event]:
+    """What the document has of earlier runs and of another commit."""
+    heard = Heard()
+    for test in found.tests:
+        if test.history is not None or test.baseline:
+            heard.add(test.node_id, test.history, test.baseline, test.baseline_reason)
+    for error in found.collection_errors:
+        heard.add(error.file, error.history, error.baseline, error.baseline_reason)
+    return heard.events(found.fixed, found.compared_with, found.baseline)
 
 
 def _only_suite(found: Document) -> Suite:

@@ -20,6 +20,32 @@ T = TypeVar("T")
 _STREAMS = ("stdout", "stderr")
 
 
+class KnownRun(msgspec.Struct):
+    """A run that the history of the project has."""
+
+    run_id: str
+    commit: str = ""
+    started: str = ""
+    dirty: bool | msgspec.UnsetType = msgspec.UNSET  # only where it is true
+
+
+class History(msgspec.Struct):
+    """What earlier runs say of a test that ended badly, or of a file that could not be collected."""
+
+    word: str  # new, still, flaky, unknown
+    since: KnownRun | None = None
+    failed: Count | msgspec.UnsetType = msgspec.UNSET  # only of `flaky`: so many of `results`
+    results: Count | msgspec.UnsetType = msgspec.UNSET
+
+
+class Baseline(msgspec.Struct):
+    """The commit with whose code and tests the failures ran again."""
+
+    ref: str = ""
+    commit: str = ""
+    reason: str = ""  # why some, or all, cannot be told
+
+
 class TestAttempt(msgspec.Struct):
     """One of several tries at a test."""
 
@@ -54,6 +80,9 @@ class Test(msgspec.Struct, omit_defaults=True):
     flaky: bool = False
     quarantined: bool = False
     quarantine_reason: str = ""
+    history: History | None = None  # of a test that ended badly; None: it was not compared with earlier runs
+    baseline: str = ""  # fails, passes, absent, unknown: how it ends with another commit
+    baseline_reason: str = ""
 
 
 class Suite(msgspec.Struct):
@@ -90,6 +119,9 @@ class CollectionError(msgspec.Struct):
     failure: e.Failure | None = None
     suite: str = ""
     foreign: e.Foreign | None = None
+    history: History | None = None  # these three as of a test
+    baseline: str = ""
+    baseline_reason: str = ""
 
 
 class CountedWarning(msgspec.Struct):
@@ -128,6 +160,9 @@ class Document(msgspec.Struct):
     quoted: e.OutputQuoted | None = None
     suites: list[Suite] = []
     missing: list[e.SuiteMissing] = []  # suites that could not be started
+    fixed: tuple[str, ...] | None = None  # ids; None: it was not compared with earlier runs
+    compared_with: KnownRun | None = None
+    baseline: Baseline | None = None
     current_test: str | None = None
     notices: list[str] = []
     tests: list[Test] = []

@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Any
 
 from proctor import events as e
-from proctor.outcome import Outcome
+from proctor.outcome import BAD, Outcome
 from proctor.result import SEVERAL, RunResult, SuiteResult
 from proctor.unique_names import UniqueNames
-from proctor.wire.document import json_report
+from proctor.wire.document import history, json_report
 from proctor.wire.document.json_report import Load
 from proctor.wire.document.schema import SCHEMA, Test, TestAttempt
 from proctor.wire.literal import encode
@@ -45,7 +45,8 @@ def chunks(result: RunResult, load: Load, output_path: str = "") -> Iterator[byt
 
 
 def _tests(result: RunResult, load: Load) -> Iterator[Test]:
-    several, retold = result.several, result.run.retold
+    several, retold, words = result.several, result.run.retold, history.Words(result)
+    told = bool(words)
     for name, suite in zip(_names(result), result.suites, strict=True):
         quarantined = suite.quarantined
         for entry in suite.tests.values():
@@ -56,6 +57,9 @@ def _tests(result: RunResult, load: Load) -> Iterator[Test]:
                 found.duration, found.attempts = round(entry.seconds, 9), _attempts(entry, 9)
             if entry.test in quarantined:
                 found.quarantined, found.quarantine_reason = True, quarantined[entry.test]
+            if told and entry.outcome in BAD:
+                for field, value in words.of(entry.test).items():
+                    setattr(found, field, value)
             yield found
 
 
@@ -149,6 +153,7 @@ def _head(result: RunResult) -> dict[str, Any]:
         **({"invocation": result.run.invocation} if result.run.invocation else {}),
         **_suites(result),
         **({"missing": list(map(_missing, result.missing))} if result.missing else {}),
+        **history.of_run(result),
         "current_test": result.current_test,
         "omitted": {},
         "notices": result.notices,
@@ -227,12 +232,13 @@ def _subtests(entry: e.TestFinished) -> tuple[dict[str, Any], ...]:
 
 
 def _collection_errors(result: RunResult) -> Iterator[dict[str, Any]]:
+    words = history.Words(result)
     for label, suite in zip(_names(result), result.suites, strict=True):
         name = {"suite": label} if result.several else {}
         for error in suite.errors:
             texts = {"file": error.file, "message": error.failure.message, "traceback": error.traceback}
             foreign = {"foreign": error.foreign} if error.foreign else {}
-            yield {**texts, "failure": error.failure, **name, **foreign}
+            yield {**texts, "failure": error.failure, **name, **foreign, **words.of(error.file)}
 
 
 def _warnings(warnings: Iterable[e.WarningRecorded]) -> list[dict[str, Any]]:

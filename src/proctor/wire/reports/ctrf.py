@@ -13,6 +13,7 @@ from proctor import events as e
 from proctor.outcome import BAD, QUARANTINED, Outcome
 from proctor.result import RunResult, SuiteResult
 from proctor.text import literal
+from proctor.wire.document.history import Heard, Words, of_run
 from proctor.wire.literal import literal_in
 from proctor.wire.reports import contents
 from proctor.wire.reports.id_parts import id_parts
@@ -40,6 +41,9 @@ _VERSION = re.compile("[0-9]+[.][0-9]+[.][0-9]+")
 _STATUSES = {"passed": Outcome.PASSED, "failed": Outcome.FAILED, "skipped": Outcome.SKIPPED}
 _PHASES = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
 _REASON = "quarantine_reason"  # in `extra`
+#: In `extra`, too: names of the result document that have another spelling here.
+_CAMEL = {"run_id": "runId", "compared_with": "comparedWith", "baseline_reason": "baselineReason"}
+_SNAKE = {camel: name for name, camel in _CAMEL.items()}
 _MOST_RETRIES = 100  # that are listed one by one
 _NOT_RUN = {"todo", "pending", "disabled", "ignored"}  # raw words of tools whose reporters write `other`
 
@@ -112,6 +116,7 @@ class _Report(msgspec.Struct, rename="camel"):
     report_format: str | msgspec.UnsetType = msgspec.UNSET
     spec_version: str | msgspec.UnsetType = msgspec.UNSET
     generated_by: str = ""
+    extra: Any = None
 
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
@@ -120,6 +125,10 @@ _encoder = msgspec.json.Encoder(enc_hook=str)
 class CtrfReader(JsonDocument):
     format = "ctrf"
     decoder = msgspec.json.Decoder(_Report)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._heard = Heard()
 
     def _events(self, report: _Report) -> Iterator[e.Event]:
         results = report.results
@@ -135,6 +144,9 @@ class CtrfReader(JsonDocument):
             self._compare(word, getattr(summary, word), statuses[word], SUMMARY)
         self._compare("flaky", summary.flaky, sum(bool(test.flaky) for test in results.tests), SUMMARY)
         self._check_format(report)
+        if report.generated_by == GENERATOR:
+            of_run = report.extra if isinstance(report.extra, dict) else {}
+            yield from self._heard.events_of(_renamed(of_run, _SNAKE))
         yield e.SuiteStarted(name, "", max(summary.tests, len(results.tests)))
         start, stop = (_number(time) for time in (summary.start, summary.stop))
         duration = (stop - start) / 1000
@@ -160,6 +172,8 @@ class CtrfReader(JsonDocument):
         suite = [test.suite] if isinstance(test.suite, str) else test.suite or []
         kept = (test.extra or {}).get("id") if ours else None
         name = self._names.unique(kept if isinstance(kept, str) else " > ".join([*suite, test.name]))
+        if ours and test.extra:
+            self._heard.take(name, _renamed(test.extra, _SNAKE))
         if test.raw_status == COLLECTION_ERROR and test.status == "failed":
             yield e.CollectionFailed(name, e.Failure("", test.message or ""), test.trace or "")
             return
@@ -254,7 +268,9 @@ def write(result: RunResult) -> Iterator[bytes]:
     }
     if flaky := sum(_again(test).get("flaky", False) for test in contents.tests(result)):
         summary["flaky"] = flaky
-    head = {"reportFormat": "CTRF", "specVersion": SPEC_VERSION, "generatedBy": GENERATOR}
+    head: dict[str, Any] = {"reportFormat": "CTRF", "specVersion": SPEC_VERSION, "generatedBy": GENERATOR}
+    if compared := _extra(of_run(result)):
+        head["extra"] = compared
     yield _encoder.encode(head)[:-1] + b',"results":{"tool":' + _encoder.encode(_tool(result))
     yield b',"summary":' + _encoder.encode(summary) + b',"tests":['
     for number, entry in enumerate(_entries(result, missing)):
@@ -271,13 +287,28 @@ def _tool(result: RunResult) -> dict[str, str]:
     return {"name": name, "version": version} if version else {"name": name}
 
 
+def _extra(facts: dict[str, Any]) -> dict[str, Any]:
+    """What earlier runs and another commit say, with the names that CTRF would give it."""
+    found: dict[str, Any] = literal_in(_renamed(msgspec.to_builtins(facts), _CAMEL))
+    return found
+
+
+def _renamed(value: Any, names: Mapping[str, str], depth: int = 3) -> Any:
+    """No deeper than it has to be: a report may be nested without end."""
+    if not isinstance(value, dict) or depth == 0:
+        return value
+    return {names.get(name, name): _renamed(part, names, depth - 1) for name, part in value.items()}
+
+
 def _entries(result: RunResult, missing: str) -> Iterator[dict[str, Any]]:
+    words = Words(result)
     for suite in result.suites:
         above = [suite.name] if result.several else []
         for test in contents.tests_of(suite):
-            yield _entry(test, suite, above)
+            yield _entry(test, suite, above, _extra(words.of(test.test)) if test.outcome in BAD else {})
         for error in suite.errors:
-            yield _failed(error.file, above, COLLECTION_ERROR, error.failure.message, error.traceback)
+            texts = error.failure.message, error.traceback
+            yield _failed(error.file, above, COLLECTION_ERROR, *texts, _extra(words.of(error.file)))
     for absent in result.missing:
         test = contents.missing_test(absent)
         yield {**_facts(test, test.test, [absent.runner], {}), "message": literal(test.message or "")}
@@ -285,7 +316,9 @@ def _entries(result: RunResult, missing: str) -> Iterator[dict[str, Any]]:
         yield _failed("proctor: run", [], str(result.outcome), missing, "")
 
 
-def _failed(name: str, above: list[str], raw: str, message: str, trace: str) -> dict[str, Any]:
+def _failed(
+    name: str, above: list[str], raw: str, message: str, trace: str, extra: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """What is no test."""
     facts: dict[str, Any] = {
         "name": literal(name) or "?",
@@ -294,11 +327,17 @@ def _failed(name: str, above: list[str], raw: str, message: str, trace: str) -> 
         "rawStatus": raw,
     }
     if above:
-        facts |= {"suite": list(map(literal, above)), "extra": {"id": facts["name"]}}
+        facts["suite"] = list(map(literal, above))
+        extra = {"id": facts["name"], **(extra or {})}
+    if extra:
+        facts["extra"] = extra
     return facts | {key: literal(text) for key, text in (("message", message), ("trace", trace)) if text}
 
 
-def _entry(test: e.TestFinished, suite: SuiteResult, above: list[str]) -> dict[str, Any]:
+def _entry(
+    test: e.TestFinished, suite: SuiteResult, above: list[str], told: dict[str, Any]
+) -> dict[str, Any]:
+    """`told`: what earlier runs and another commit say."""
     place = test.place
     path, names = id_parts(test.test)
     scope = [*above, *([] if above == [path] else [path]), *names[:-1]] if names else above or [suite.name]
@@ -328,7 +367,7 @@ def _entry(test: e.TestFinished, suite: SuiteResult, above: list[str]) -> dict[s
             {"name": literal(file.name), "contentType": _CONTENT, "path": literal(file.path)}
             for file in test.files
         ],
-        "extra": extra | ({"properties": literal_in(properties)} if properties else {}),
+        "extra": extra | told | ({"properties": literal_in(properties)} if properties else {}),
     }
     return facts | {key: value for key, value in optional.items() if value}
 

@@ -16,7 +16,8 @@ from proctor.outcome import BAD, Outcome
 from proctor.result import Excerpt
 from proctor.text import first_line
 from proctor.wire.control.session import without_type
-from proctor.wire.reports import contents, node
+from proctor.wire.document.history import Heard
+from proctor.wire.reports import contents, junit_history, node
 from proctor.wire.reports.pytest_session import skip_facts
 from proctor.wire.reports.report import (
     COLLECTION_ERROR,
@@ -215,6 +216,8 @@ class JunitReader(Report):
         self._started = 0.0
         self._took: float | None = None  # of the outermost element
         self._suites_took = 0.0
+        self._heard = Heard()
+        self._of_run: dict[str, str] = {}  # properties that are those of the run
         self._loose = False  # there are tests outside of suites: the times of suites are not all there is
         self._quiet = 0  # bytes since anything was recognised
         self._parser = expat.ParserCreate()
@@ -234,6 +237,7 @@ class JunitReader(Report):
     def _end(self) -> Iterator[e.Event]:
         yield from self._parse(b"", last=True)
         yield from self._release()
+        yield from self._heard.events_of(junit_history.of_properties(self._of_run))
         yield e.SuiteStarted(self._writer, "", len(self._names))
         seconds = self._took if self._took is not None else 0.0 if self._loose else self._suites_took
         created = self._started + seconds if self._started else 0.0
@@ -278,6 +282,8 @@ class JunitReader(Report):
         elif tag == "property" and self._case is not None:
             self._case.properties[attributes.get("name", "")] = attributes.get("value", "")
             self._count_parts(self._case)
+        elif tag == "property" and attributes.get("name") in junit_history.OF_RUN.values():
+            self._of_run[attributes["name"]] = attributes.get("value", "")
         elif tag in ("system-out", "system-err"):
             if parent == "testcase" and self._case is not None:
                 self._text = self._case.output[tag]
@@ -350,7 +356,7 @@ class JunitReader(Report):
         self._loose = self._loose or len(self._suites) == 1
         bad = [complaint for complaint in case.main if complaint.kind != "skipped"]
         self._suites[-1].add(case, sum(c.kind != "skipped" and c.kind not in _FLAKY for c in case.complaints))
-        name, held = self._name(case), self._held
+        name, held, told = self._name(case), self._held, junit_history.taken(case.properties)
         message, kind = bad[0].message if bad else "", case.properties.get(OUTCOME)
         collecting = bool(bad) and (_could_not_collect(message) or kind == COLLECTION_ERROR)
         if held is not None and held.test == name and message.startswith(TEARDOWN) and not collecting:
@@ -358,6 +364,8 @@ class JunitReader(Report):
             return
         self._found += self._release()
         unique = self._names.unique(name)
+        if told:
+            self._heard.take(name if collecting else unique, told)
         if collecting:
             failure = e.Failure(bad[0].type, _last_line(bad[0]))
             self._found.append(e.CollectionFailed(name, failure, bad[0].text.text().strip()))

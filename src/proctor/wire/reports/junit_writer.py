@@ -57,9 +57,18 @@ class _Suite(msgspec.Struct, frozen=True):
     properties: dict[str, str] = {}
 
 
-def document(result: RunResult, cases: Cases, decimals: int, totals: tuple[str, ...]) -> Iterator[bytes]:
-    """The XML in pieces; `totals` are the counts that its outermost element has."""
+def document(
+    result: RunResult,
+    cases: Cases,
+    decimals: int,
+    totals: tuple[str, ...],
+    properties: dict[str, str] | None = None,
+) -> Iterator[bytes]:
+    """The XML in pieces; `totals` are the counts that its outermost element has, `properties` are of the run:
+    its first suite has them."""
     suites = list(_suites(result, cases))
+    if properties:
+        suites[0] = msgspec.structs.replace(suites[0], properties=suites[0].properties | properties)
     counts = [_counts(suite.cases()) for suite in suites]
     sums = {name: str(sum(count[name] for count in counts)) for name in totals}
     yield b'<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -22,6 +22,8 @@ from proctor.wire.stream.words import MISSING, NOT_RUN, Object, one_line
 
 _NAMELESS = 1000  # tests without a name that get a line each: a plan may have any number
 _PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts whose number is unknown before
+#: Facts that no line has. What earlier runs say is known only when the lines of the tests are written.
+_OF_THE_RUN = (e.RunStarted, e.RunStopped, e.SuiteMissing, e.Noticed, e.HistoryCompared, e.BaselineCompared)
 _QUIET = (RunOutcome.PASSED, RunOutcome.NO_TESTS)  # endings that need no failure to explain them
 
 
@@ -42,7 +44,7 @@ class StrictStream:
             self._suites, self._ended = {}, set()
         elif isinstance(entry.event, e.SuiteFinished):
             found = self._end(entry.suite, so_far)
-        elif isinstance(entry.event, e.RunStarted | e.RunStopped | e.SuiteMissing | e.Noticed):
+        elif isinstance(entry.event, _OF_THE_RUN):
             return []
         else:
             lines = self._lines(entry.suite).objects(entry.event, so_far.suites[entry.suite])

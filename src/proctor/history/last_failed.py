@@ -1,0 +1,146 @@
+"""Which tests failed when they last ran in a project, and which ones no run has come to."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from proctor.archive import history as archive
+from proctor.archive.store import link_in_the_way, list_runs
+from proctor.history.reading import reading
+from proctor.history.repository import repository
+from proctor.history.rows import base_of
+from proctor.history.store import Store
+from proctor.outcome import BAD, RunOutcome
+from proctor.result import RunResult
+from proctor.spec import TARGET_BYTES, RunSpec, Selection
+from proctor.text import literal
+
+_NEVER_REACHED = (
+    "were never reached by an earlier run and are not included; run without --last-failed to run them"
+)
+#: Targets, and how many others a run never reached.
+LastFailed: TypeAlias = tuple[list[str], int]
+
+
+class LastEnds:
+    """What a run changes in the list of tests that failed last."""
+
+    def __init__(self, result: RunResult, own_name: Callable[[str, int], str]) -> None:
+        self._root = result.run.cwd
+        self._is_mistake = result.outcome is RunOutcome.USAGE_ERROR
+        self._bad: dict[str, bool] = {}  # by target
+        self._missed: dict[str, None] = {}
+        for number, suite in enumerate(result.suites):
+            base = base_of(suite)
+
+            def target(test: str, number: int = number, base: str = base) -> str:
+                return literal(archive.target(own_name(test, number), base, Path(self._root)))
+
+            for name, end in suite.tests.items():
+                of = target(end.part_of or name)
+                bad = end.outcome in BAD and name not in suite.quarantined
+                self._bad[of] = self._bad.get(of, False) or bad
+            self._bad |= {target(error.file): True for error in suite.errors}
+            self._missed |= dict.fromkeys(map(target, suite.not_run))
+        every_suite = len(result.suites) >= result.run.suites and result.stopped is None
+        self._whole = result.run.everything and bool(self._bad) and every_suite and not self._missed
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Only what is different from before. A whole run knows of no other test: one that has another name
+        now, or is gone, is forgotten."""
+        if self._is_mistake:
+            return
+        known = _known(connection, self._root)
+        ended = self._bad.keys() | {target.partition("::")[0] for target in self._bad}  # files were collected
+        over = [target for target in known if (self._whole or target in ended) and not self._bad.get(target)]
+        failed = [target for target, bad in self._bad.items() if bad and not known.get(target)]
+        missed = [target for target in self._missed if target not in known and target not in self._bad]
+        root = literal(self._root)
+        connection.executemany(
+            "delete from last_failed where root = ? and target = ?", [(root, one) for one in over]
+        )
+        connection.executemany(
+            "insert or replace into last_failed (root, target, reached) values (?, ?, ?)",
+            [*((root, one, True) for one in failed), *((root, one, False) for one in missed)],
+        )
+
+
+def _known(connection: sqlite3.Connection, root: str) -> dict[str, bool]:
+    """By target, whether it was reached."""
+    rows = connection.execute("select target, reached from last_failed where root = ? order by id", (root,))
+    return {target: bool(reached) for target, reached in rows}
+
+
+def only_last_failed(
+    spec: RunSpec, environ: Mapping[str, str], use_store: bool = True
+) -> tuple[RunSpec, tuple[str, ...]]:
+    """The spec narrowed to what failed last, and notes about it. Without failures, all of it runs."""
+    failed, missed = last_failed(Path(spec.root), environ, use_store)
+    within = spec.selection.targets
+    failed = [test for test in failed if not within or any(_is_within(test, target) for target in within)]
+    if not failed:
+        what = " in these targets: all of their tests run" if within else ": all tests run"
+        return spec, (no_failures(Path(spec.root), what),)
+    notices: tuple[str, ...] = ()
+    if missed:
+        notices = (f"{missed} tests {_NEVER_REACHED}",)
+    if sum(len(os.fsencode(target)) + 1 for target in failed) > TARGET_BYTES:
+        failed = list(dict.fromkeys(target.partition("::")[0] for target in failed))
+        notices = (f"too many failures for a command line: the {len(failed)} files that they are in run",)
+    chosen = Selection(tuple(failed), spec.selection.keywords, spec.selection.markers)
+    return msgspec.structs.replace(spec, selection=chosen), notices
+
+
+def no_failures(root: Path, what: str) -> str:
+    """A notice, with what happens instead."""
+    link = link_in_the_way(root)
+    return f"no recorded failures{f' ({link})' if link else ''}{what}"
+
+
+def _is_within(test: str, target: str) -> bool:
+    """Whether a test is the target, a test of it, or in its directory."""
+    test = test if target.startswith("/") else test.removeprefix("/")  # the name of a program is a path, too
+    target = os.path.normpath(target) if "::" not in target else target
+    return (
+        test == target or target == os.curdir or test.startswith((f"{target}::", f"{target}[", f"{target}/"))
+    )
+
+
+def last_failed(root: Path, environ: Mapping[str, str], use_store: bool = True) -> LastFailed:
+    """By the store, or by the archive, if that has a run which the store does not know."""
+    found = _in_store(root, environ) if use_store else None
+    failed, missed = archive.last_failed(root, environ) if found is None else found
+    return [target for target in failed if not _is_gone(target, root)], missed
+
+
+def _in_store(root: Path, environ: Mapping[str, str]) -> LastFailed | None:
+    with reading(root, repository(root), environ) as store:
+        try:
+            if store is None or not _knows_newest(store, root, environ):
+                return None
+            known = _known(store.connection, str(root))
+        except sqlite3.Error:
+            return None
+    return [target for target, reached in known.items() if reached], list(known.values()).count(False)
+
+
+def _knows_newest(store: Store, root: Path, environ: Mapping[str, str]) -> bool:
+    """Whether the store has the newest run of the project: with --no-history only the archive does."""
+    newest = next((folder.name for folder in list_runs(root, environ)), "")
+    if newest:
+        found = store.connection.execute("select 1 from run where id = ?", (newest,))
+    else:
+        found = store.connection.execute("select 1 from run where root = ? and not imported", (str(root),))
+    return found.fetchone() is not None
+
+
+def _is_gone(target: str, root: Path) -> bool:
+    """Whether its file was removed, or has another name now."""
+    file = target.partition("::")[0]
+    return file.endswith(".py") and not os.path.exists(root / file)
