@@ -291,6 +291,31 @@ def test_a_project_below_the_top_finds_its_tests_by_their_files(tmp_path: Path) 
     assert "shop/tests/test_a.py::test_a" in both.err
 
 
+@pytest.mark.parametrize("arguments", [[], ["test_env"], ["export"], ["--format", "json"]])
+def test_a_reader_that_leaves_is_no_fault_of_the_history(made: Path, arguments: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        ran = proctor("history", *arguments, cwd=made, environ=environ(made), stdout=write)
+    finally:
+        os.close(write)
+
+    assert (ran.code, ran.err) == (2, "")
+
+
+def test_a_file_that_is_no_store_is_moved_aside_and_clear_removes_that_too(made: Path) -> None:
+    path = Path(history(made, "path", state="state-broken").out.strip())
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no database at all, but long enough to be looked at" * 100)
+
+    ran = history(made, state="state-broken")
+
+    assert (ran.code, "no runs in the history" in ran.out) == (0, True)
+    assert ".broken-1" in ran.err
+    assert history(made, "clear", state="state-broken").out.count("removed ") >= 2
+    assert os.listdir(path.parent) == []
+
+
 def test_a_history_that_can_be_nowhere_is_said_so(tmp_path: Path) -> None:
     """A file is where each directory would be."""
     (tmp_path / "state").write_text("")

@@ -60,17 +60,21 @@ class ProjectHistory:
     @contextmanager
     def store(self, make: bool = False) -> Iterator[Store | None]:
         """None if there is none yet. Raises StoreError."""
-        store = None
+        store = self._opened(make)
         try:
-            path = self._readable() if not make else self.path
-            if path is not None:
-                store = open_store(path, make=make)
             yield store
-        except (HistoryError, sqlite3.Error, OSError) as error:
+        except sqlite3.Error as error:
             raise StoreError(f"the history cannot be used: {error}") from None
         finally:
             if store is not None:
                 store.close()
+
+    def _opened(self, make: bool) -> Store | None:
+        try:
+            path = self.path if make else self._readable()
+            return None if path is None else open_store(path, make=make)
+        except (HistoryError, sqlite3.Error, OSError) as error:
+            raise StoreError(f"the history cannot be used: {error}") from None
 
     def _readable(self) -> Path | None:
         with suppress(HistoryError):
