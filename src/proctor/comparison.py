@@ -14,7 +14,7 @@ from proctor.wire.reports.junit_names import collector_name
 
 SCHEMA = "proctor.comparison/1"
 _ENDED = (RunOutcome.PASSED, RunOutcome.FAILED, RunOutcome.COLLECTION_ERROR, RunOutcome.NO_TESTS)
-_FAILED = 1
+_FAILED, _INCOMPLETE = 1, 2
 
 
 class End(msgspec.Struct, frozen=True):
@@ -45,9 +45,14 @@ class Side(msgspec.Struct, frozen=True):
     reason: str = ""  # why the outcome is what it is, where the tests alone do not say it
 
     @property
-    def complete(self) -> bool:
-        """Whether it ran to its end: what it does not have was not there."""
+    def ended(self) -> bool:
+        """What it does not have, and does not name as not run, was not there."""
         return self.outcome in _ENDED
+
+    @property
+    def complete(self) -> bool:
+        """All its tests have a result."""
+        return self.ended and not self.not_run
 
     def has_file(self, file: str) -> bool:
         return any(name.startswith(f"{file}::") for name in self.ends)
@@ -72,11 +77,11 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """1 if something is new; else what the second run gets if it did not run to its end; else 0."""
+        """1 if something is new; else what the second run gets if it is not complete; else 0."""
         if self.new:
             return _FAILED
         code = EXIT_CODES[self.after.outcome]
-        return code if code > _FAILED else 0
+        return code if code > _FAILED else 0 if self.after.complete else _INCOMPLETE
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -105,13 +110,13 @@ def side(result: RunResult, name: str) -> Side:
 
 
 def compare(before: Side, after: Side) -> Comparison:
-    """Tests are the same if their ids are, or if one id is what JUnit makes of the other."""
-    before, after = _same_names(before, after)
+    """Tests are the same if their ids are, or if one is what JUnit makes of the other."""
+    before, after = _renamed(before, after), _renamed(after, before)
     old, new = before.ends, after.ends
     both = [test for test in new if test in old]
     lost = {test for test, end in new.items() if end.is_file}  # files whose tests nobody has seen
     unseen = {test for test, end in old.items() if end.is_file}
-    mended = [file for file in unseen if file not in new and after.has_file(file)]
+    mended = [file for file in old if file in unseen and file not in new and after.has_file(file)]
     passes = [test for test in both if old[test].passed and new[test].passed]
     times = [Timed(test, old[test].seconds, new[test].seconds) for test in passes]
     return Comparison(
@@ -130,33 +135,31 @@ def compare(before: Side, after: Side) -> Comparison:
 def _only(side: Side, other: Side, files: set[str]) -> Iterable[str]:
     """What the other run does not have, and would have if it were there: it came to its end, and the file of
     the test is none of those that it could not collect."""
-    for test in side.ends if other.complete else ():
+    for test in side.ends if other.ended else ():
         file = test.partition("::")[0]
         if test not in other.ends and test not in other.not_run and (file == test or file not in files):
             yield test
 
 
-def _same_names(before: Side, after: Side) -> tuple[Side, Side]:
-    """Where one of the two is a report with JUnit's names for tests, it gets those of the other."""
-    theirs = {_dotted(test): test for test in after.ends if test not in before.ends}
-    ours: dict[str, str] = {}
-    others: dict[str, str] = {}
-    for test in before.ends:
-        if test not in after.ends:
-            if test in theirs:
-                ours[test] = theirs[test]
-            elif (dotted := _dotted(test)) in after.ends:
-                others[dotted] = test
-    return _renamed(before, ours), _renamed(after, others)
-
-
-def _renamed(side: Side, names: Mapping[str, str]) -> Side:
-    if not names:
+def _renamed(side: Side, other: Side) -> Side:
+    """If it is a report with JUnit's names (`tests.test_a.TestX::test_m`): with ids, as far as the other run
+    has tests of these files."""
+    heads = {test.partition("::")[0] for test in other.ends}
+    paths = {dotted: path for path in heads if (dotted := collector_name(path).name) != path}
+    if not paths:
         return side
-    ends = {names.get(test, test): end for test, end in side.ends.items()}
-    return msgspec.structs.replace(side, ends=ends)
+    names = {}
+    for test in side.ends:
+        name = test if test in other.ends else _id(test, paths)
+        names[test] = test if name in side.ends else name
+    return msgspec.structs.replace(side, ends={names[test]: end for test, end in side.ends.items()})
 
 
-def _dotted(test: str) -> str:
-    """As the reader of JUnit names it."""
-    return "::".join(part for part in collector_name(test) if part)
+def _id(test: str, paths: Mapping[str, str]) -> str:
+    owner, separator, name = test.partition("::")
+    parts = owner.split(".")
+    for count in range(len(parts), 0, -1):
+        path = paths.get(".".join(parts[:count]))
+        if path and path != owner:
+            return "::".join([path, *parts[count:]]) + separator + name
+    return test

@@ -103,14 +103,14 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
                 for notice in quarantine.unmatched(complete):
                     run.publish(e.Noticed(notice))
         if memory is not None:
-            run.publish_each(memory.compare(run.result, run.own_name))
+            _compare(memory, run)
         if request.before_end is not None:
             run.publish_each(request.before_end(run.result, run.now()))
         executed = Executed(run.close(), shelf.files, run.faults)
         shelf.prune()
         if request.finish is not None:
             request.finish(executed)
-        if memory is not None and (fault := memory.keep(executed.result, run.own_name)):
+        if memory is not None and (fault := _keep(memory, run)):
             executed = msgspec.structs.replace(executed, forgotten=fault)
         return executed
 
@@ -129,6 +129,22 @@ def _told(plan: RunPlan, shelf: Shelf) -> Prepared:
         return plan.prepared
     suites = told(plan.prepared.suites, plan.order, shelf.keep)
     return msgspec.structs.replace(plan.prepared, suites=suites)
+
+
+def _compare(memory: Memory, run: Running) -> None:
+    """Like a reader of the run, the history may fail: that costs its words, and never the answer."""
+    try:
+        run.publish_each(memory.compare(run.result, run.own_name))
+    except Exception as error:  # noqa: BLE001
+        run.publish(e.Noticed(f"the history of the tests stopped: {type(error).__name__}: {error}"))
+
+
+def _keep(memory: Memory, run: Running) -> str:
+    """Returns why the run is not in the history."""
+    try:
+        return memory.keep(run.result, run.own_name)
+    except Exception as error:  # noqa: BLE001  as above
+        return f"this run is not in the history of the tests: {type(error).__name__}: {error}"
 
 
 def _memory(plan: RunPlan) -> AbstractContextManager[Memory | None]:

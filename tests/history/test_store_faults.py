@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -274,6 +276,39 @@ def test_a_home_that_is_read_only_is_not_used(there: bool) -> None:
             (state / "proctor").chmod(0o755)
 
 
+def allow_writes_below(folder: Path) -> bool:
+    """As a sandbox does, in which files still seem to be writable; False if this system cannot."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    writes = sum(1 << bit for bit in (1, 4, 5, 7, 8))  # write, remove and make files, remove and make folders
+    rules = libc.syscall(444, ctypes.byref(ctypes.c_uint64(writes)), 8, 0)
+    if rules < 0:
+        return False
+    descriptor = os.open(folder, os.O_PATH)
+    libc.syscall(445, rules, 1, struct.pack("=Qi", writes, descriptor), 0)
+    libc.prctl(38, 1, 0, 0, 0)
+    return bool(libc.syscall(446, rules, 0) == 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a way of Linux")
+@pytest.mark.parametrize("there", [False, True], ids=["without a store", "with a store"])
+def test_in_a_sandbox_that_only_lets_the_project_be_written_it_is_in_the_project(
+    project: Path, state: Path, there: bool
+) -> None:
+    environ = {"XDG_STATE_HOME": str(state)}
+    (state / "proctor").mkdir(parents=True)
+    if there:
+        open_first(project, None, environ).close()
+
+    def in_sandbox() -> None:
+        if allow_writes_below(project):
+            store = open_first(project, None, environ)
+            assert store.path == project / ".proctor" / "history.sqlite", store.path
+            assert store.add(RunRow("1", "/p", ANCIENT, 1.0, "passed"), [], "")
+            store.close()
+
+    assert in_child(in_sandbox) == 0
+
+
 def test_without_any_place_there_is_no_word_about_it(project: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -362,22 +397,24 @@ def test_a_store_that_is_locked_costs_the_words_and_the_run_waits_to_be_added(
     check(run(project, state))
     path = store_of(project, state)
     environ = clean_environment(XDG_STATE_HOME=str(state))
-    with locked(path) as release:
-        with subprocess.Popen(
+    with (
+        locked(path) as release,
+        subprocess.Popen(
             command(*ASKED), cwd=project, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
-            guard = threading.Timer(GUARD, process.kill)
-            guard.start()
-            assert process.stdout is not None and process.stderr is not None
-            text = b""
-            while not _is_whole(text):  # the answer is there while the store is still held
-                piece = os.read(process.stdout.fileno(), 1 << 16)
-                assert piece, process.stderr.read()
-                text += piece
-            release()
-            assert process.wait() == 1
-            guard.cancel()
-            assert process.stderr.read() == b""
+        ) as process,
+    ):
+        guard = threading.Timer(GUARD, process.kill)
+        guard.start()
+        assert process.stdout is not None and process.stderr is not None
+        text = b""
+        while not _is_whole(text):  # the answer is there while the store is still held
+            piece = os.read(process.stdout.fileno(), 1 << 16)
+            assert piece, process.stderr.read()
+            text += piece
+        release()
+        assert process.wait() == 1
+        guard.cancel()
+        assert process.stderr.read() == b""
     document = json.loads(text)
     assert {test["node_id"]: test["outcome"] for test in document["tests"]} == TRUTH
     assert document.get("compared_with") is None

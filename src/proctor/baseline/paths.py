@@ -76,9 +76,10 @@ def module_path(trees: Trees, root: str, interpreter: Interpreter) -> list[str]:
     known = interpreter.find(asked, [])
     looked_into = [*known.path, *(os.path.dirname(place) for place in _named_alike(known.editable))]
     path = [
-        trees.moved(place)
+        there
         for place in map(os.path.realpath, looked_into)
-        if trees.from_here(place) is not None and os.path.isdir(place) and not interpreter.installs_in(place)
+        if trees.from_here(place) is not None and not interpreter.installs_in(place)
+        if os.path.isdir(there := trees.moved(place))
     ]
     path += [place for name, place in asked.items() if name in known.found or _installed(name, place, known)]
     path = list(dict.fromkeys(path))

@@ -65,7 +65,8 @@ def _usual(head: str, git: Git, found: Repository) -> Reference:
         return Reference(name, reason=f"HEAD and {name} have no commit in common{shallow}")
     if base != head:
         return Reference(name, base)
-    if git.ask("status", "--porcelain", "--ignore-submodules=none"):
+    changed = git.ask("status", "--porcelain")
+    if changed or changed is None:  # a filter may fail, and then something is out of the ordinary
         return Reference("HEAD", head)
     before = _commit(git, "HEAD~1")
     if before:

@@ -20,6 +20,10 @@ _STOPPED = {RunOutcome.TIMEOUT: "no time was left of --timeout"}
 class Told(msgspec.Struct, frozen=True):
     word: str  # one of BASELINE_WORDS
     reason: str = ""  # why it cannot be told
+    fails: bool = False  # it ends badly there, for whatever reason
+
+
+_FAILS = Told(FAILS, fails=True)
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -44,7 +48,9 @@ def told(test: str, here: SuiteResult, there: Ended, trust: Evidence, trees: Tre
     else:
         error = next(error for error in here.errors if error.file == test)
         found = _of_file(name, error, there, trees)
-    return Told(CANNOT_TELL, trust.lacking) if found.word == FAILS and trust.lacking else found
+    if trust.lacking and found.fails:
+        return Told(CANNOT_TELL, trust.lacking)
+    return msgspec.structs.replace(found, reason=trees.back(found.reason))
 
 
 def _of_test(name: str, here: TestFinished, found: TestFinished | None, there: Ended, trees: Trees) -> Told:
@@ -53,7 +59,7 @@ def _of_test(name: str, here: TestFinished, found: TestFinished | None, there: E
     file = name.partition("::")[0]
     for error in there.suite.errors:
         if error.file == file or file.startswith(f"{error.file}/") or "conftest" in error.file:
-            return Told(CANNOT_TELL, f"{error.file} cannot be collected there: {_shown(error.failure)}")
+            return _not_collected(error)
     if why := _why_not_run(there):
         return Told(CANNOT_TELL, why)
     if name in there.suite.selected:
@@ -61,16 +67,20 @@ def _of_test(name: str, here: TestFinished, found: TestFinished | None, there: E
     return Told(ABSENT)
 
 
+def _not_collected(error: CollectionFailed) -> Told:
+    why = f"{error.file} cannot be collected there: {_shown(error.failure)}"
+    return Told(CANNOT_TELL, why, fails=True)
+
+
 def _of_file(name: str, here: CollectionFailed, there: Ended, trees: Trees) -> Told:
     for error in there.suite.errors:
         if error.file == name:
             if _alike(here.failure, error.failure, trees):
-                return Told(FAILS)
-            return Told(
-                CANNOT_TELL, f"it cannot be collected there for another reason: {_shown(error.failure)}"
-            )
+                return _FAILS
+            why = f"it cannot be collected there for another reason: {_shown(error.failure)}"
+            return Told(CANNOT_TELL, why, fails=True)
         if "conftest" in error.file:
-            return Told(CANNOT_TELL, f"{error.file} cannot be collected there: {_shown(error.failure)}")
+            return _not_collected(error)
     why = _why_not_run(there)
     return Told(CANNOT_TELL, why) if why else Told(PASSES)
 
@@ -79,12 +89,12 @@ def _by_outcome(here: TestFinished, found: TestFinished, trees: Trees) -> Told:
     if found.outcome in BAD:
         failure = found.failure
         if failure is None or failure.type.rpartition(".")[2] not in _SURROUNDINGS:
-            return Told(FAILS)
+            return _FAILS
         if here.failure is not None and _alike(here.failure, failure, trees):
-            return Told(FAILS)
-        return Told(CANNOT_TELL, f"it fails there for another reason: {_shown(failure)}")
+            return _FAILS
+        return Told(CANNOT_TELL, f"it fails there for another reason: {_shown(failure)}", fails=True)
     if found.outcome is Outcome.XFAILED:
-        return Told(FAILS)
+        return _FAILS
     if found.outcome in (Outcome.PASSED, Outcome.XPASSED):
         return Told(PASSES)
     return Told(CANNOT_TELL, f"it was {found.outcome.value.replace('_', ' ')} there")

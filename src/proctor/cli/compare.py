@@ -42,7 +42,7 @@ def parser() -> options.Parser:
     options.add_directory(parser)
     parser.remark = (
         "exit codes: 0 nothing is new; 1 a test fails in B that did not fail in A; 2 nothing is new, but\n"
-        "B did not run to its end; 5 B has no tests"
+        "tests of B did not run; 5 B has no tests"
     )
     return parser
 
@@ -88,7 +88,7 @@ def _of_file(name: str) -> Side:
     if len(results) > 1:
         raise UsageError(f"{name} has {len(results)} runs: expected a file with one")
     found = side(results[0], results[0].run.run_id or name)
-    if not gap or not found.complete:
+    if not gap or not found.ended:
         return found
     return Side(found.name, RunOutcome.INCOMPLETE, found.ends, found.not_run, found.whole, gap)
 
@@ -96,7 +96,8 @@ def _of_file(name: str) -> Side:
 def _explain(found: Comparison, name: str) -> None:
     """An exit code that is not 0 is explained on stderr."""
     if not found.after.complete:
-        print(f"proctor: {name}: {found.after.outcome.replace('_', ' ')}", file=sys.stderr)
+        not_run = f", {len(found.after.not_run)} tests did not run" if found.after.not_run else ""
+        print(f"proctor: {name}: {found.after.outcome.replace('_', ' ')}{not_run}", file=sys.stderr)
     if found.new:
         count = f"{len(found.new)} test{'s fail' if len(found.new) != 1 else ' fails'}"
         print(f"proctor: {count} that did not fail in the first run", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sqlite3
 import sys
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,8 @@ from proctor.history.store import KEPT_DAYS, ResultRow, RunRow, Store
 from proctor.render.secrets import masked
 
 _INCOMPLETE = 2
+_TIMESTAMP = re.compile(rb"""<testsuites?\b[^>]*?\stimestamp=["']([^"']{1,40})["']""")
+_HEAD = 1 << 16  # bytes
 
 
 class _Found(msgspec.Struct):
@@ -74,9 +77,19 @@ def _read(name: str, history: ProjectHistory, branch: str | None) -> _Found:
             raise StreamError(f"{name} has no test with a result: expected a report of a run")
         run_id = f"import-{digest}" + (f"-{number + 1}" if number else "")
         on = history.branch if branch is None else branch
-        row = run_row(result, run_id, str(history.root), on, changed)
+        row = run_row(result, run_id, str(history.root), on, _zoneless(data) or changed)
         runs.append((row, list(report_rows(result, str(history.root), history.top, mask))))
     return _Found(name, runs)
+
+
+def _zoneless(data: bytes) -> float:
+    """When a JUnit report says that it began, if it names no time zone; 0: it does not. Taken for UTC: hours
+    more or less hardly matter here, and the time of a file that was downloaded says nothing at all."""
+    found = _TIMESTAMP.search(data[:_HEAD])
+    try:
+        return datetime.fromisoformat(found[1].decode()).replace(tzinfo=UTC).timestamp() if found else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def _of_branch(run: RunRow, branch: str | None) -> RunRow:

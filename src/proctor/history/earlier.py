@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from math import inf
+from typing import overload
 
 import msgspec
 
@@ -13,6 +15,7 @@ from proctor.history.tree import Checkout
 from proctor.history.words import Past
 from proctor.outcome import BAD, Outcome
 
+_FEW = 4  # runs whose results are read at once, at first
 _LOOKED_AT = 50  # tests without a result in the newest run, until an older one will do
 
 
@@ -57,6 +60,53 @@ def is_own(run: KnownRun, checkout: Checkout, contained: Collection[str]) -> boo
     return None
 
 
+class Results(Sequence[Past]):
+    """Read from the store as far as somebody looks: for most words the last few results are enough."""
+
+    def __init__(self, blocks: Iterator[list[Past]]) -> None:
+        self._blocks, self._known = blocks, list[Past]()
+
+    def _read(self, number: float) -> None:
+        while len(self._known) < number and (block := next(self._blocks, None)) is not None:
+            self._known += block
+
+    @overload
+    def __getitem__(self, index: int) -> Past: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Past]: ...
+
+    def __getitem__(self, index: int | slice) -> Past | Sequence[Past]:
+        last = index.stop if isinstance(index, slice) else index + 1
+        self._read(inf if last is None or last <= 0 else last)
+        return self._known[index]
+
+    def __iter__(self) -> Iterator[Past]:
+        at = 0
+        while True:
+            self._read(at + 1)
+            if at == len(self._known):
+                return
+            yield self._known[at]
+            at += 1
+
+    def __len__(self) -> int:
+        self._read(inf)
+        return len(self._known)
+
+    def __bool__(self) -> bool:
+        self._read(1)
+        return bool(self._known)
+
+
+def _divided(runs: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Few at first: the next ones are needed seldom."""
+    first, size = 0, _FEW
+    while first < len(runs):
+        yield runs[first : first + size]
+        first, size = first + size, size * 4
+
+
 class Earlier:
     """The results of earlier runs on the branch that is checked out, and on the one it was created from."""
 
@@ -68,6 +118,13 @@ class Earlier:
         self.runs = self._counting(checkout, contained)
         self._numbers = ", ".join(map(str, self.runs))
         self._order = {number: place for place, number in enumerate(self.runs)}
+        self._statements = [
+            f"select run, outcome from result where run in ({', '.join(map(str, block))}) and test = ?"
+            " and (environment is null or environment = ?) order by run, attempt"
+            for block in _divided(list(self.runs))
+        ]
+        self._environments: dict[str, int] = {}  # numbers of texts
+        self._pasts: dict[tuple[int, bool, bool], Past] = {}  # many tests end alike in a run
         self.trees: dict[str, str] = {}  # of commits, as far as somebody has looked them up
 
     def _counting(
@@ -100,18 +157,27 @@ class Earlier:
                 counting[number] = run if own else msgspec.structs.replace(run, own=False)
         return counting
 
-    def of_test(self, test: TestKey, environment: str) -> list[Past]:
+    def of_test(self, test: TestKey, environment: str) -> Sequence[Past]:
         """Its results that count, the newest first."""
-        ends: dict[int, list[str]] = {}
-        for number, outcome in self._connection.execute(
-            f"select run, outcome from result where run in ({self._numbers}) and test ="
-            " (select id from test where folder = ? and runner = ? and suite = ? and name = ?)"
-            " and (environment is null or environment = (select id from environment where text = ?))"
-            " order by run, attempt",
-            (test.folder, test.runner, test.suite, test.name, environment),
-        ):
-            ends.setdefault(number, []).append(outcome)
-        return self._past(ends)
+        return Results(self._blocks(test, environment))
+
+    def _blocks(self, test: TestKey, environment: str) -> Iterator[list[Past]]:
+        found = self._connection.execute(
+            "select id from test where folder = ? and runner = ? and suite = ? and name = ?",
+            (test.folder, test.runner, test.suite, test.name),
+        ).fetchone()
+        if found is None:
+            return
+        if environment not in self._environments:
+            asked = self._connection.execute("select id from environment where text = ?", (environment,))
+            self._environments[environment] = (asked.fetchone() or (0,))[0]
+        for statement in self._statements:
+            ends: dict[int, list[str]] = {}
+            for number, outcome in self._connection.execute(
+                statement, (found[0], self._environments[environment])
+            ):
+                ends.setdefault(number, []).append(outcome)
+            yield self._past(ends)
 
     def of_file(self, file: TestKey, environment: str) -> list[Past]:
         """Of a file that could not be collected: it was fine where one of its tests ran."""
@@ -137,8 +203,12 @@ class Earlier:
             known, tries = self.runs[number], ends[number]
             if tries[-1] == Outcome.PASSED or tries[-1] in BAD:
                 bad = tries[-1] in BAD
-                retried = not bad and any(one in BAD for one in tries)
-                found.append(Past(known.run, bad, retried, known.same(self.trees), known.own))
+                retried = not bad and len(tries) > 1 and any(one in BAD for one in tries)
+                past = self._pasts.get((number, bad, retried))
+                if past is None:
+                    past = Past(known.run, bad, retried, known.same(self.trees), known.own)
+                    self._pasts[number, bad, retried] = past
+                found.append(past)
         return found
 
     def failed_once(self) -> set[TestKey]:

@@ -59,7 +59,7 @@ class Judged:
             for test in _all(suite)
         )
 
-    def _of_test(self, test: str, number: int) -> list[Past]:
+    def _of_test(self, test: str, number: int) -> Sequence[Past]:
         return self._earlier.of_test(self._keys.of(test, number), self._environments[number])
 
     def _of_file(self, file: str, number: int) -> list[Past]:
@@ -73,9 +73,10 @@ def bad_ends(result: RunResult) -> list[str]:
 
 
 def _collected(suite: SuiteResult) -> list[str]:
-    """Files that have tests, and could be collected."""
-    broken = {error.file for error in suite.errors}
-    found = dict.fromkeys(test.partition("::")[0] for test in suite.tests if "::" in test)
+    """Files that could be collected, because tests of theirs have results."""
+    broken, without = {error.file for error in suite.errors}, by_chance(suite)
+    tests = (test for test in suite.tests if "::" in test and test not in without)
+    found = dict.fromkeys(test.partition("::")[0] for test in tests)
     return [file for file in found if file not in broken]
 
 

@@ -107,7 +107,7 @@ class Memory:
             self._settle(compared=True)
         compared = self._held_against(store, result, own_name)
         if compared.fixed and self._settled is None:
-            # Only now it matters whether they failed with the same files.
+            # Only now it matters with which files they failed, and whether these are the same.
             self._settle(compared=True)
             compared = self._held_against(store, result, own_name)
         return compared
@@ -118,12 +118,12 @@ class Memory:
         earlier = Earlier(store, self.checkout, self._files.contained)
         if not earlier.runs:
             return e.HistoryCompared(dict.fromkeys(bad_ends(result), e.TestHistory(e.UNKNOWN)))
-        if self._settled is not None and self.checkout.state:
-            self._tree = self._files.tree()
+        if self._settled is not None:
+            self._tree = self._files.tree() if self.checkout.state else ""
             earlier.trees = self._files.trees(earlier.clean_commits())
         judged = Judged(result, self._keys(result, own_name), self._environments(result), earlier)
         now = e.EarlierRun(result.run.run_id, self.checkout.commit, result.run.started)
-        same = self._same()
+        same = self._same() if self._settled is not None else frozenset[str]()
         return e.HistoryCompared(judged.words(now, same), judged.fixed(now, same), judged.newest())
 
     def is_new(self, test: str, number: int, result: RunResult, own_name: Callable[[str, int], str]) -> bool:
@@ -172,14 +172,13 @@ class Memory:
         if self._store is None and not self._try_again:
             return ""
         self._settle(compared=False)
-        mask = self._masking()
         oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
         until = oldest.isoformat(timespec="milliseconds")
         try:
             if self._store is None:
                 self._store = open_first(self._root, self._repository, self._environ, WRITE_PATIENCE)
             store, known = self._store, self._store.notice
-            found = list(rows(result, self._keys(result, own_name), self._environments(result), mask))
+            found = list(rows(result, self._keys(result, own_name), self._environments(result), self._masked))
             ends = LastEnds(result, own_name)
             try:
                 store.add(self._row(result), found, until, ends.write)
@@ -192,12 +191,12 @@ class Memory:
         finally:
             self.close()
 
-    def _masking(self) -> Callable[[str], str]:
+    def _masked(self, text: str) -> str:
         if not self._mask:
-            return str
+            return text
         from proctor.render.secrets import masked  # only failures have texts
 
-        return masked
+        return masked(text)
 
     def _row(self, result: RunResult) -> RunRow:
         checkout, summary = self.checkout, result.summary()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice, pairwise
-from operator import itemgetter
+from itertools import islice, pairwise
 from typing import Any
 
 import msgspec
@@ -24,6 +23,18 @@ _NAMED = 5  # tests that an error names
 _RUN = (
     "id, started, outcome, seconds, commit_id, dirty, branch, root, whole, selection, imported"
     ", passed, failed, tests"
+)
+
+_BAD = (
+    "select run, test, exists(select 1 from result as later where later.test = result.test"
+    " and later.run = result.run and later.attempt > result.attempt)"
+    " from result indexed by bad_result where failure is not null"
+)
+#: The same, without those that so many others follow that they cannot be among the last ones.
+_BAD_LATELY = (
+    f"{_BAD} and (select count(*) from (select 1 from result as newer where newer.test = result.test"
+    " and newer.run > result.run and newer.attempt = 1"
+    f" and newer.outcome not in ('skipped', 'xfailed', 'xpassed') limit {WINDOW})) < {WINDOW}"
 )
 
 
@@ -131,18 +142,16 @@ class Questions:
         known = self._known_runs()
         same = {number: run.same(dict(trees)) for number, run in known.items()}
         shared = _several(same.values())
+        in_order = _in_order(known)
         suspects: dict[int, None] = {}
-        for number, test, retried in self._connection.execute(
-            "select run, test, exists(select 1 from result as later where later.test = result.test"
-            " and later.run = result.run and later.attempt > result.attempt)"
-            " from result indexed by bad_result where failure is not null"
-        ):
+        for number, test, retried in self._connection.execute(_BAD_LATELY if in_order else _BAD):
             if retried or not shared.isdisjoint(same.get(number, ())):
                 suspects[test] = None
-        names, enough = self._names(suspects), WINDOW if _in_order(known) else len(known)
+        names, enough = self._names(suspects), WINDOW if in_order else len(known)
+        places: dict[tuple[int, int | None], frozenset[str]] = {}  # what results have in common with others
         found = []
         for test in names:
-            past = self._past(test, known, same, enough)
+            past = self._past(test, known, same, enough, places)
             failed, results = flaky(past[0], past[1:]) if past else (0, 0)
             if failed:
                 last = next(one.run.started for one in past if one.bad or one.retried)
@@ -161,22 +170,36 @@ class Questions:
         }
 
     def _past(
-        self, test: int, known: Mapping[int, KnownRun], same: Mapping[int, frozenset[str]], enough: int
+        self,
+        test: int,
+        known: Mapping[int, KnownRun],
+        same: Mapping[int, frozenset[str]],
+        enough: int,
+        common: dict[tuple[int, int | None], frozenset[str]],
     ) -> list[Past]:
-        """The last results of a test that count, the newest first; of so many that were added last."""
-        rows = self._connection.execute(
-            "select run, outcome, environment from result where test = ? order by run desc, attempt", (test,)
-        )
+        """The last results of a test that count, the newest first; of so many that were added last. `common`
+        keeps what was worked out for a run and an environment."""
         found: list[Past] = []
-        for number, tries in groupby(rows, key=itemgetter(0)):
-            outcomes, environments = zip(*((outcome, where) for _, outcome, where in tries), strict=True)
-            bad = outcomes[-1] in BAD
-            if number in known and (bad or outcomes[-1] == Outcome.PASSED):
-                retried = not bad and any(outcome in BAD for outcome in outcomes)
-                files = frozenset(f"{one} {environments[-1]}" for one in same[number])
-                found.append(Past(known[number].run, bad, retried, files))
-                if len(found) == enough:
-                    break
+        before = None  # the run of the row before
+        for number, outcome, where in self._connection.execute(
+            "select run, outcome, environment from result where test = ? order by run desc, attempt desc",
+            (test,),
+        ):
+            bad = outcome in BAD
+            if number not in known:
+                continue
+            if number == before:  # an earlier try
+                if bad and found and found[-1].run is known[number].run and not found[-1].bad:
+                    found[-1] = msgspec.structs.replace(found[-1], retried=True)
+                continue
+            if len(found) == enough:
+                break
+            before = number
+            if bad or outcome == Outcome.PASSED:
+                key = (number, where)
+                if key not in common:
+                    common[key] = frozenset(f"{one} {where}" for one in same[number])
+                found.append(Past(known[number].run, bad, False, common[key]))
         found.sort(key=lambda one: one.run.started, reverse=True)
         return found[:WINDOW]
 
@@ -185,24 +208,33 @@ class Questions:
         by_time = (
             "" if _in_order(self._known_runs()) else "(select started from run where number = run) desc, "
         )
-        last = (
-            "select microseconds from result where test = test.id and outcome = 'passed'"
-            f" order by {by_time}run desc, attempt desc limit 1"
+        passes = (
+            "select {} from result where test = {} and outcome = 'passed'{}"
+            f" order by {by_time}run desc, attempt desc limit {{}}"
         )
         # A test that is 50 ms slower takes more than 50 ms: of most tests no more has to be known.
-        suspects = self._connection.execute(f"select id from test where ({last}) > 50000").fetchall()
-        names = self._names(number for (number,) in suspects)
+        last = passes.format("microseconds * 2 + (environment is null)", "test.id", "", 1)
+        suspects = self._connection.execute(
+            f"select id, last >> 1, last & 1 from (select id, ({last}) as last from test) where last > 100000"
+        ).fetchall()
+        # Other machines need other times: imported results are held against imported ones only.
+        earlier = passes.format(
+            "microseconds as time", "?", " and (environment is null) = ?", f"{PASSES} offset 1"
+        )
+        count = f"select count(*), sum(time * 1.5 < ?) from ({earlier})"
+        slower = []
+        for test, microseconds, imported in suspects:
+            among, less = self._connection.execute(count, (microseconds, test, imported)).fetchone()
+            if among and less * 2 >= among:  # the median may be less
+                slower.append((test, imported))
+        names = self._names(test for test, _ in slower)
+        every = passes.format("microseconds", "?", " and (environment is null) = ?", PASSES + 1)
         found = []
-        for test in names:
-            rows = self._connection.execute(
-                "select microseconds, environment is null from result where test = ? and outcome = 'passed'"
-                f" order by {by_time}run desc, attempt desc limit ?",
-                (test, 2 * PASSES + 1),
-            ).fetchall()
-            # Other machines need other times: imported results are held against imported ones only.
-            passes = [microseconds / 1e6 for microseconds, imported in rows if imported == rows[0][1]]
-            if (one := slow(names[test], passes)) is not None:
-                found.append(one)
+        for test, imported in slower:
+            if test in names:
+                rows = self._connection.execute(every, (test, imported))
+                if (one := slow(names[test], [time / 1e6 for (time,) in rows])) is not None:
+                    found.append(one)
         return sorted(found, key=lambda one: (one.before - one.after, one.node_id))
 
     def _names(self, tests: Iterable[int]) -> dict[int, str]:

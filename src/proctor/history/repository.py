@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+
+from proctor.history.digest import blake2b
 
 _SMALL = 1 << 16  # bytes of most files that are read
 _LONG = 1 << 23  # bytes of logs and lists of references
@@ -114,7 +115,7 @@ def name_of(root: Path, found: Repository | None) -> str:
     place = os.path.realpath(root if found is None else found.common if found.proven else found.top)
     named = os.path.basename(os.path.dirname(place) if os.path.basename(place) == ".git" else place)
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", named).strip("-.")[:40] or "project"
-    return f"{readable}-{hashlib.blake2b(os.fsencode(place), digest_size=8).hexdigest()}"
+    return f"{readable}-{blake2b(os.fsencode(place), digest_size=8).hexdigest()}"
 
 
 def default_branch(found: Repository) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 
 from proctor import events as e
+from proctor.history.digest import blake2b
 from proctor.history.store import FailureRow, ResultRow, TestKey
 from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult, SuiteResult
@@ -90,4 +90,4 @@ def _row(failure: e.Failure, mask: Callable[[str], str]) -> FailureRow:
     file, line = (failure.place.file, failure.place.line) if failure.place else ("", 0)
     said = f"{text}\0{file}\0{line}".encode("utf-8", "surrogatepass")
     text = text.encode("utf-8", "replace").decode()
-    return FailureRow(hashlib.blake2b(said, digest_size=12).digest(), text, file, line)
+    return FailureRow(blake2b(said, digest_size=12).digest(), text, file, line)

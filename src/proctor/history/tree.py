@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from proctor.history.digest import blake2b
 from proctor.history.lineage import Lineage, lineage
 from proctor.history.repository import Repository
 from proctor.process.git import Git, Question
@@ -97,7 +97,7 @@ class _Seen(msgspec.Struct, frozen=True):
     def state(self) -> str:
         if not self.known:
             return ""
-        digest = hashlib.blake2b(self.commit.encode(), digest_size=16)
+        digest = blake2b(self.commit.encode(), digest_size=16)
         for path, about in sorted(self.files.items()):
             digest.update(b"\0" + os.fsencode(path) + b"\0" + repr(about).encode())
         return digest.hexdigest()

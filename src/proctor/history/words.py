@@ -51,13 +51,17 @@ def last_of(earlier: Sequence[Past]) -> Past | None:
 def first_of_failures(earlier: Sequence[Past]) -> Past:
     """The oldest of the failures in a row up to the last result. Results of the branch before this one count,
     too, if they are older than every result of this one."""
-    own = [one for one in earlier if one.own]
-    before = [one for one in earlier if not one.own and (not own or one.run.started < own[-1].run.started)]
-    found = None
-    for one in (*own, *before):
-        if not one.bad:
+    found = oldest = None
+    for oldest in (one for one in earlier if one.own):
+        if not oldest.bad:
             break
-        found = one
+        found = oldest
+    else:
+        for one in earlier:
+            if not one.own and (oldest is None or one.run.started < oldest.run.started):
+                if not one.bad:
+                    break
+                found = one
     assert found is not None  # the last result is a failure
     return found
 

@@ -49,7 +49,9 @@ def _verdict(found: Comparison, mask: bool) -> list[str]:
     counts = [f"{len(getattr(found, name))} {name}" for name in _ORDER if getattr(found, name)]
     lines = [f"{', '.join(counts) or 'no difference'} ({found.before.name} to {found.after.name})"]
     for word, side in (("a", found.before), ("b", found.after)):
-        if not side.complete:
+        if side.not_run:
+            lines.append(f"{len(side.not_run)} tests of {word} did not run")
+        if not side.ended:
             reason = f": {neutral(masked(side.reason) if mask else side.reason)[:300]}" if side.reason else ""
             lines.append(f"{word} did not run to its end ({side.outcome}){reason}")
         elif not side.whole:

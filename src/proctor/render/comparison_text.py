@@ -49,7 +49,9 @@ def _write_side(title: str, side: Side, write: Writer, mask: bool) -> None:
     write(f"{title:7}{neutral(side.name)}  ")
     write(side.outcome.replace("_", " "), tone)
     write(f"  {len(side.ends)} results{'' if side.whole else ', of a part of the tests'}\n")
-    if not side.complete:
+    if side.not_run:
+        write(f"       {len(side.not_run)} of its tests did not run\n", "bad")
+    if not side.ended:
         reason = f": {neutral(masked(side.reason) if mask else side.reason)}" if side.reason else ""
         write(f"       it did not run to its end{reason}; what it does not have, nobody knows\n", "bad")
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given, settings
-from support.full_runs import RECORDS
+from support.full_runs import BASELINE, HISTORY, RECORDS
 from support.golden import agree, told
 from support.streams import (
     BUILD,
@@ -300,3 +300,11 @@ def _has_surrogates(events: list[e.Event]) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def test_what_earlier_runs_say_changes_no_line_whenever_it_comes() -> None:
+    words = (HISTORY, BASELINE)
+    plain = [event for event in RECORDS["compared"] if event not in words]
+
+    for at in range(1, len(plain)):
+        assert strict_lines([*plain[:at], *words, *plain[at:]]) == strict_lines(plain)
