@@ -58,7 +58,8 @@ def bench_workers(quick: bool) -> str:
     tools = _tools()
     sizes = {2_000: 1} if quick else SIZES
     parts = [_trivial(tools, tests, rounds) for tests, rounds in sizes.items()]
-    parts += [_sleeping(tools, quick), _collecting(tools, quick), _losses(tools), _prices(tools, quick)]
+    parts += [_sleeping(tools, quick), _uneven(tools, quick), _collecting(tools, quick)]
+    parts += [_losses(tools), _prices(tools, quick)]
     parts.append(f"Load of the machine before and after: {load:.1f}, {os.getloadavg()[0]:.1f}.\n")
     return "\n".join(parts)
 
@@ -82,6 +83,27 @@ def _sleeping(tools: Tools, quick: bool) -> str:
     rounds = 1 if quick else ROUNDS["sleeping"]
     title = f"### 40 files with 10 tests that sleep 10 ms, wall time, rounds: {rounds}\n"
     return f"{title}\n{_compared(tools, root, 2, rounds, 'limit: 0.56', wall=True)}"
+
+
+def _uneven(tools: Tools, quick: bool) -> str:
+    """One test that takes as long as all others together, in the smallest file."""
+    files = {f"test_{n:02d}.py": SLEEPING for n in range(16)}
+    files["test_slow.py"] = "import time\n\n\ndef test_slow():\n    time.sleep(1.6)\n"
+    root = project("uneven", files)
+    rounds = 1 if quick else ROUNDS["sleeping"]
+    _run(tools.proctor, root)  # now the history knows what takes how long
+    pairs = {
+        "`proctor run -n 2 --no-history`": [*tools.proctor, "-n", "2", "--no-history"],
+        "`proctor run -n 2`": [*tools.proctor, "-n", "2"],
+    }
+    costs = interleave(spending(pairs, root), rounds, root.name)
+    rows = [
+        [name, f"{cost.median_wall:.3f}", f"{cost.median_wall / 1.6:.2f}"] for name, cost in costs.items()
+    ]
+    title = (
+        f"### 160 tests that sleep 10 ms, and one of 1.6 s, in 2 workers; ideal: 1.6 s, rounds: {rounds}\n"
+    )
+    return f"{title}\n{table(['command', 'wall s', 'of the ideal'], rows)}"
 
 
 def _collecting(tools: Tools, quick: bool) -> str:
