@@ -43,13 +43,14 @@ def test_a_client_can_ask_for_it(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "shop", FILES)
     git(root, "switch", "--quiet", "--create", "feature")
     (root / "shop.py").write_text("price = 300\n")
-    environ = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    cache = str(tmp_path / "cache")
 
-    with talk(root, **environ) as server:
+    with talk(root, XDG_CACHE_HOME=cache) as server:
         asked = server.document("execute_tests", baseline=True)
         plain = server.document("execute_tests")
 
-    found = [read_log(find_run(run["run_id"], root, environ)).result.baseline for run in (asked, plain)]
+    runs = [find_run(run["run_id"], root, {"XDG_CACHE_HOME": cache}) for run in (asked, plain)]
+    found = [read_log(run).result.baseline for run in runs]
     assert asked["outcome"] == "failed"
     assert found[0] is not None and found[0].tests == {"test_shop.py::test_price": "passes"}
     assert found[1] is None
