@@ -74,7 +74,7 @@ class _Comparison:
         self._until = time.monotonic() + (limit - seconds if limit else _PATIENCE)
         try:
             found = self._told(result, failing)
-        except (CannotTell, CannotCheckOut, ProctorError, OSError) as error:
+        except (CannotTell, CannotCheckOut, ProctorError, OSError, ValueError) as error:
             found = dict.fromkeys(failing, Told(CANNOT_TELL, str(error)))
         yield self._event({test: found.get(test, Told(CANNOT_TELL, "it has no suite")) for test in failing})
 
