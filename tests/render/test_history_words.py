@@ -158,7 +158,7 @@ def test_a_budget_holds_with_words_and_a_row_keeps_its_own(
     text = agent_text_within(result, budget, Detail())
 
     assert estimate(text) <= budget
-    assert text.startswith(f"{verdict_line(result)}\n")
+    assert text.startswith(tuple(f"{verdict_line(result, reasons)}\n" for reasons in (True, False)))
     marked = {line.partition(" ")[0] for line in text.splitlines() if "[new" in line}
     new = {f"::test_{n}" for n, (*_, word, _) in enumerate(failures) if word is NEW}
     assert all(name in new for name in marked if name.startswith("::test_"))

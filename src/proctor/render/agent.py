@@ -119,7 +119,8 @@ class Composer:
         self._signs_explained = False
         self._differences: dict[str, None] = {}  # tests of whose difference only the first lines are shown
         self._counted: dict[str, None] = {}  # tests that are not named
-        self._words = Words(result)
+        self._words = Words(result, detail.more)
+        self._verdict = verdict_line(result, detail.more)
 
     @cached_property
     def _known(self) -> Known:
@@ -156,14 +157,14 @@ class Composer:
             yield "other failures:"
             yield from factored(tests, self._known)
         else:
-            rest = f"{verdict_line(self._result)}\n{self._cut_line()}\nand {len(tests)} more failing\n"
+            rest = f"{self._verdict}\n{self._cut_line()}\nand {len(tests)} more failing\n"
             lines, named = fitted(tests, self._known, room - estimate(rest))
             yield from lines
             yield f"and {len(tests) - named} more failing"
         yield self._cut_line()
 
     def _verdict_and_causes(self, count: int) -> Iterator[str]:
-        yield verdict_line(self._result)
+        yield self._verdict
         yield from self._reasons()
         old = [is_old(cause, self._result) for cause in self._causes]
         lines: list[AgentLine] = []

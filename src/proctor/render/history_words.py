@@ -89,13 +89,16 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 class Words:
-    """The words for the failures of one run."""
+    """The words for the failures of one run; with the reasons of what cannot be told, or without."""
 
-    def __init__(self, result: RunResult) -> None:
+    def __init__(self, result: RunResult, reasons: bool = True) -> None:
         known = (result.history is not None and result.history.tests) or result.baseline is not None
         failing = result.failing if known else []
         self._history = _by_history(result, failing) if failing else _Said()
-        self._baseline = _by_baseline(result.baseline, failing) if failing and result.baseline else _Said()
+        baseline = result.baseline if failing else None
+        if baseline is not None and not reasons:
+            baseline = msgspec.structs.replace(baseline, reason="", reasons={})
+        self._baseline = _by_baseline(baseline, failing) if baseline is not None else _Said()
 
     @property
     def notes(self) -> list[str]:
@@ -125,12 +128,12 @@ def _joined(*words: str) -> str:
     return ", ".join(filter(None, words))
 
 
-def verdict_notes(result: RunResult) -> list[str]:
+def verdict_notes(result: RunResult, reasons: bool = True) -> list[str]:
     """What the verdict says of history: of the failures, and how many tests are fixed."""
     if result.history is None and result.baseline is None:
         return []
     fixed = len(result.history.fixed) if result.history is not None else 0
-    return [*Words(result).notes, *([f"{fixed} fixed"] if fixed else [])]
+    return [*Words(result, reasons).notes, *([f"{fixed} fixed"] if fixed else [])]
 
 
 def _by_history(result: RunResult, failing: Sequence[str]) -> _Said:

@@ -21,16 +21,16 @@ _TIMES = {1: "once", 2: "twice"}
 _MOST_SUITES = 5  # that could not be started and are named
 
 
-def verdict_line(result: RunResult) -> str:
-    """`2 failed 140 passed, all new, node: not run`."""
-    return ", ".join([*filter(None, [verdict_of_tests(result)]), *notes(result)])
+def verdict_line(result: RunResult, reasons: bool = True) -> str:
+    """`2 failed 140 passed, all new, node: not run`; `reasons`: also why a baseline says nothing."""
+    return ", ".join([*filter(None, [verdict_of_tests(result)]), *notes(result, reasons)])
 
 
-def notes(result: RunResult) -> list[str]:
+def notes(result: RunResult, reasons: bool = True) -> list[str]:
     """What else the verdict has to say: what is new, fixed or was so before, that sessions were set up again,
     and which suites did not run."""
     restarted = ["restarted"] if result.restarted else []
-    return [*verdict_notes(result), *restarted, *suites_not_run(result)]
+    return [*verdict_notes(result, reasons), *restarted, *suites_not_run(result)]
 
 
 def suites_not_run(result: RunResult) -> list[str]:
