@@ -24,6 +24,7 @@ from pathlib import Path
 from answers import bench_answers
 from channel import bench_channel
 from growth import bench_growth
+from history import bench_history
 from index import bench_index
 from log import bench_log
 from measure import (
@@ -180,6 +181,7 @@ def drained() -> Iterator[int]:
 BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "run": ("A run", bench_run),
     "workers": ("Workers", bench_workers),
+    "history": ("History", bench_history),
     "plugin": ("The plugin", bench_plugin),
     "channel": ("The control channel", bench_channel),
     "index": ("The failure index", bench_index),
