@@ -100,7 +100,7 @@ class Place:
         assert self.alive() == []
         assert list(self.home.iterdir()) == []
         assert list(self.temporary.iterdir()) == []
-        assert below(self.cache) <= {"proctor", "proctor/interpreters-1.json"}
+        assert below(self.cache) <= {"proctor", "proctor/interpreters-2.json"}
         ours = {name for name in below(self.root) if not name.startswith(".proctor")}
         assert ours <= self.written
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -9,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.git import Repository, git
+from support.git import ENVIRON, Repository, fingerprint, git
+from support.projects import run_suite
 
 Made = Callable[[], Repository]
 
@@ -547,3 +549,33 @@ def is_alive(number: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_real_runs_have_words_and_change_no_file_of_the_project(tmp_path: Path) -> None:
+    """All parts are real: proctor, pytest, git. A green run, an edit, a commit, a mended test."""
+    repository = Repository(tmp_path / "project", tmp_path / "state")
+    repository.commit("tests", {"test_a.py": "def test_a(): pass\n", ".gitignore": ".proctor\n__pycache__\n"})
+    assert words(repository) == {}
+    repository.write({"test_a.py": "def test_a(): assert 0\n"})
+    assert words(repository) == {"tests": {"test_a.py::test_a": "new"}}
+    repository.git("commit", "-qam", "broken")
+    assert words(repository) == {"tests": {"test_a.py::test_a": "still"}}
+    repository.write({"test_a.py": "def test_a(): assert 111\n"})
+    assert words(repository) == {"fixed": ["test_a.py::test_a"]}
+
+
+def words(repository: Repository) -> dict[str, object]:
+    """What the log of a real run says of its history."""
+    before = fingerprint(repository.root / ".git")
+    more = {**ENVIRON, "XDG_STATE_HOME": str(repository.state), "PYTHONDONTWRITEBYTECODE": "1"}
+    run_suite(repository.root, **more)
+    assert fingerprint(repository.root / ".git") == before
+    newest = max((repository.root / ".proctor" / "runs").glob("2*"))
+    lines = map(json.loads, (newest / "events.jsonl").read_text().splitlines())
+    (said,) = (line["extra"] for line in lines if line.get("kind") == "history")
+    found: dict[str, object] = {}
+    if "tests" in said:
+        found["tests"] = {test: about["word"] for test, about in said["tests"].items()}
+    if "fixed" in said:
+        found["fixed"] = said["fixed"]
+    return found

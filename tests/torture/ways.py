@@ -148,7 +148,7 @@ class Place:
 
     def _is_allowed(self, name: str) -> bool:
         cache, root = str(self.around.cache), str(self.root)
-        ours = [cache, f"{cache}/proctor", f"{cache}/proctor/interpreters-1.json", root]
+        ours = [cache, f"{cache}/proctor", f"{cache}/proctor/interpreters-2.json", root]
         ours += [f"{root}/{name}" for name in (".proctor", ".proctor/.gitignore", ".proctor/runs")]
         ours += [f"{root}/.proctor/runs/*"] if self.kind.kept != "cache" else []
         ours += [f"{cache}/proctor/runs*"] if self.kind.kept != "project" else []

@@ -1,6 +1,15 @@
 """The word for a test that failed, by what earlier runs say of it. Pure: this is the only place for the rule.
 
-Never a guess: without a result that counts there is no word.
+- `new`: its last result on this branch, or else on the branch that this was created from, was a pass.
+- `still`: that was a failure, since the first of the failures in a row.
+- `flaky`: among the last 20 results one passed and one failed with the same files, environment and
+  selection, or one passed when it ran again. It wins over `new`, and such a test is never `fixed`.
+- `unknown`: there is no result that counts. Never a guess.
+
+A result counts if the test passed or failed, in this environment (or the result was imported): where it was
+skipped, failed as expected, or ended only because something else did, the result before it is the last.
+Without git, or where files changed during a run, nobody knows whether two runs had the same files: then a
+test is flaky only if a retry passed. Which runs are on this branch, `earlier.is_own` says.
 """
 
 from __future__ import annotations
