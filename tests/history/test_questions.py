@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.errors import UsageError
@@ -162,14 +164,14 @@ histories = st.lists(
 )
 
 
+@settings(deadline=None, max_examples=50)  # each has a file
 @given(histories, st.randoms())
 def test_flaky_tests_are_those_of_the_one_rule(
     histories: list[list[tuple[str, str, bool]]], random: Random
 ) -> None:
     """As a plain loop over all results finds them, in whatever order the runs were added."""
-    opened = open_store(Path(":memory:"))
     expected = {}
-    try:
+    with TemporaryDirectory() as folder, closing(open_store(Path(folder, "history.sqlite"))) as opened:
         runs = [(test, at) for test, history in enumerate(histories) for at in range(len(history))]
         random.shuffle(runs)
         for number, (test, at) in enumerate(runs):
@@ -190,8 +192,6 @@ def test_flaky_tests_are_those_of_the_one_rule(
             if past and (evidence := flaky(past[0], past[1:]))[0]:
                 expected[f"t.py::test_{test}"] = evidence
         found = {one.node_id: (one.failed, one.results) for one in Questions(opened).flaky({})}
-    finally:
-        opened.close()
 
     assert found == expected
 
