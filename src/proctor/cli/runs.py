@@ -18,7 +18,8 @@ from proctor.cli.writers import stdout_writer
 from proctor.durations import ago
 from proctor.outcome import RunOutcome
 from proctor.render.neutral import neutral
-from proctor.render.writer import Tone, Writer
+from proctor.render.table import Cell, cell, write_table
+from proctor.render.writer import Tone
 from proctor.wire.literal import encode_line
 
 _COUNTS: dict[str, Tone] = {
@@ -63,7 +64,9 @@ def main(arguments: list[str]) -> int:
     if parsed.format == "json":
         sys.stdout.buffer.writelines(map(_json, found))
     elif found:
-        _write_table([head for _, head in found], stdout_writer(os.environ))
+        now = datetime.now(UTC)
+        rows = [tuple(_cells(head, now)) for _, head in found]
+        write_table(_HEADER, rows, stdout_writer(os.environ), cuts=True)
     else:
         print(f"no kept runs of {root}")
     return 0
@@ -74,46 +77,15 @@ def _json(run: tuple[Folder, RunHead]) -> bytes:
     return encode_line(msgspec.to_builtins(head) | {"outcome": head.outcome, "path": str(folder)})
 
 
-def _write_table(heads: list[RunHead], write: Writer) -> None:
-    now = datetime.now(UTC)
-    rows = [tuple(_cells(head, now)) for head in heads]
-    widths = [max(map(len, column)) for column in zip(_HEADER, *rows, strict=True)]
-    write(
-        "".join(f"{name:{width}}  " for name, width in zip(_HEADER, widths, strict=True)).rstrip() + "\n",
-        "strong",
-    )
-    for head, row in zip(heads, rows, strict=True):
-        padded = [f"{cell:{width}}  " for cell, width in zip(row, widths, strict=True)]
-        write("".join(padded[:2]))
-        write(padded[2], _tone(head.outcome))
-        write(padded[3], "quiet")
-        _write_counts(head, padded[4], write)
-        write(f"{row[5]}\n", "rest")
-
-
-def _cells(head: RunHead, now: datetime) -> Iterator[str]:
-    yield head.run_id
-    yield ago(head.started, now)
-    yield head.outcome.replace("_", " ")
+def _cells(head: RunHead, now: datetime) -> Iterator[Cell]:
+    yield cell(head.run_id)
+    yield cell(ago(head.started, now))
+    yield cell(head.outcome.replace("_", " "), _tone(head.outcome))
     seconds = head.summary.get("duration")
-    yield "" if seconds is None else f"{seconds:.1f}s"
-    yield " ".join(count for count, _ in _counts(head))
-    yield "everything" if head.everything else neutral(shlex.join(head.asked)) or "a part"
-
-
-def _counts(head: RunHead) -> Iterator[tuple[str, Tone]]:
-    for word, tone in _COUNTS.items():
-        if count := head.summary.get(word):
-            yield f"{count:.0f} {word.replace('_', ' ')}", tone
-
-
-def _write_counts(head: RunHead, padded: str, write: Writer) -> None:
-    left = len(padded)
-    for count, tone in _counts(head):
-        write(count, tone)
-        write(" ")
-        left -= len(count) + 1
-    write(" " * left)
+    yield cell("" if seconds is None else f"{seconds:.1f}s", "quiet")
+    counts = ((head.summary.get(word), word.replace("_", " "), tone) for word, tone in _COUNTS.items())
+    yield [(f"{count:.0f} {word}", tone) for count, word, tone in counts if count]
+    yield cell("everything" if head.everything else neutral(shlex.join(head.asked)) or "a part")
 
 
 def _tone(outcome: str) -> Tone:

@@ -10,6 +10,7 @@ from proctor.durations import ago
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.remembered import FlakyTest, RememberedResult, RememberedRun, SlowTest
 from proctor.render.neutral import neutral
+from proctor.render.table import Cell, cell, write_table
 from proctor.render.writer import Tone, Writer
 from proctor.text import first_line
 
@@ -26,28 +27,25 @@ NEEDED = _LEVELS + _MARKS  # characters that an output must be able to write
 
 def write_runs(runs: Sequence[RememberedRun], now: datetime, write: Writer) -> None:
     """One line each."""
-    rows = [tuple(_cells(run, now)) for run in runs]
-    tones = [_run_tones(run) for run in runs]
-    _write_table(_RUNS, rows, tones, write)
+    write_table(_RUNS, [tuple(_cells(run, now)) for run in runs], write, cuts=True)
 
 
-def _cells(run: RememberedRun, now: datetime) -> Iterator[str]:
-    yield neutral(run.run_id)
-    yield ago(run.started, now)
-    yield run.outcome.replace("_", " ")
-    yield f"{run.duration:.1f}s"
-    yield _commit(run.commit) + ("+" if run.dirty else "")
-    yield neutral(run.branch) or "-"
+def _cells(run: RememberedRun, now: datetime) -> Iterator[Cell]:
+    yield cell(neutral(run.run_id))
+    yield cell(ago(run.started, now))
+    yield cell(run.outcome.replace("_", " "), "good" if run.outcome == RunOutcome.PASSED else "bad")
+    yield cell(f"{run.duration:.1f}s", "quiet")
+    yield cell(_commit(run.commit) + "-dirty" * run.dirty)
+    yield cell(neutral(run.branch) or "-")
     others = run.tests - run.passed - run.failed
-    counts = ((run.failed, "failed"), (run.passed, "passed"), (others, "other"))
-    yield " ".join(f"{count} {word}" for count, word in counts if count > 0) or "none"
+    counts: tuple[tuple[int, str, Tone], ...] = (
+        (run.failed, "failed", "bad"),
+        (run.passed, "passed", "good"),
+        (others, "other", "odd"),
+    )
+    yield [(f"{count} {word}", tone) for count, word, tone in counts if count > 0] or cell("none")
     asked = "everything" if run.whole else neutral(shlex.join(run.asked)) or "a part"
-    yield "imported" if run.imported else asked
-
-
-def _run_tones(run: RememberedRun) -> dict[int, Tone]:
-    tone: Tone = "good" if run.outcome == RunOutcome.PASSED else "bad"
-    return {2: tone, 3: "quiet", 6: "bad" if run.failed else "", 7: "rest"}
+    yield cell("imported" if run.imported else asked)
 
 
 def write_test(
@@ -73,10 +71,8 @@ def write_test(
     if failures:
         _write_failure("last failure" if len(failures) > 1 else "only failure", failures[0], now, write)
     write("\n")
-    shown = results[:limit]
-    rows = [tuple(_result_cells(result, now)) for result in shown]
-    tones: list[dict[int, Tone]] = [{0: _TONES[_kind(one)], 1: "quiet", 6: "rest"} for one in shown]
-    _write_table(_RESULTS, rows, tones, write)
+    rows = [tuple(_result_cells(result, now)) for result in results[:limit]]
+    write_table(_RESULTS, rows, write, cuts=True)
 
 
 def sparkline(values: Sequence[float], plain: bool = False) -> str:
@@ -111,59 +107,47 @@ def _said(result: RememberedResult) -> str:
     return place + neutral(first_line(result.message, _MESSAGE)) if result.message else place[:-2]
 
 
-def _result_cells(result: RememberedResult, now: datetime) -> Iterator[str]:
-    yield result.outcome.replace("_", " ") + (f" (try {result.attempt})" if result.attempt > 1 else "")
-    yield _seconds(result.duration)
-    yield ago(result.started, now)
-    yield _commit(result.commit)
-    yield neutral(result.branch) or "-"
-    yield neutral(result.run_id)
-    yield _said(result)
+def _result_cells(result: RememberedResult, now: datetime) -> Iterator[Cell]:
+    again = f" (try {result.attempt})" if result.attempt > 1 else ""
+    yield cell(result.outcome.replace("_", " ") + again, _TONES[_kind(result)])
+    yield cell(_seconds(result.duration), "quiet")
+    yield cell(ago(result.started, now))
+    yield cell(_commit(result.commit))
+    yield cell(neutral(result.branch) or "-")
+    yield cell(neutral(result.run_id))
+    yield cell(_said(result))
 
 
 def write_flaky(tests: Sequence[FlakyTest], hidden: int, now: datetime, write: Writer) -> None:
     rows = [
-        (f"{test.failed} of {test.results}", ago(test.last, now), neutral(test.node_id)) for test in tests
+        (
+            cell(f"{test.failed} of {test.results}", "odd"),
+            cell(ago(test.last, now), "quiet"),
+            cell(neutral(test.node_id)),
+        )
+        for test in tests
     ]
-    tones: list[dict[int, Tone]] = [{0: "odd", 1: "quiet"} for _ in tests]
-    _write_table(("FAILED", "LAST", "TEST"), rows, tones, write)
+    write_table(("FAILED", "LAST", "TEST"), rows, write)
     _write_hidden(hidden, write)
 
 
 def write_slow(tests: Sequence[SlowTest], hidden: int, write: Writer) -> None:
     rows = [
         (
-            _seconds(test.before),
-            _seconds(test.after),
-            f"{test.after / test.before:.1f}x" if test.before else "",
-            neutral(test.node_id),
+            cell(_seconds(test.before)),
+            cell(_seconds(test.after), "odd"),
+            cell(f"{test.after / test.before:.1f}x" if test.before else "", "odd"),
+            cell(neutral(test.node_id)),
         )
         for test in tests
     ]
-    tones: list[dict[int, Tone]] = [{1: "odd", 2: "odd"} for _ in tests]
-    _write_table(("USUAL", "LAST", "", "TEST"), rows, tones, write)
+    write_table(("USUAL", "LAST", "", "TEST"), rows, write)
     _write_hidden(hidden, write)
 
 
 def _write_hidden(hidden: int, write: Writer) -> None:
     if hidden:
         write(f"and {hidden} more: --limit shows them\n", "quiet")
-
-
-def _write_table(
-    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], tones: Sequence[dict[int, Tone]], write: Writer
-) -> None:
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    write(
-        "".join(f"{name:{width}}  " for name, width in zip(header, widths, strict=True)).rstrip() + "\n",
-        "strong",
-    )
-    for row, row_tones in zip(rows, tones, strict=True):
-        filled = max((at for at, cell in enumerate(row) if cell), default=0)
-        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            if at <= filled:
-                write(cell if at == filled else f"{cell:{width}}  ", row_tones.get(at, ""))
-        write("\n")
 
 
 def _commit(commit: str) -> str:
