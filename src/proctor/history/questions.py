@@ -30,12 +30,6 @@ _BAD = (
     " and later.run = result.run and later.attempt > result.attempt)"
     " from result indexed by bad_result where failure is not null"
 )
-#: The same, without those that so many others follow that they cannot be among the last ones.
-_BAD_LATELY = (
-    f"{_BAD} and (select count(*) from (select 1 from result as newer where newer.test = result.test"
-    " and newer.run > result.run and newer.attempt = 1"
-    f" and newer.outcome not in ('skipped', 'xfailed', 'xpassed') limit {WINDOW})) < {WINDOW}"
-)
 
 
 class Questions:
@@ -90,7 +84,7 @@ class Questions:
             "select id, result.outcome, microseconds, commit_id, state, started, attempt, branch, number"
             ", (select text from failure where id = failure), (select file from failure where id = failure)"
             ", (select line from failure where id = failure)"
-            f" from result join run on number = run where test in ({marks})"
+            f" from run cross join result on result.run = number and test in ({marks})"
             " order by started desc, number desc, attempt desc limit ?",
             (*numbers, limit),
         )
@@ -144,7 +138,7 @@ class Questions:
         shared = _several(same.values())
         in_order = _in_order(known)
         suspects: dict[int, None] = {}
-        for number, test, retried in self._connection.execute(_BAD_LATELY if in_order else _BAD):
+        for number, test, retried in self._connection.execute(_BAD):
             if retried or not shared.isdisjoint(same.get(number, ())):
                 suspects[test] = None
         names, enough = self._names(suspects), WINDOW if in_order else len(known)
@@ -182,7 +176,8 @@ class Questions:
         found: list[Past] = []
         before = None  # the run of the row before
         for number, outcome, where in self._connection.execute(
-            "select run, outcome, environment from result where test = ? order by run desc, attempt desc",
+            "select run, result.outcome, environment from run cross join result"
+            " on result.run = run.number and test = ? order by number desc, attempt desc",
             (test,),
         ):
             bad = outcome in BAD
@@ -205,12 +200,11 @@ class Questions:
 
     def slow(self) -> list[SlowTest]:
         """Tests whose last pass took clearly longer than those before it; the largest difference first."""
-        by_time = (
-            "" if _in_order(self._known_runs()) else "(select started from run where number = run) desc, "
-        )
+        by_time = "" if _in_order(self._known_runs()) else "started desc, "
         passes = (
-            "select {} from result where test = {} and outcome = 'passed'{}"
-            f" order by {by_time}run desc, attempt desc limit {{}}"
+            "select {} from run cross join result on result.run = run.number and test = {}"
+            " and result.outcome = 'passed'{}"
+            f" order by {by_time}number desc, attempt desc limit {{}}"
         )
         # A test that is 50 ms slower takes more than 50 ms: of most tests no more has to be known.
         last = passes.format("microseconds * 2 + (environment is null)", "test.id", "", 1)
