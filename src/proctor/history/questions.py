@@ -25,13 +25,10 @@ _RUN = (
     ", passed, failed, tests"
 )
 
-_RUNS = "run in (select number from run)"  # results are in the order of runs: this finds those of one test
-
-#: Tests that failed in some runs, or before another try.
-_SUSPECTS = (
-    "select distinct test from result indexed by bad_result where failure is not null and (run in ({})"
-    " or exists(select 1 from result as later where later.test = result.test and later.run = result.run"
-    " and later.attempt > result.attempt))"
+_BAD = (
+    "select run, test, exists(select 1 from result as later where later.test = result.test"
+    " and later.run = result.run and later.attempt > result.attempt)"
+    " from result indexed by bad_result where failure is not null"
 )
 
 
@@ -87,7 +84,7 @@ class Questions:
             "select id, result.outcome, microseconds, commit_id, state, started, attempt, branch, number"
             ", (select text from failure where id = failure), (select file from failure where id = failure)"
             ", (select line from failure where id = failure)"
-            f" from run cross join result on number = run where test in ({marks})"
+            f" from run cross join result on result.run = number and test in ({marks})"
             " order by started desc, number desc, attempt desc limit ?",
             (*numbers, limit),
         )
@@ -140,8 +137,10 @@ class Questions:
         same = {number: run.same(dict(trees)) for number, run in known.items()}
         shared = _several(same.values())
         in_order = _in_order(known)
-        comparable = ", ".join(str(number) for number in known if not shared.isdisjoint(same[number]))
-        suspects = [test for (test,) in self._connection.execute(_SUSPECTS.format(comparable))]
+        suspects: dict[int, None] = {}
+        for number, test, retried in self._connection.execute(_BAD):
+            if retried or not shared.isdisjoint(same.get(number, ())):
+                suspects[test] = None
         names, enough = self._names(suspects), WINDOW if in_order else len(known)
         places: dict[tuple[int, int | None], frozenset[str]] = {}  # what results have in common with others
         found = []
@@ -177,8 +176,8 @@ class Questions:
         found: list[Past] = []
         before = None  # the run of the row before
         for number, outcome, where in self._connection.execute(
-            f"select run, outcome, environment from result where {_RUNS} and test = ?"
-            " order by run desc, attempt desc",
+            "select run, result.outcome, environment from run cross join result"
+            " on result.run = run.number and test = ? order by number desc, attempt desc",
             (test,),
         ):
             bad = outcome in BAD
@@ -201,12 +200,11 @@ class Questions:
 
     def slow(self) -> list[SlowTest]:
         """Tests whose last pass took clearly longer than those before it; the largest difference first."""
-        by_time = (
-            "" if _in_order(self._known_runs()) else "(select started from run where number = run) desc, "
-        )
+        by_time = "" if _in_order(self._known_runs()) else "started desc, "
         passes = (
-            f"select {{}} from result where {_RUNS} and test = {{}} and outcome = 'passed'{{}}"
-            f" order by {by_time}run desc, attempt desc limit {{}}"
+            "select {} from run cross join result on result.run = run.number and test = {}"
+            " and result.outcome = 'passed'{}"
+            f" order by {by_time}number desc, attempt desc limit {{}}"
         )
         # A test that is 50 ms slower takes more than 50 ms: of most tests no more has to be known.
         last = passes.format("microseconds * 2 + (environment is null)", "test.id", "", 1)
