@@ -31,6 +31,14 @@ _BAD = (
     " from result indexed by bad_result where failure is not null"
 )
 
+#: The same, without those that so many others follow that they cannot be among the last ones.
+_BAD_LATELY = (
+    f"{_BAD} and (select count(*) from (select 1 from run as later_run cross join result as newer"
+    " on newer.run = later_run.number and newer.test = result.test and newer.attempt = 1"
+    " and newer.outcome not in ('skipped', 'xfailed', 'xpassed')"
+    f" where later_run.number > result.run limit {WINDOW})) < {WINDOW}"
+)
+
 
 class Questions:
     """About one store. `folder` is the project's directory, seen from the top of its repository; `within`:
@@ -138,7 +146,7 @@ class Questions:
         shared = _several(same.values())
         in_order = _in_order(known)
         suspects: dict[int, None] = {}
-        for number, test, retried in self._connection.execute(_BAD):
+        for number, test, retried in self._connection.execute(_BAD_LATELY if in_order else _BAD):
             if retried or not shared.isdisjoint(same.get(number, ())):
                 suspects[test] = None
         names, enough = self._names(suspects), WINDOW if in_order else len(known)
