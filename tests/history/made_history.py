@@ -324,8 +324,7 @@ class World:
                 relay.publish(event, 3.0)
             result = relay.close(4.0)
             assert memory.keep(result, lambda test, _: test) == ""
-        said = result.history
-        assert said is not None
+        said = result.history or e.HistoryCompared({})  # a run without tests is compared with nothing
         words = {
             test: Word(word.word, word.since.run_id if word.since else "", word.failed, word.results)
             for test, word in said.tests.items()
