@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from msgspec.structs import replace
 from support.cli import converted, shown
 from support.records import GREEN, document_of, read, read_document, recorded
@@ -16,6 +16,7 @@ from support.streams import EVENTS
 
 from proctor import events as e
 from proctor.outcome import EXIT_CODES, Outcome, RunOutcome
+from proctor.text import literal
 from proctor.wire.document import writer as document
 from proctor.wire.document.run import DocumentRun
 from proctor.wire.stream.reader import StreamReader
@@ -240,6 +241,8 @@ def test_no_log_of_a_run_of_ours_is_disputed(events: list[e.Event]) -> None:
 def test_no_document_of_a_run_of_ours_is_disputed(events: list[e.Event]) -> None:
     alone = [replace(event, phases=()) if isinstance(event, e.TestFinished) else event for event in events]
     result, _ = recorded(tuple(alone))  # phases that contradict their test are not ours
+    names = {*result.tests, *result.selected}
+    assume(len(names) == len(set(map(literal, names))))  # JSON has the same text for `\\udc80` and that byte
     data = b"".join(document.chunks(result, lambda _: ""))
 
     again, gaps = read(data, DocumentRun())
