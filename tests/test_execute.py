@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from support.processes import Script
 from proctor import events as e
 from proctor import execute, running
 from proctor.errors import LaunchError, UsageError
-from proctor.execute import WEAK, Executed, Request, execute_with
+from proctor.execute import WEAK, BeforeEnd, Executed, Request, execute_with
 from proctor.launch import Build, KnownTest, Launch, Lines, Program, Session, Speech, Voice
 from proctor.outcome import Outcome, RunOutcome
 from proctor.plan_run import RunPlan
@@ -59,10 +60,13 @@ class Runs:
         self.script, self.stop, self.entries = Script(), Stop(), Entries()
         self._root = root
 
-    def run(self, found: list[Suite], keep: bool = False, **asked: object) -> Executed:
+    def run(
+        self, found: list[Suite], keep: bool = False, before_end: BeforeEnd | None = None, **asked: object
+    ) -> Executed:
         spec = RunSpec(str(self._root), **asked)  # type: ignore[arg-type]
         plan = RunPlan(spec, Prepared(tuple(found)), {"PATH": ""}, Keeping(archive=keep))
-        return execute_with(self.script, Request(plan, self.stop, [self.entries]), "20260101-000000-abcdef")
+        request = Request(plan, self.stop, [self.entries], before_end=before_end)
+        return execute_with(self.script, request, "20260101-000000-abcdef")
 
 
 @pytest.fixture
@@ -84,6 +88,22 @@ def test_every_suite_is_entered_and_finished_also_the_only_one(runs: Runs) -> No
     assert [entry.seq for entry in runs.entries.seen] == list(range(len(kinds)))
     assert executed.result.outcome is RunOutcome.PASSED
     assert runs.script.started["one"].closed
+
+
+def test_what_is_added_before_the_end_comes_before_the_verdict_and_may_fail(runs: Runs) -> None:
+    def add(so_far: RunResult, seconds: float) -> Iterator[e.Event]:
+        assert list(so_far.tests) == ["one::a"]
+        yield e.Noticed(f"{seconds >= 0}")
+        raise KeyError("nobody thought of this")
+
+    runs.script.add("one", PASSES)
+    executed = runs.run(tap("one"), before_end=add)
+
+    assert executed.result.outcome is RunOutcome.PASSED
+    assert executed.result.notices == [
+        "True",
+        "the comparison with another commit stopped: KeyError: 'nobody thought of this'",
+    ]
 
 
 def test_suites_follow_each_other_and_their_entries_have_their_numbers(runs: Runs) -> None:

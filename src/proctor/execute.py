@@ -103,9 +103,9 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
                 for notice in quarantine.unmatched(complete):
                     run.publish(e.Noticed(notice))
         if memory is not None:
-            _compare(memory, run)
+            _add(memory.compare(run.result, run.own_name), run, "the history of the tests")
         if request.before_end is not None:
-            run.publish_each(request.before_end(run.result, run.now()))
+            _add(request.before_end(run.result, run.now()), run, "the comparison with another commit")
         executed = Executed(run.close(), shelf.files, run.faults)
         shelf.prune()
         if request.finish is not None:
@@ -131,12 +131,12 @@ def _told(plan: RunPlan, shelf: Shelf) -> Prepared:
     return msgspec.structs.replace(plan.prepared, suites=suites)
 
 
-def _compare(memory: Memory, run: Running) -> None:
-    """Like a reader of the run, the history may fail: that costs its words, and never the answer."""
+def _add(events: Iterable[e.Event], run: Running, source: str) -> None:
+    """What comes beside the results of the tests may fail, like a reader: that never costs the answer."""
     try:
-        run.publish_each(memory.compare(run.result, run.own_name))
+        run.publish_each(events)
     except Exception as error:  # noqa: BLE001
-        run.publish(e.Noticed(f"the history of the tests stopped: {type(error).__name__}: {error}"))
+        run.publish(e.Noticed(f"{source} stopped: {type(error).__name__}: {error}"))
 
 
 def _keep(memory: Memory, run: Running) -> str:
