@@ -150,9 +150,12 @@ def _keep(memory: Memory, run: Running) -> str:
 def _memory(plan: RunPlan) -> AbstractContextManager[Memory | None]:
     if not plan.keeping.history:
         return nullcontext()
-    from proctor.history.memory import Memory  # loads sqlite
+    try:
+        from proctor.history.memory import Memory  # loads sqlite
 
-    return Memory(plan.spec, plan.prepared.installed, plan.environ, plan.settings.mask_secrets)
+        return Memory(plan.spec, plan.prepared.installed, plan.environ, plan.settings.mask_secrets)
+    except (ImportError, OSError):  # a Python without sqlite; no descriptor left
+        return nullcontext()
 
 
 def _quarantine(spec: RunSpec) -> Quarantine | None:

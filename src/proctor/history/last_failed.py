@@ -73,7 +73,9 @@ class LastEnds:
 
 def _known(connection: sqlite3.Connection, root: str) -> dict[str, bool]:
     """By target, whether it was reached."""
-    rows = connection.execute("select target, reached from last_failed where root = ? order by id", (root,))
+    rows = connection.execute(
+        "select target, reached from last_failed where root = ? order by id", (literal(root),)
+    )
     return {target: bool(reached) for target, reached in rows}
 
 
@@ -136,7 +138,9 @@ def _knows_newest(store: Store, root: Path, environ: Mapping[str, str]) -> bool:
     if newest:
         found = store.connection.execute("select 1 from run where id = ?", (newest,))
     else:
-        found = store.connection.execute("select 1 from run where root = ? and not imported", (str(root),))
+        found = store.connection.execute(
+            "select 1 from run where root = ? and not imported", (literal(str(root)),)
+        )
     return found.fetchone() is not None
 
 

@@ -12,8 +12,6 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import msgspec
-
 from proctor import events as e
 from proctor.history.earlier import Earlier
 from proctor.history.judged import Judged, bad_ends
@@ -27,6 +25,7 @@ from proctor.history.words import Past, word
 from proctor.process.git import Git
 from proctor.result import RunResult
 from proctor.spec import RunSpec
+from proctor.wire.literal import encode
 
 _DECISIVE = ("workers", "parallel", "isolate", "memory", "seed", "timeout", "test_timeout")
 _PLAIN = RunSpec("")
@@ -243,4 +242,4 @@ def _selection(spec: RunSpec) -> str:
     asked = {name: getattr(spec, name) for name in _DECISIVE}
     default = {name: getattr(_PLAIN, name) for name in _DECISIVE}
     options = [f"--{name}={value}" for name, value in asked.items() if value != default[name]]
-    return os.fsdecode(msgspec.json.encode([*spec.selection.words, *options, "--", *spec.arguments]))
+    return encode([*spec.selection.words, *options, "--", *spec.arguments]).decode()

@@ -47,22 +47,18 @@ class Question:
     """A git command under way; its answer is read when it is needed."""
 
     def __init__(self, git: str, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
-        self._read, write = os.pipe()
-        self._stopped, self._stop = os.pipe()
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        try:
-            # Descriptors of a child become 1 and 2, so ours must not be these.
-            given = [os.dup(write), os.dup(quiet)]
-            try:
-                self._process: Spawned | None = Spawned((git, *_OPTIONS, *arguments), given, environ)
-            finally:
-                for descriptor in given:
-                    os.close(descriptor)
-        except (OSError, ValueError):  # ValueError: a path with a null character
-            self._process = None
-        finally:
+        """Raises OSError for lack of descriptors."""
+        self._process: Spawned | None = None
+        with contextlib.ExitStack() as opened:
+            self._read, write = _pipe(opened)
+            self._stopped, self._stop = _pipe(opened)
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            opened.callback(os.close, quiet)
+            with contextlib.suppress(OSError, ValueError):  # ValueError: a path with a null character
+                self._process = Spawned((git, *_OPTIONS, *arguments), [write, quiet], environ)
             os.close(write)
             os.close(quiet)
+            opened.pop_all()
 
     def stop(self) -> None:
         """Ends it: whoever waits for the answer gets None. For any thread, before or after the answer."""
@@ -93,6 +89,14 @@ class Question:
                 _end(self._process)
 
 
+def _pipe(opened: contextlib.ExitStack) -> tuple[int, int]:
+    """Both ends, which are closed with the stack."""
+    ends = os.pipe()
+    for end in ends:
+        opened.callback(os.close, end)
+    return ends
+
+
 def _end(process: Spawned) -> None:
     """With all that it has started, such as a filter that hangs."""
     if process.returncode is None:
@@ -110,10 +114,15 @@ class Git:
         self._environ = {name: value for name, value in environ.items() if name not in ELSEWHERE} | _QUIET
 
     def begin(self, *arguments: str, **variables: str) -> Question | None:
-        """A command, with more variables; None without git."""
+        """A command, with more variables; None without git, or for lack of descriptors."""
         if not self._program:
             return None
-        return Question(self._program, ("-C", self._directory, *arguments), {**self._environ, **variables})
+        try:
+            return Question(
+                self._program, ("-C", self._directory, *arguments), {**self._environ, **variables}
+            )
+        except OSError:
+            return None
 
     def ask(self, *arguments: str, **variables: str) -> bytes | None:
         question = self.begin(*arguments, **variables)
