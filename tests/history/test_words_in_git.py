@@ -62,6 +62,21 @@ def test_a_change_that_is_undone_by_hand_is_no_change(repository: Repository) ->
     assert repository.run("failed").word == "flaky"
 
 
+def test_a_change_in_the_second_of_a_commit_is_a_change(repository: Repository) -> None:
+    """Size and time of the file are those that git knows of the version before."""
+    file, index, then = repository.root / "a.py", repository.root / ".git" / "index", (10**9, 10**9)
+    repository.git("config", "core.trustctime", "false")  # that time cannot be set
+    file.write_text("2\n")
+    os.utime(file, then)
+    repository.git("commit", "-qam", "second")
+    os.utime(index, then)
+    repository.run("passed")
+    file.write_text("3\n")
+    os.utime(file, then)
+
+    assert repository.run("failed").word == "new"
+
+
 STARTS: dict[str, list[tuple[str, ...]]] = {
     "switch -c": [("switch", "-q", "-c", "child")],
     "checkout -b": [("checkout", "-q", "-b", "child")],

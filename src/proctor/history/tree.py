@@ -258,7 +258,8 @@ def _hashed(paths: Sequence[str], git: Git, found: Repository) -> str:
         index, objects = os.path.join(scratch, "index"), os.path.join(scratch, "objects")
         os.mkdir(objects)
         try:
-            shutil.copyfile(os.path.join(found.directory, "index"), index)
+            # With its time: files of the same second, or younger ones, git compares by their contents.
+            shutil.copy2(os.path.join(found.directory, "index"), index)
         except FileNotFoundError:
             pass  # nothing is in it yet
         except OSError:
