@@ -39,6 +39,23 @@ class KnownRun(msgspec.Struct, frozen=True):
         return frozenset(known) if self.state else frozenset()
 
 
+def known_runs(
+    connection: sqlite3.Connection, which: str = "", values: Sequence[str] = ()
+) -> dict[int, KnownRun]:
+    """By number, the newest first; `which` of them, as sqlite says it."""
+    rows = connection.execute(
+        f"select number, id, commit_id, started, dirty, branch, state, tree, selection from run {which}"
+        " order by started desc, number desc",
+        values,
+    )
+    return {
+        number: KnownRun(
+            EarlierRun(run_id, commit, started, bool(dirty)), branch, state, tree, bool(dirty), selection
+        )
+        for number, run_id, commit, started, dirty, branch, state, tree, selection in rows
+    }
+
+
 def is_own(run: KnownRun, checkout: Checkout, contained: Collection[str]) -> bool | None:
     """Whether a run was on the branch that is checked out. False: on the one that this was created from.
     None: on neither, so it does not count. `contained` are commits that the checkout's is, or comes after.
@@ -134,17 +151,7 @@ class Earlier:
         line = checkout.line
         names = {checkout.branch, line.parent, *(name for name, _ in line.formerly)}
         marks = ", ".join("?" * len(names))
-        rows = self._connection.execute(
-            "select number, id, commit_id, started, branch, state, tree, dirty, selection from run"
-            f" where branch in ({marks}) order by started desc, number desc",
-            sorted(names),
-        )
-        found = {
-            number: KnownRun(
-                EarlierRun(run_id, commit, started, bool(dirty)), branch, state, tree, bool(dirty), selection
-            )
-            for number, run_id, commit, started, branch, state, tree, dirty, selection in rows
-        }
+        found = known_runs(self._connection, f"where branch in ({marks})", sorted(names))
         by_commit = not checkout.branch or not line.certain
         asked = {
             run.run.commit for run in found.values() if by_commit and run.branch in ("", line.parent)

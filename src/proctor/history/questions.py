@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UsageError
-from proctor.events import EarlierRun
 from proctor.failure_row import unescaped
-from proctor.history.earlier import KnownRun
+from proctor.history.earlier import KnownRun, known_runs
 from proctor.history.store import Store
 from proctor.history.words import WINDOW, Past, flaky
 from proctor.nearest import meant, nearest
@@ -25,18 +24,11 @@ _RUN = (
     ", passed, failed, tests"
 )
 
-_BAD = (
-    "select run, test, exists(select 1 from result as later where later.test = result.test"
-    " and later.run = result.run and later.attempt > result.attempt)"
-    " from result indexed by bad_result where failure is not null"
-)
-
-#: The same, without those that so many others follow that they cannot be among the last ones.
-_BAD_LATELY = (
-    f"{_BAD} and (select count(*) from (select 1 from run as later_run cross join result as newer"
-    " on newer.run = later_run.number and newer.test = result.test and newer.attempt = 1"
-    " and newer.outcome not in ('skipped', 'xfailed', 'xpassed')"
-    f" where later_run.number > result.run limit {WINDOW})) < {WINDOW}"
+#: Tests that failed in some runs, or before another try.
+_SUSPECTS = (
+    "select distinct test from result indexed by bad_result where failure is not null and (run in ({})"
+    " or exists(select 1 from result as later where later.test = result.test and later.run = result.run"
+    " and later.attempt > result.attempt))"
 )
 
 
@@ -141,74 +133,52 @@ class Questions:
     def flaky(self, trees: Mapping[str, str]) -> list[FlakyTest]:
         """By the last results of each test, on all branches; those that fail most often first. `trees` are of
         commits, as far as they are known."""
-        known = self._known_runs()
+        known = known_runs(self._connection)
         same = {number: run.same(dict(trees)) for number, run in known.items()}
         shared = _several(same.values())
-        in_order = _in_order(known)
-        suspects: dict[int, None] = {}
-        for number, test, retried in self._connection.execute(_BAD_LATELY if in_order else _BAD):
-            if retried or not shared.isdisjoint(same.get(number, ())):
-                suspects[test] = None
-        names, enough = self._names(suspects), WINDOW if in_order else len(known)
-        places: dict[tuple[int, int | None], frozenset[str]] = {}  # what results have in common with others
+        comparable = ", ".join(str(number) for number in known if not shared.isdisjoint(same[number]))
+        suspects = self._names(test for (test,) in self._connection.execute(_SUSPECTS.format(comparable)))
         found = []
-        for test in names:
-            past = self._past(test, known, same, enough, places)
-            failed, results = flaky(past[0], past[1:]) if past else (0, 0)
+        for test, past in self._pasts(suspects, known, same).items():
+            failed, results = flaky(past[0], past[1:])
             if failed:
                 last = next(one.run.started for one in past if one.bad or one.retried)
-                found.append(FlakyTest(names[test], failed, results, last))
+                found.append(FlakyTest(suspects[test], failed, results, last))
         return sorted(found, key=lambda one: (-one.failed / one.results, -one.failed, one.node_id))
 
-    def _known_runs(self) -> dict[int, KnownRun]:
-        """By number, the newest first."""
-        rows = self._connection.execute(
-            "select number, id, commit_id, started, branch, state, tree, dirty, selection from run"
-            " order by started desc, number desc"
-        )
-        return {
-            number: KnownRun(EarlierRun(run_id, commit, started), branch, state, tree, bool(dirty), selection)
-            for number, run_id, commit, started, branch, state, tree, dirty, selection in rows
-        }
-
-    def _past(
-        self,
-        test: int,
-        known: Mapping[int, KnownRun],
-        same: Mapping[int, frozenset[str]],
-        enough: int,
-        common: dict[tuple[int, int | None], frozenset[str]],
-    ) -> list[Past]:
-        """The last results of a test that count, the newest first; of so many that were added last. `common`
-        keeps what was worked out for a run and an environment."""
-        found: list[Past] = []
-        before = None  # the run of the row before
-        for number, outcome, where in self._connection.execute(
-            "select run, result.outcome, environment from run cross join result"
-            " on result.run = run.number and test = ? order by number desc, attempt desc",
-            (test,),
-        ):
-            bad = outcome in BAD
-            if number not in known:
-                continue
-            if number == before:  # an earlier try
-                if bad and found and found[-1].run is known[number].run and not found[-1].bad:
-                    found[-1] = msgspec.structs.replace(found[-1], retried=True)
-                continue
-            if len(found) == enough:
+    def _pasts(
+        self, tests: Iterable[int], known: Mapping[int, KnownRun], same: Mapping[int, frozenset[str]]
+    ) -> dict[int, list[Past]]:
+        """The last results of these tests that count, the newest first."""
+        found: dict[int, list[Past]] = {}
+        left = set(tests)  # of which more is to be known
+        for number, run in known.items():
+            if not left:
                 break
-            before = number
-            if bad or outcome == Outcome.PASSED:
-                key = (number, where)
-                if key not in common:
-                    common[key] = frozenset(f"{one} {where}" for one in same[number])
-                found.append(Past(known[number].run, bad, False, common[key]))
-        found.sort(key=lambda one: one.run.started, reverse=True)
-        return found[:WINDOW]
+            common: dict[int | None, frozenset[str]] = {}  # with other runs, by environment
+            tries: dict[int, tuple[list[str], int | None]] = {}
+            for test, outcome, where in self._connection.execute(
+                "select test, outcome, environment from result where run = ?"
+                f" and test in ({', '.join(map(str, left))}) order by test, attempt",
+                (number,),
+            ):
+                tries.setdefault(test, ([], where))[0].append(outcome)
+            for test, (outcomes, where) in tries.items():
+                bad = outcomes[-1] in BAD
+                if not bad and outcomes[-1] != Outcome.PASSED:
+                    continue
+                if where not in common:
+                    common[where] = frozenset(f"{one} {where}" for one in same[number])
+                retried = not bad and any(one in BAD for one in outcomes)
+                results = found.setdefault(test, [])
+                results.append(Past(run.run, bad, retried, common[where]))
+                if len(results) == WINDOW:
+                    left.discard(test)
+        return found
 
     def slow(self) -> list[SlowTest]:
         """Tests whose last pass took clearly longer than those before it; the largest difference first."""
-        by_time = "" if _in_order(self._known_runs()) else "started desc, "
+        by_time = "" if _in_order(known_runs(self._connection)) else "started desc, "
         passes = (
             "select {} from run cross join result on result.run = run.number and test = {}"
             " and result.outcome = 'passed'{}"
