@@ -72,7 +72,8 @@ Meter: TypeAlias = "Callable[[dict[str, Command]], dict[str, float]]"
 FIGURES: dict[str, Callable[[Costs], float]] = {
     "version": lambda c: c["version"] / c["bare"],
     "run": lambda c: c["run 10"] / c["bare"],
-    "tests": lambda c: (c["run 1010"] - c["run 10"]) / c["bare"],
+    "tests": lambda c: (c["no history 1010"] - c["no history 10"]) / c["bare"],
+    "history": lambda c: (c["run 1010"] - c["no history 1010"]) / c["bare"],
     "plugin": lambda c: (c["plugin 10"] - c["pytest 10"]) / c["bare"],
     "hooks": lambda c: (c["plugin 210"] - c["plugin 10"]) / (c["pytest 210"] - c["pytest 10"]) - 1,
     "decoder": lambda c: (c["decode all"] - c["decode none"]) / (c["loads all"] - c["loads none"]),
@@ -132,6 +133,7 @@ def prepare(home: Path) -> dict[str, Command]:
         commands[f"plugin {tests}"] = Command((*pytest, "-p", INJECTED), suites[tests], reports=True)
     for tests in (10, 1010):
         commands[f"run {tests}"] = Command(run, suites[tests], own=True)
+        commands[f"no history {tests}"] = Command((*run, "--no-history"), suites[tests], own=True)
         kept = suite(home, f"kept-{tests}", tests)
         start(run, Command(run, kept))
         commands[f"show {tests}"] = Command((PROCTOR, "show", "last", "--format", "agent"), kept)

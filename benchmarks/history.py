@@ -116,8 +116,7 @@ def _fill_up(path: Path) -> None:
 
 def _questions(quick: bool) -> str:
     path = CACHE / "history" / "million.sqlite"
-    for ending in ("", "-wal", "-shm"):
-        Path(f"{path}{ending}").unlink(missing_ok=True)
+    _remove(path)
     store = open_store(path)
     size, seconds = 0, 0.0
     for number in range(1, RUNS + 1):
@@ -190,9 +189,15 @@ def _results(run: int) -> list[ResultRow]:
     ]
 
 
+def _remove(path: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        Path(f"{path}{ending}").unlink(missing_ok=True)
+
+
 def _writers(path: Path) -> str:
     """On a copy, which has no room for more."""
     copy = path.with_name("writers.sqlite")
+    _remove(copy)
     shutil.copyfile(path, copy)
     started = time.monotonic()
     children = []
@@ -201,16 +206,15 @@ def _writers(path: Path) -> str:
         if child == 0:
             try:
                 store = open_store(copy)
-                store.add(_run(1000 + number), _results(number), ANCIENT)
+                os._exit(not store.add(_run(1000 + number), _results(number), ANCIENT))
             except (sqlite3.Error, OSError) as error:
                 print(error, file=sys.stderr, flush=True)
                 os._exit(1)
-            os._exit(0)
         children.append(child)
     if any(os.waitpid(child, 0)[1] for child in children):
         raise SystemExit("a writer could not add its run")
     taken = time.monotonic() - started
-    copy.unlink()
+    _remove(copy)
     return f"{taken:.1f}"
 
 

@@ -50,9 +50,10 @@ class Cost:
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    """Ours without what would change how Python, pytest or proctor behave."""
+    """Ours without what would change how Python, pytest or proctor behave; with a history apart from ours."""
     ours = ("PYTHON", "PYTEST", "PROCTOR")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | more
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**kept, "XDG_STATE_HOME": str(CACHE / "state"), **more}
 
 
 def project(name: str, files: Mapping[str, str], below: Path = CACHE) -> Path:

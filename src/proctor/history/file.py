@@ -28,7 +28,7 @@ ELSEWHERE = frozenset(
     (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG)
 )
 _IN_PROJECT = f"history{SUFFIX}"
-_OURS = re.compile(r".*-[0-9a-f]{16}\.sqlite(\.broken-[0-9]|\.new)?\Z")
+_OURS = r".*-[0-9a-f]{16}\.sqlite(\.broken-[0-9]|\.new)?\Z"
 _MOST_BROKEN = 9
 _STALE_AT_ONCE = 20  # files of other projects removed by one new store
 _PAUSE = 0.01  # seconds between two tries to get a lock
@@ -175,7 +175,7 @@ def remove_stale(new: Path, days: int) -> None:
     try:
         with os.scandir(new.parent) as entries:
             for entry in entries:
-                if entry.name != new.name and _OURS.match(entry.name):
+                if entry.name != new.name and re.match(_OURS, entry.name):
                     found[entry.path] = max(_modified(entry.path), _modified(f"{entry.path}-wal"))
     except OSError:
         return

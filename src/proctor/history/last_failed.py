@@ -32,35 +32,23 @@ class LastEnds:
     """What a run changes in the list of tests that failed last."""
 
     def __init__(self, result: RunResult, own_name: Callable[[str, int], str]) -> None:
+        self._result, self._own_name = result, own_name
         self._root = result.run.cwd
-        self._is_mistake = result.outcome is RunOutcome.USAGE_ERROR
-        self._bad: dict[str, bool] = {}  # by target
-        self._missed: dict[str, None] = {}
-        for number, suite in enumerate(result.suites):
-            base = base_of(suite)
-
-            def target(test: str, number: int = number, base: str = base) -> str:
-                return literal(archive.target(own_name(test, number), base, Path(self._root)))
-
-            for name, end in suite.tests.items():
-                of = target(end.part_of or name)
-                bad = end.outcome in BAD and name not in suite.quarantined
-                self._bad[of] = self._bad.get(of, False) or bad
-            self._bad |= {target(error.file): True for error in suite.errors}
-            self._missed |= dict.fromkeys(map(target, suite.not_run))
-        every_suite = len(result.suites) >= result.run.suites and result.stopped is None
-        self._whole = result.run.everything and bool(self._bad) and every_suite and not self._missed
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Only what is different from before. A whole run knows of no other test: one that has another name
         now, or is gone, is forgotten."""
-        if self._is_mistake:
+        if self._result.outcome is RunOutcome.USAGE_ERROR:
             return
         known = _known(connection, self._root)
-        ended = self._bad.keys() | {target.partition("::")[0] for target in self._bad}  # files were collected
-        over = [target for target in known if (self._whole or target in ended) and not self._bad.get(target)]
-        failed = [target for target, bad in self._bad.items() if bad and not known.get(target)]
-        missed = [target for target in self._missed if target not in known and target not in self._bad]
+        if not known and not self._has_failures:
+            return  # nearly all
+        bad, missed = self._by_target()
+        ended = bad.keys() | {target.partition("::")[0] for target in bad}  # files were collected
+        whole = self._is_whole and bool(bad) and not missed
+        over = [target for target in known if (whole or target in ended) and not bad.get(target)]
+        failed = [target for target, is_bad in bad.items() if is_bad and not known.get(target)]
+        missed = [target for target in missed if target not in known and target not in bad]
         root = literal(self._root)
         connection.executemany(
             "delete from last_failed where root = ? and target = ?", [(root, one) for one in over]
@@ -69,6 +57,35 @@ class LastEnds:
             "insert or replace into last_failed (root, target, reached) values (?, ?, ?)",
             [*((root, one, True) for one in failed), *((root, one, False) for one in missed)],
         )
+
+    @property
+    def _has_failures(self) -> bool:
+        result = self._result
+        return bool(result.bad or result.collection_errors or result.not_run)
+
+    @property
+    def _is_whole(self) -> bool:
+        result = self._result
+        every_suite = len(result.suites) >= result.run.suites and result.stopped is None
+        return result.run.everything and every_suite
+
+    def _by_target(self) -> tuple[dict[str, bool], list[str]]:
+        """Whether each target ended badly; and targets that the run never reached."""
+        bad: dict[str, bool] = {}
+        missed: dict[str, None] = {}
+        root = Path(self._root)
+        for number, suite in enumerate(self._result.suites):
+            base = base_of(suite)
+
+            def target(test: str, number: int = number, base: str = base) -> str:
+                return literal(archive.target(self._own_name(test, number), base, root))
+
+            for name, end in suite.tests.items():
+                of = target(end.part_of or name)
+                bad[of] = bad.get(of, False) or (end.outcome in BAD and name not in suite.quarantined)
+            bad |= {target(error.file): True for error in suite.errors}
+            missed |= dict.fromkeys(map(target, suite.not_run))
+        return bad, list(missed)
 
 
 def _known(connection: sqlite3.Connection, root: str) -> dict[str, bool]:

@@ -14,11 +14,12 @@ import msgspec
 
 from proctor.history.repository import Repository, default_branch
 
-_LINE = re.compile(r"([0-9a-f]+) ([0-9a-f]+) .*?> ?(\d+) [-+]\d{4}(?:\t(.*))?\Z")
-_STARTED = re.compile(r"branch: (?:Created from|(Reset) to) (\S+)\s*\Z")
-_RENAMED = re.compile(r"Branch: renamed refs/heads/(\S+) to refs/heads/(\S+)\s*\Z")
-_MOVED = re.compile(r"checkout: moving from (\S+) to (\S+)\s*\Z")
-_HASH = re.compile(r"[0-9a-f]{7,64}\Z")
+# As texts, which are compiled when a repository has logs: many projects have none.
+_LINE = r"([0-9a-f]+) ([0-9a-f]+) .*?> ?(\d+) [-+]\d{4}(?:\t(.*))?\Z"
+_STARTED = r"branch: (?:Created from|(Reset) to) (\S+)\s*\Z"
+_RENAMED = r"Branch: renamed refs/heads/(\S+) to refs/heads/(\S+)\s*\Z"
+_MOVED = r"checkout: moving from (\S+) to (\S+)\s*\Z"
+_HASH = r"[0-9a-f]{7,64}\Z"
 
 
 class Lineage(msgspec.Struct, frozen=True):
@@ -49,10 +50,10 @@ def lineage(branch: str, found: Repository) -> Lineage:
         return Lineage(parent=default)
     start, parent = None, ""
     log = list(_logged(found.log(f"refs/heads/{branch}")))
-    renamed = ((line, _RENAMED.match(line.what)) for line in log)
+    renamed = ((line, re.match(_RENAMED, line.what)) for line in log)
     names = {branch: "", **{old[1]: _just_after(line) for line, old in renamed if old}}
     for line in log:
-        if began := _STARTED.match(line.what):
+        if began := re.match(_STARTED, line.what):
             origin = _origin(began[2], line, names, found)
             if origin in names:  # fetched: the same branch on another machine, which may be older
                 continue
@@ -72,7 +73,7 @@ def _just_after(line: _Logged) -> str:
 
 def _logged(lines: Sequence[str]) -> Iterator[_Logged]:
     for line in lines:
-        if found := _LINE.match(line):
+        if found := re.match(_LINE, line):
             yield _Logged(found[2], min(int(found[3]), 1 << 37), found[4] or "")
 
 
@@ -96,7 +97,7 @@ def _left(line: _Logged, names: dict[str, str], found: Repository) -> str:
     for worktree in found.worktrees():
         log = list(_logged(worktree.log("HEAD")))
         for one in log:
-            moved = _MOVED.match(one.what)
+            moved = re.match(_MOVED, one.what)
             at_once = line.seconds <= one.seconds <= line.seconds + 1
             if moved and moved[2] in names and at_once and one.commit == line.commit:
                 return _branch(moved[1])
@@ -111,7 +112,7 @@ def _present(line: _Logged, log: Sequence[_Logged], worktree: Repository) -> set
     then = [one for one in log if one.seconds == line.seconds]
     if line.commit not in {one.commit for one in (*before[-1:], *then)}:
         return set()
-    moves = [(one.seconds, moved) for one in log if (moved := _MOVED.match(one.what))]
+    moves = [(one.seconds, moved) for one in log if (moved := re.match(_MOVED, one.what))]
     first = moves[0][1][1] if moves else worktree.head()[0]
     arrived = [first, *(moved[2] for seconds, moved in moves if seconds < line.seconds)]
     meanwhile = [moved[2] for seconds, moved in moves if seconds == line.seconds]
@@ -120,4 +121,4 @@ def _present(line: _Logged, log: Sequence[_Logged], worktree: Repository) -> set
 
 def _branch(name: str) -> str:
     """Empty for a commit, as the log has one where no branch was checked out."""
-    return "" if _HASH.match(name) or name == "HEAD" else name
+    return "" if re.match(_HASH, name) or name == "HEAD" else name

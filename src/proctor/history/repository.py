@@ -13,9 +13,9 @@ from proctor.history.digest import blake2b
 
 _SMALL = 1 << 16  # bytes of most files that are read
 _LONG = 1 << 23  # bytes of logs and lists of references
-_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
+_COMMIT = r"[0-9a-f]{40}([0-9a-f]{24})?\Z"
 _USUAL = ("main", "master", "trunk", "develop")  # default branches, where nothing names one
-_WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
+_WORKTREE = r"(?m)^\s*worktree\s*=\s*(.+?)\s*$"
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class Repository(msgspec.Struct, frozen=True):
         """The branch and the commit that are checked out; empty where nobody knows."""
         text = read(os.path.join(self.directory, "HEAD")).strip()
         if not text.startswith("ref: "):
-            return "", text if _COMMIT.match(text) else ""
+            return "", text if re.match(_COMMIT, text) else ""
         name = text.removeprefix("ref: ").strip()
         if not name.startswith("refs/heads/") or name.endswith("/.invalid"):  # of another format of git's
             return "", ""
@@ -51,7 +51,7 @@ class Repository(msgspec.Struct, frozen=True):
         if not text:
             found = re.search(rf"^([0-9a-f]+) {re.escape(reference)}$", self._packed(), re.M)
             text = found[1] if found else ""
-        return text if _COMMIT.match(text) else ""
+        return text if re.match(_COMMIT, text) else ""
 
     def has(self, reference: str) -> bool:
         if os.path.isfile(os.path.join(self.common, reference)):
@@ -100,7 +100,7 @@ def _linked(top: str, file: str) -> Repository | None:
         back = os.path.join(directory, read(os.path.join(directory, "gitdir")).strip())
         common = os.path.normpath(os.path.join(directory, shared))
         return Repository(top, directory, common, _is_same(back, file))
-    named = _WORKTREE.search(read(os.path.join(directory, "config")))
+    named = re.search(_WORKTREE, read(os.path.join(directory, "config")))
     proven = named is not None and _is_same(os.path.join(directory, named[1]), top)
     return Repository(top, directory, directory, proven)
 

@@ -12,7 +12,8 @@ from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult, SuiteResult
 
 _TEXT = 2000  # characters of a failure's message that are kept
-_COUNTED = (*BAD, Outcome.PASSED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED)
+#: Those that are kept, as plain texts: sqlite's module looks for adapters of anything else, each time.
+_KEPT = {one: one.value for one in (*BAD, Outcome.PASSED, Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED)}
 
 
 class Keys:
@@ -67,16 +68,22 @@ def rows(
     for number, suite in enumerate(result.suites):
         environment, skipped = environments[number], by_chance(suite)
         for test, end in suite.tests.items():
-            if test in skipped or end.outcome not in _COUNTED:
+            outcome = _KEPT.get(end.outcome)
+            if outcome is None or test in skipped:
                 continue
             key = keys.of(test, number)
+            if end.outcome not in BAD and not end.attempts:  # nearly all
+                yield ResultRow(key, 1, outcome, round(end.seconds * 1e6), environment)
+                continue
             tries: Sequence[e.TestFinished | e.Attempt] = end.tries or (end,)
             for attempt, one in enumerate(tries, 1):
                 failure = _failure(one, mask) if one.outcome in BAD else None
-                yield ResultRow(key, attempt, one.outcome, round(one.seconds * 1e6), environment, failure)
+                yield ResultRow(
+                    key, attempt, one.outcome.value, round(one.seconds * 1e6), environment, failure
+                )
         for error in suite.errors:
             found = _row(error.failure, mask)
-            yield ResultRow(keys.of(error.file, number), 1, Outcome.ERROR, 0, environment, found)
+            yield ResultRow(keys.of(error.file, number), 1, Outcome.ERROR.value, 0, environment, found)
 
 
 def _failure(end: e.TestFinished | e.Attempt, mask: Callable[[str], str]) -> FailureRow:

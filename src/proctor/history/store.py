@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -194,20 +193,19 @@ def _add_results(
         for failure in {result.failure for result in results}
         if failure is not None
     }
-    rows = [
-        (
-            run,
-            tests[result.test],
-            result.attempt,
+    found = {
+        (tests[result.test], result.attempt): (
             result.outcome,
             result.microseconds,
             environments.get(result.environment),
             failures.get(result.failure),
         )
         for result in results
-    ]
-    rows.sort(key=itemgetter(1, 2))  # as they are stored: each page is written once
-    connection.executemany("insert or replace into result values (?, ?, ?, ?, ?, ?, ?)", rows)
+    }
+    connection.executemany(  # in the order in which they are stored: each page is written once
+        "insert into result values (?, ?, ?, ?, ?, ?, ?)",
+        [(run, *key, *found[key]) for key in sorted(found)],
+    )
 
 
 def _id(connection: sqlite3.Connection, table: str, columns: str, values: tuple[object, ...]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -114,7 +113,6 @@ class GitFiles:
         self._looking: _Looking | None = None
         if question is not None:
             self._looking = _Looking(question, self)
-            self._looking.start()
 
     def close(self) -> None:
         if self._looking is not None:
@@ -183,26 +181,29 @@ class GitFiles:
         return {head, *there} - set(os.fsdecode(answer).split())
 
 
-class _Looking(threading.Thread):
+class _Looking:
     """Takes git's answer when it comes, and looks at the files that it names: later they may be others."""
 
     def __init__(self, question: Question, files: GitFiles) -> None:
-        super().__init__(name="proctor-files", daemon=True)
+        from threading import Thread  # projects without git need none
+
         self._question, self._files = question, files
         self._seen: _Seen | None = None
+        self._thread = Thread(target=self._look, name="proctor-files", daemon=True)
+        self._thread.start()
 
-    def run(self) -> None:
+    def _look(self) -> None:
         self._seen = self._files.look(self._question.answer())
 
     def seen(self, seconds: float) -> _Seen | None:
         """None if that takes longer."""
-        self.join(seconds)
+        self._thread.join(seconds)
         return self._seen
 
     def end(self) -> None:
         """Ends git, if nobody has needed its answer."""
         self._question.stop()
-        self.join()
+        self._thread.join()
 
 
 def _seen(answer: bytes, found: Repository) -> _Seen:
