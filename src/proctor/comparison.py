@@ -133,7 +133,7 @@ def compare(before: Side, after: Side) -> Comparison:
 
 
 def _only(side: Side, other: Side, files: set[str]) -> Iterable[str]:
-    """What the other run does not have, and would have if it were there: it came to its end, and the file of
+    """What the other run does not have, and would have if it were there: it is complete, and the file of
     the test is none of those that it could not collect."""
     for test in side.ends if other.ended else ():
         file = test.partition("::")[0]

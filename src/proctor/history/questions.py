@@ -34,7 +34,7 @@ _SUSPECTS = (
 
 class Questions:
     """About one store. `folder` is the project's directory, seen from the top of its repository; `within`:
-    nothing of other directories is told, and of no run that was started outside of these."""
+    answers leave out other directories, and runs that were started outside of these."""
 
     def __init__(self, store: Store, folder: str = ".", within: Sequence[str] = ()) -> None:
         self._connection: sqlite3.Connection = store.connection
