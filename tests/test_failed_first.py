@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from support.projects import document_of, environment, interpreters, outcomes, r
 
 WRITES = """
 import os
+import sys
 def ran(name):
     with open(os.environ["RAN"], "a") as file:
         file.write(name + "\\n")
@@ -144,7 +146,7 @@ def test_after_a_crash_the_tests_that_are_left_keep_the_order(tmp_path: Path) ->
 
 
 def test_it_comes_after_plugins_that_sort(tmp_path: Path) -> None:
-    python = environment(interpreters()["3.12"], ["pytest==8.4.2", "pytest-randomly", "pytest-order"])
+    python = environment(sys.executable, ["pytest==8.4.2", "pytest-randomly", "pytest-order"])
     first = SUITE["test_b.py"].replace(
         "def test_three", "import pytest\n@pytest.mark.order(1)\ndef test_three"
     )
