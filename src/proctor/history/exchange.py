@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,6 @@ from proctor.history.store import FailureRow, ResultRow, RunRow, Store, TestKey
 from proctor.remembered import SCHEMA
 from proctor.wire.literal import encode_line
 
-_PUBLIC = {"id": "run_id", "seconds": "duration", "commit_id": "commit"}  # other names than in the tables
 _OPENING = b'{"schema":"' + SCHEMA.encode()
 
 
@@ -35,28 +33,9 @@ class _Result(msgspec.Struct):
     failure: _Failure | None = None
 
 
-class _Run(msgspec.Struct):
-    run_id: str
-    root: str
-    started: str
-    duration: float
-    outcome: str
-    commit: str = ""
-    dirty: bool = False
-    branch: str = ""
-    state: str = ""
-    tree: str = ""
-    selection: str = "[]"
-    whole: bool = True
-    imported: bool = False
-    passed: int = 0
-    failed: int = 0
-    tests: int = 0
-
-
 class _Line(msgspec.Struct):
     schema: str
-    run: _Run
+    run: RunRow
     environments: list[str] = []
     results: list[_Result] = []
 
@@ -68,19 +47,22 @@ def lines(store: Store) -> Iterator[bytes]:
     for number, *values in runs:
         row: dict[str, Any] = dict(zip(RunRow.__struct_fields__, values, strict=True))
         flags = {name: bool(row[name]) for name in ("dirty", "whole", "imported")}
-        public = {_PUBLIC.get(name, name): value for name, value in (row | flags).items()}
         environments: dict[str, int] = {}
         results = [_result(found, environments) for found in _results(store, number)]
-        line = {"schema": SCHEMA, "run": public, "environments": list(environments), "results": results}
+        line = {
+            "schema": SCHEMA,
+            "run": RunRow(**row | flags),
+            "environments": list(environments),
+            "results": results,
+        }
         yield encode_line(line)
 
 
 def _results(store: Store, run: int) -> Iterator[tuple[Any, ...]]:
-    # By test, because the results are in the order of the tests.
     return store.connection.execute(
         "select name, outcome, microseconds, attempt, folder, runner, suite"
         ", (select text from environment where id = environment), failure.text, file, line"
-        " from test cross join result on test = test.id left join failure on failure.id = failure"
+        " from result join test on test = test.id left join failure on failure.id = failure"
         " where run = ? order by test, attempt",
         (run,),
     )
@@ -111,16 +93,13 @@ def read(data: bytes, name: str) -> Iterator[tuple[RunRow, list[ResultRow]]]:
             raise StreamError(f"{name}: line {number} is no line of a history: {error}") from None
         if found.schema != SCHEMA:
             raise StreamError(f"{name}: line {number} is of {found.schema!r}: expected {SCHEMA!r}")
-        own = {given: stored for stored, given in _PUBLIC.items()}
-        values = {own.get(field, field): value for field, value in msgspec.structs.asdict(found.run).items()}
-        yield RunRow(**values | {"state": "", "tree": "", "imported": True}), list(map(_row, found.results))
+        run = msgspec.structs.replace(found.run, state="", tree="", imported=True)
+        yield run, list(map(_row, found.results))
 
 
 def _row(result: _Result) -> ResultRow:
     test = TestKey(result.folder, result.runner, result.suite, result.node_id)
     failure = None
     if result.failure is not None:
-        text, file, line = result.failure.message, result.failure.file, result.failure.line
-        said = f"{text}\0{file}\0{line}".encode("utf-8", "surrogatepass")
-        failure = FailureRow(hashlib.blake2b(said, digest_size=12).digest(), text, file, line)
+        failure = FailureRow.of(result.failure.message, result.failure.file, result.failure.line)
     return ResultRow(test, result.attempt, result.outcome, round(result.duration * 1e6), None, failure)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from proctor import events as e
-from proctor.history.digest import blake2b
 from proctor.history.store import FailureRow, ResultRow, TestKey
 from proctor.outcome import BAD, Outcome
 from proctor.result import RunResult, SuiteResult
@@ -93,8 +92,6 @@ def _failure(end: e.TestFinished | e.Attempt, mask: Callable[[str], str]) -> Fai
 def _row(failure: e.Failure, mask: Callable[[str], str]) -> FailureRow:
     said_already = failure.message.startswith(failure.type)
     text = failure.message if said_already else f"{failure.type}: {failure.message}"
-    text = mask(text)[:_TEXT]
+    text = mask(text)[:_TEXT].encode("utf-8", "replace").decode()
     file, line = (failure.place.file, failure.place.line) if failure.place else ("", 0)
-    said = f"{text}\0{file}\0{line}".encode("utf-8", "surrogatepass")
-    text = text.encode("utf-8", "replace").decode()
-    return FailureRow(blake2b(said, digest_size=12).digest(), text, file, line)
+    return FailureRow.of(text, file, line)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from proctor.history import file
+from proctor.history.digest import blake2b
 from proctor.history.file import HistoryError, place, places
 from proctor.history.repository import Repository
 from proctor.history.retention import KEPT_DAYS, KEPT_RUNS, remove_old
@@ -39,8 +40,10 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 
 
-class RunRow(msgspec.Struct, frozen=True):
-    """A run, as the store has it."""
+class RunRow(
+    msgspec.Struct, frozen=True, rename={"id": "run_id", "seconds": "duration", "commit_id": "commit"}
+):
+    """A run, as the store has it; in JSON under the names that every other record uses."""
 
     id: str
     root: str
@@ -79,6 +82,11 @@ class FailureRow(msgspec.Struct, frozen=True):
     text: str
     file: str = ""
     line: int = 0
+
+    @classmethod
+    def of(cls, text: str, file: str, line: int) -> FailureRow:
+        said = f"{text}\0{file}\0{line}".encode("utf-8", "surrogatepass")
+        return cls(blake2b(said, digest_size=12).digest(), text, file, line)
 
 
 class ResultRow(msgspec.Struct, frozen=True, gc=False):
