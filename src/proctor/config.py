@@ -55,6 +55,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: int = 0  # tokens of the text for agents; 0: as many as it takes
     mask_secrets: bool = True
     keep_runs: int = 50
+    warm: bool = True  # the server and `watch` keep a process ready for the next run
+    preload: tuple[str, ...] = ()  # packages that it imports while it waits
     history: bool = True  # compare with earlier runs, and remember this one
     failure_rows: int | None = None  # of the failure index; None: as many as it usually has
     failure_length: int | None = None  # characters of an error in it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,6 +47,8 @@ _WORDS = 20  # of what was asked for that a list of runs shows
 
 #: Called when all tests have ended, with the result so far and the seconds since the start: more events.
 BeforeEnd: TypeAlias = Callable[[RunResult, float], Iterable[e.Event]]
+#: Called with the id of the run, the environment of its processes, and the request to stop.
+Starting: TypeAlias = Callable[[str, Mapping[str, str], Stop], ColdStart]
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -58,6 +60,7 @@ class Request(msgspec.Struct, frozen=True):
     result_lines: Sequence[ResultLine] = ()
     finish: Callable[[Executed], None] | None = None  # called while the run's files are there, kept or not
     before_end: BeforeEnd | None = None
+    starting: Starting = ColdStart
 
 
 class Executed(msgspec.Struct, frozen=True):
@@ -72,7 +75,7 @@ class Executed(msgspec.Struct, frozen=True):
 def execute(request: Request) -> Executed:
     """Executes the run. Returns only when no process of it is alive."""
     run_id = new_run_id(datetime.now(UTC))
-    return execute_with(ColdStart(run_id, request.plan.environ, request.stop), request, run_id)
+    return execute_with(request.starting(run_id, request.plan.environ, request.stop), request, run_id)
 
 
 def execute_with(processes: Starter[P], request: Request, run_id: str) -> Executed:

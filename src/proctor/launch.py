@@ -86,6 +86,14 @@ class Build(Lines, frozen=True):
 Speech: TypeAlias = Session | Program | Text | Lines | Build
 
 
+class Ahead(msgspec.Struct, frozen=True):
+    """What a process can do before anybody knows what it will run: see `process/standby`."""
+
+    words: int  # of its argv, which are the same for every run
+    installed: tuple[str, ...]  # names and versions of the packages that it finds
+    preload: tuple[str, ...] = ()  # packages that the project wants to be imported
+
+
 class Launch(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]  # empty: nothing has to be started to know the tests
     cwd: str
@@ -94,6 +102,7 @@ class Launch(msgspec.Struct, frozen=True):
     environment: dict[str, str] = {}  # added to the user's own
     memory: int = 0  # bytes for each process; 0: no limit
     instead: Launch | None = None  # if it ends at once because its tests have to run in another way
+    ahead: Ahead | None = None  # it need not be started from nothing
 
 
 #: The variable in which a session finds what somebody asked for beyond a plain run, as JSON.

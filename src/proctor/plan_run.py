@@ -147,6 +147,7 @@ def _spec(asked: Asked, settings: Settings) -> tuple[RunSpec, list[str]]:
         arguments=asked.arguments,
         strict_suites=asked.strict_suites,
         no_capture=asked.no_capture,
+        preload=settings.preload,
     )
     return (spec, []) if asked.collect_only else _with_tries(spec, asked, settings)
 

@@ -239,9 +239,10 @@ class _Planner:
             interpreters.require(
                 found, package, lambda: interpreters.better_place(root, chosen, self._environ)
             )
-        python = Python(found.path, found.version, found.packages)
         version = ".".join(map(str, found.version))
-        self.installed[found.path] = (f"{found.implementation} {version}", *found.installed)
+        installed = (f"{found.implementation} {version}", *found.installed)
+        self.installed[found.path] = installed
+        python = Python(found.path, found.version, found.packages, installed)
         spec = self._fitting(name, spec, alone, python)
         return cast(PythonRunner, runner).plan(spec, self._environ, python)
 

@@ -42,6 +42,7 @@ class Python(msgspec.Struct, frozen=True):
     path: str
     version: tuple[int, ...]
     packages: dict[str, str]  # pytest and its companions, by name: their versions
+    installed: tuple[str, ...] = ()  # names and versions of everything
 
 
 class Quarantined(msgspec.Struct, frozen=True):
@@ -80,4 +81,5 @@ class RunSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     flaky_fails: bool = False
     quarantine: tuple[Quarantined, ...] = ()
     exitfirst_new: bool = False  # stop at the first failure that earlier runs did not have
+    preload: tuple[str, ...] = ()  # packages that a process may import before it knows what it will run
     failed_first: bool = False  # tests that failed when they last ran come before the others

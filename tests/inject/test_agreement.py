@@ -306,7 +306,17 @@ def test_the_injected_files_import_only_the_standard_library_and_pytest() -> Non
         "sys",
     }
     allowed |= {"__future__", "collections", "difflib", "threading", "time", "traceback", "typing"}
-    allowed |= {"argparse", "copy", "faulthandler", "shlex", "tempfile", "unittest", "warnings", "weakref"}
+    allowed |= {
+        "argparse",
+        "copy",
+        "faulthandler",
+        "shlex",
+        "site",
+        "tempfile",
+        "unittest",
+        "warnings",
+        "weakref",
+    }
     allowed |= {
         "errno",
         "gc",

@@ -376,7 +376,7 @@ def test_a_supervisor_that_cannot_be_started_leaves_nothing_open(
 def test_a_launch_is_its_length_and_fields_that_end_with_nul() -> None:
     launch = Launch(("/bin/x", "", "ü"), "/dir", memory=5)
 
-    assert encode_launch(launch, {"A": "1=2"}) == b"0000000026" + b"5\0/dir\x003\0/bin/x\0\0\xc3\xbc\0A=1=2\0"
+    assert encode_launch(launch, ["A=1=2"]) == b"0000000026" + b"5\0/dir\x003\0/bin/x\0\0\xc3\xbc\0A=1=2\0"
 
 
 @contextlib.contextmanager
@@ -409,7 +409,7 @@ def said(sock: socket.socket) -> list[str]:
 
 def test_the_supervisor_tells_pid_exit_and_gone_in_this_order(tag: str) -> None:
     with supervisor_by_hand(tag) as (sock, _):
-        sock.sendall(encode_launch(python("raise SystemExit(4)"), {}))
+        sock.sendall(encode_launch(python("raise SystemExit(4)"), []))
         lines = said(sock)
 
     assert [line.split()[0] for line in lines] == ["pid", "exit", "gone"]
@@ -418,7 +418,7 @@ def test_the_supervisor_tells_pid_exit_and_gone_in_this_order(tag: str) -> None:
 
 def test_the_supervisor_tells_the_exit_of_what_it_was_told_to_kill(tag: str) -> None:
     with supervisor_by_hand(tag) as (sock, process):
-        sock.sendall(encode_launch(python(FOREVER), {}) + b"k")
+        sock.sendall(encode_launch(python(FOREVER), []) + b"k")
         lines = said(sock)
 
     assert lines[1:] == [f"exit {int(signal.SIGKILL)}", "gone"]
@@ -458,7 +458,7 @@ def test_a_supervisor_adopts_orphans(tag: str) -> None:
 @pytest.mark.parametrize("size", [0, 5, 10, 20])
 def test_a_supervisor_whose_launch_is_cut_short_ends(tag: str, size: int) -> None:
     with supervisor_by_hand(tag) as (sock, process):
-        sock.sendall(encode_launch(python(FOREVER), {})[:size])
+        sock.sendall(encode_launch(python(FOREVER), [])[:size])
         sock.close()
         assert process.wait(GUARD)
     assert process.returncode == 1
@@ -468,7 +468,7 @@ def test_the_tree_dies_though_proctor_died_with_words_unread(tag: str) -> None:
     """Then the supervisor's next read is an error instead of an end of input."""
     code = "import subprocess; subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
     with supervisor_by_hand(tag) as (sock, process):
-        sock.sendall(encode_launch(python(code + FOREVER), {TAG_VARIABLE: tag}))
+        sock.sendall(encode_launch(python(code + FOREVER), [f"{TAG_VARIABLE}={tag}"]))
         sock.recv(1)
         sock.close()
         assert process.wait(GUARD)

@@ -48,6 +48,8 @@ def parser() -> options.Parser:
     parser.add_repeatable(options.WHERE, "--python", "pythons", "PATH", python)
     limit = "run at most N at a time; others wait (default: 4)"
     parser.group(options.LIMITS).add_argument("--max-runs", type=int, default=4, metavar="N", help=limit)
+    warm = "start every process when its run begins (default: keep one ready for the next run)"
+    how.add_argument("--no-warm", action="store_true", help=warm)
     how.add_argument("--http", metavar="HOST:PORT", help="serve over streamable HTTP (default: stdio)")
     token = f"file with the token that HTTP clients must send (default: {TOKEN_VARIABLE})"
     how.add_argument("--token-file", metavar="FILE", help=token)
@@ -95,7 +97,7 @@ def _serve(parsed: argparse.Namespace, roots: list[Path], pythons: list[str]) ->
         from proctor.mcp_server.over_http import listen
 
         serve = server.over_http(listen(parsed.http, token), token)
-    server.run(Access(roots, pythons, environ), parsed.max_runs, serve)
+    server.run(Access(roots, pythons, environ), parsed.max_runs, not parsed.no_warm, serve)
 
 
 def _token(path: str) -> str:

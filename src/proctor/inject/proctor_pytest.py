@@ -134,6 +134,9 @@ def pytest_configure(config):
         return
     if asked:
         observer.explain.args = (config, asked.get("locals", False))
+        if "imports" in asked:
+            imports = load("proctor_imports").Imports(asked["imports"], dumps)
+            config.pluginmanager.register(imports, "_proctor_imports")
         if asked.get("repeat", 1) > 1:
             repeat = load("proctor_repeat").Repeat(asked["repeat"], observer)
             config.pluginmanager.register(repeat, "_proctor_repeat")

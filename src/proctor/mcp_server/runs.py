@@ -25,7 +25,9 @@ from proctor.mcp_server import run_data
 from proctor.mcp_server.run_data import RunData
 from proctor.outcome import RunOutcome
 from proctor.plan_run import RunPlan
+from proctor.process.cold_start import ColdStart
 from proctor.process.stop import Stop
+from proctor.process.warm_start import Standbys
 from proctor.result import RunResult
 
 REPORT_SECONDS = 0.5  # between two reports of progress
@@ -74,9 +76,14 @@ class ServerRun:
 
     name = "progress"
 
-    def __init__(self, make_plan: Callable[[], RunPlan], on_change: Callable[[ServerRun], None]) -> None:
+    def __init__(
+        self,
+        make_plan: Callable[[], RunPlan],
+        on_change: Callable[[ServerRun], None],
+        standbys: Standbys | None,
+    ) -> None:
         """Starts it; `on_change` is called when it has begun and when it has ended."""
-        self._make_plan, self._on_change = make_plan, on_change
+        self._make_plan, self._on_change, self._standbys = make_plan, on_change, standbys
         self._loop = asyncio.get_running_loop()
         self._stop = Stop()
         self._began = asyncio.Event()
@@ -152,13 +159,23 @@ class ServerRun:
     def _work(self) -> None:
         try:
             plan = self._make_plan()
-            keep = partial(self._keep, settings=plan.settings)
-            execute(Request(plan, self._stop, [self], finish=keep, before_end=comparison(plan, self._stop)))
+            warm = self._standbys if plan.settings.warm else None
+            request = Request(
+                plan,
+                self._stop,
+                [self],
+                finish=partial(self._keep, settings=plan.settings),
+                before_end=comparison(plan, self._stop),
+                starting=warm.starter if warm is not None else ColdStart,
+            )
+            execute(request)
         except Exception as error:  # noqa: BLE001  where a thread ends: whoever waits will raise it
             self.error = error
         finally:
             self._ended_really.set()
             self._call(self._has_ended)
+        if self._standbys is not None:
+            self._standbys.refill()
 
     def _keep(self, executed: Executed, settings: Settings) -> None:
         """Keeps the result in memory, whatever has become of the archive."""
@@ -189,8 +206,8 @@ class ServerRun:
 class ServerRuns:
     """All runs of this server, at most `at_once` at a time."""
 
-    def __init__(self, at_once: int) -> None:
-        self._at_once = at_once
+    def __init__(self, at_once: int, standbys: Standbys | None = None) -> None:
+        self._at_once, self._standbys = at_once, standbys
         self._free = asyncio.Semaphore(at_once)
         self._alive: set[ServerRun] = set()
         self.by_id: dict[str, ServerRun] = {}
@@ -206,7 +223,7 @@ class ServerRuns:
         if not await self._take_place(seconds, progress):
             return None
         try:
-            run = ServerRun(make_plan, self._changed)
+            run = ServerRun(make_plan, self._changed, self._standbys)
         except (OSError, RuntimeError) as error:  # no descriptor or no thread is to be had
             self._free.release()
             raise LaunchError(f"cannot start a run: {error}") from error

@@ -28,6 +28,9 @@ from proctor.mcp_server.messages import Lines, Refusal, Values
 from proctor.mcp_server.runs import Progress, ServerRuns
 from proctor.mcp_server.schemas import TOOLS, input_schema
 from proctor.mcp_server.tools import Tools
+from proctor.places import user_cache
+from proctor.process.preloads import Preloads
+from proctor.process.warm_start import Standbys
 from proctor.text import literal
 from proctor.wire.literal import carried
 
@@ -47,17 +50,18 @@ Incoming: TypeAlias = SessionMessage | Exception  # as the SDK has it
 Serve: TypeAlias = "Callable[[Server[Any]], Awaitable[None]]"
 
 
-def run(access: Access, at_once: int, serve: Serve) -> NoReturn:
+def run(access: Access, at_once: int, warm: bool, serve: Serve) -> NoReturn:
     """Serve until the client goes or a signal comes; nothing that was started outlives this process."""
     talk = pipes.Talk(sys.stderr.fileno())
     logging.basicConfig(handlers=[talk], level=logging.WARNING, format="%(message)s")
-    asyncio.run(_serve(access, at_once, serve, talk))
+    standbys = None
+    if warm:
+        standbys = Standbys(Preloads(user_cache(access.environ)), logging.getLogger("proctor").warning)
+    asyncio.run(_serve(access, ServerRuns(at_once, standbys), serve, talk))
     raise AssertionError("unreachable: the server ends the process")
 
 
-async def _serve(access: Access, at_once: int, serve: Serve, talk: pipes.Talk) -> None:
-    runs = ServerRuns(at_once)
-
+async def _serve(access: Access, runs: ServerRuns, serve: Serve, talk: pipes.Talk) -> None:
     def leave(code: int) -> NoReturn:
         runs.end(END_SECONDS)
         talk.writer.flush(_TALK_SECONDS)

@@ -22,7 +22,11 @@ class ColdStart:
         self._pace = Pace()
 
     def start(self, launch: Launch) -> Supervised:
-        return Supervised(launch, f"{self._run_id}-{next(self._started)}", self._environ)
+        return Supervised(launch, self._tag(), self._environ)
+
+    def _tag(self) -> str:
+        """Of the next process."""
+        return f"{self._run_id}-{next(self._started)}"
 
     def wait(self, processes: Sequence[Supervised], seconds: float) -> list[tuple[Supervised, list[Chunk]]]:
         """What each has written, after at most `seconds`."""

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from proctor.errors import LaunchError
@@ -22,7 +22,7 @@ from proctor.process.tagged import TAG_VARIABLE, kill_tagged
 SUPERVISOR = (
     f"import sys; sys.path.append({str(Path(__file__).parent)!r}); import supervisor; supervisor.start_up()"
 )
-CONTROL_FD = 3  # as supervisor.py places it
+CONTROL_FD, LAUNCH_FD = 3, 5  # as supervisor.py places them
 FREE_FD = 10  # and above: not used by the supervisor
 STREAMS = ("control", "stdout", "stderr")
 USUAL_CAPACITY = 1 << 16  # of a pipe
@@ -40,12 +40,15 @@ PF_EXITING = 0x4  # in the flags of /proc/PID/stat
 class Supervised:
     """A process under a supervisor of its own; after `close` nothing of it is alive."""
 
-    def __init__(self, launch: Launch, tag: str, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, launch: Launch, tag: str, environ: Mapping[str, str], launch_end: int | None = None
+    ) -> None:
+        """`launch_end`: a descriptor that the process gets as LAUNCH_FD. It is closed here."""
         self.exit_status: int | None = None  # as Python has it: minus the signal's number
         self.done = False  # there will be nothing more to read
         self.cut_off = False  # the program closed the control channel and lived on
         self.adopts = True  # what leaves its parent stays within reach of the supervisor
-        self._tag = tag
+        self._tags = [tag]
         self.diversion: Diversion | None = None
         self._read_next = READ
         self._ends: dict[int, str] = {}
@@ -54,15 +57,20 @@ class Supervised:
         self._main_pid = 0
         self._give_up_at: float | None = None
         environ = {**environ, **launch.environment, TAG_VARIABLE: tag}
-        message = encode_launch(launch, _with_channel(environ))
-        self._start_supervisor(environ)
+        try:
+            variables = _with_channel(environ).items()
+            message = encode_launch(launch, [f"{name}={value}" for name, value in variables])
+            self._start_supervisor(environ, launch_end)
+        finally:
+            if launch_end is not None:
+                os.close(launch_end)
         try:
             self._start(launch, message)
         except BaseException:
             self.close()
             raise
 
-    def _start_supervisor(self, environ: Mapping[str, str]) -> None:
+    def _start_supervisor(self, environ: Mapping[str, str], launch_end: int | None) -> None:
         theirs: list[int] = []
         try:
             self._socket, their_socket = _socket.socketpair()
@@ -77,6 +85,9 @@ class Supervised:
                     self._capacity[stream] = _resize(read, USUAL_CAPACITY, CAPACITY)
             theirs.append(_out_of_the_way(their_socket.detach()))
             argv = [sys.executable, "-I", "-S", "-c", SUPERVISOR]
+            if launch_end is not None:
+                theirs.append(fcntl.fcntl(launch_end, fcntl.F_DUPFD_CLOEXEC, FREE_FD))
+                argv.append(str(LAUNCH_FD))
             self._supervisor = Spawned(argv, theirs, environ)
         except OSError as error:
             self._socket.close()
@@ -120,9 +131,20 @@ class Supervised:
         except OSError:
             pass  # it has ended by itself
 
+    def rename(self, tag: str) -> None:
+        """From now on the process has this tag, too."""
+        self._tags.append(tag)
+
     def wake(self) -> None:
         """A test may have stopped the supervisor, which then neither reads nor writes."""
         self._supervisor.send_signal(signal.SIGCONT)
+
+    def wake_main(self) -> None:
+        """Somebody may have stopped the process itself."""
+        try:
+            os.kill(self._main_pid, signal.SIGCONT)
+        except OSError:
+            pass  # it has ended
 
     @property
     def ends(self) -> list[int]:
@@ -233,7 +255,8 @@ class Supervised:
         if not self._supervisor.wait(seconds):
             self._supervisor.kill()
         if self._supervisor.returncode != 0:  # it did not report that all are gone
-            kill_tagged(self._tag)
+            for tag in self._tags:
+                kill_tagged(tag)
         self._forget_all()
 
 
@@ -275,10 +298,9 @@ def _lives(pid: int) -> bool:
         return False
 
 
-def encode_launch(launch: Launch, environ: Mapping[str, str]) -> bytes:
-    """Length in ten digits, then fields that each end with NUL: see supervisor.py."""
-    pairs = [f"{name}={value}" for name, value in environ.items()]
-    fields = [str(launch.memory), launch.cwd, str(len(launch.argv)), *launch.argv, *pairs]
+def encode_launch(launch: Launch, variables: Iterable[str]) -> bytes:
+    """Length in ten digits, then fields that each end with NUL: see supervisor.py. `variables`: K=V each."""
+    fields = [str(launch.memory), launch.cwd, str(len(launch.argv)), *launch.argv, *variables]
     for field in fields:
         if "\0" in field:
             raise LaunchError(f"cannot start a program with NUL in {field!r}")

@@ -1,7 +1,8 @@
 """Stands between proctor and the tests: starts them, reaps everything, and leaves nothing alive.
 
 Imported by `python -I -S -c …` and nothing else; standard library only, and little of it, because every run
-waits for it. File descriptors 0, 1 and 2 are already those of the tests, CONTROL is the channel.
+waits for it. File descriptors 0, 1 and 2 are already those of the tests, CONTROL is the channel; a process
+that waits for its launch also gets LAUNCH_FD.
 
 On SOCKET it reads one launch (see `encode_launch` in supervise.py), then single letters:
     i  interrupt the main process      a  make it abort, so that it writes where it is     k  kill everything
@@ -20,13 +21,13 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 EINVAL = 22
 CONTROL_FD = 3  # here and in the tests; 3 to 9, because a POSIX shell need not take two digits
 SOCKET = 4
+LAUNCH_FD = 5  # there only if our own command line ends with its number
 KILL_SECONDS = 20.0  # after that, what is left cannot be killed by anybody
 
 
 def start_up() -> None:
-    os.closerange(
-        SOCKET + 1, max(4096, os.sysconf("SC_OPEN_MAX"))
-    )  # what proctor inherited and did not open itself
+    ours = SOCKET if len(sys.argv) == 1 else LAUNCH_FD
+    os.closerange(ours + 1, max(4096, os.sysconf("SC_OPEN_MAX")))  # what proctor inherited and did not open
     os.chdir("/")
     os._exit(main(SOCKET, CONTROL_FD))  # no tidying up: proctor waits for us
 
@@ -43,6 +44,8 @@ def main(sock: int, control: int) -> int:
     # From here on only SIGKILL ends us, and only SIGSTOP stops us: tests signal their parents by mistake.
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     let_go_of_output(control)
+    if len(sys.argv) > 1:
+        os.close(LAUNCH_FD)
     write_line(sock, b"pid %d" % main_pid if adopts else b"pid %d weak" % main_pid)
     watch(sock, main_pid)
     if not end_tree(sock, main_pid):

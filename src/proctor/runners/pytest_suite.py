@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from proctor.errors import UsageError
-from proctor.launch import Launch, Session, Text
+from proctor.launch import Ahead, Launch, Session, Text
 from proctor.regular_files import read_bytes
 from proctor.runners import matching
 from proctor.runners.plan import Plan, asked, not_a_target
@@ -30,6 +30,7 @@ _NEED_PLUGIN = (
     *("repeat", "locals", "no_capture", "retries", "isolate", "test_timeout", "parallel"),
     "failed_first",
 )
+_KNOWN_WORDS = 5  # of every command: python -m pytest -p PLUGIN
 _TEXT_OPTIONS = ("--verbosity=1", "--tb=short", "-rA")  # as a number, so that no `-q` takes it back
 
 
@@ -80,8 +81,13 @@ def _launch(spec: RunSpec, environ: Mapping[str, str], python: Python, able: boo
     argv += [f"--verbosity={verbosity}"] if verbosity is not None else []
     argv += ["--capture=no"] if spec.no_capture else []
     argv += _selection(spec, xdist)
-    speech = Session(continues=True) if able else Text()
-    return Launch(tuple(argv), spec.root, spec.runner, speech, environment, spec.memory)
+    if not able:
+        return Launch(tuple(argv), spec.root, spec.runner, Text(), environment, spec.memory)
+    installed = (f"pytest {python.packages['pytest']}", *python.installed)
+    ahead = Ahead(_KNOWN_WORDS, installed, spec.preload)
+    return Launch(
+        tuple(argv), spec.root, spec.runner, Session(continues=True), environment, spec.memory, ahead=ahead
+    )
 
 
 def _asked(spec: RunSpec, python: Python, xdist: bool) -> dict[str, str]:

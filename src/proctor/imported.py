@@ -1,0 +1,48 @@
+"""Which modules the last session of a project imported, as it wrote down itself. Kept in the user's cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from proctor.launch import Launch, Session, asking
+from proctor.places import user_cache
+
+FOLDER = "imports"
+
+
+class Imported(msgspec.Struct, frozen=True):
+    modules: dict[str, str] = {}  # of the project: their names, and their files
+    packages: list[str] = []  # that are installed
+
+
+def asking_for_imports(launch: Launch, root: Path, environ: Mapping[str, str]) -> Launch:
+    """The same launch, whose session writes down what it has imported; if there is a place for that."""
+    file = _file(root, environ)
+    if file is None or not (isinstance(launch.speech, Session) and launch.speech.continues):
+        return launch
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return launch
+    return asking(launch, {"imports": {"file": str(file), "root": str(root)}})
+
+
+def read_imported(root: Path, environ: Mapping[str, str]) -> Imported:
+    """Of the last session that was asked; empty if there was none."""
+    file = _file(root, environ)
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Imported) if file else Imported()
+    except (OSError, msgspec.DecodeError, UnicodeError):
+        return Imported()
+
+
+def _file(root: Path, environ: Mapping[str, str]) -> Path | None:
+    from hashlib import blake2b
+
+    cache = user_cache(environ)
+    name = blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
+    return cache / FOLDER / f"{name}.json" if cache else None
