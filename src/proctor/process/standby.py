@@ -115,17 +115,28 @@ class Standby:
     @property
     def descriptors(self) -> list[int]:
         """Those that have news for `look`."""
-        return [*self._outputs, self._socket.fileno()] if self._socket is not None else []
+        if self._socket is None or self._process is None:
+            return []
+        return [*self._outputs, self._socket.fileno(), self._process.socket]
 
     def look(self, ready: Mapping[int, int]) -> None:
         """`ready`: descriptors, and what poll says of them."""
-        if self._socket is not None and self._socket.fileno() in ready:
+        if self._socket is None or self._process is None:
+            return
+        if self._socket.fileno() in ready:
             self._listen()
         for output in self._outputs[:]:
             if ready.get(output, 0) & select.POLLIN and self.state in _WAITING:
                 self.end("it wrote something before its run")
             elif output in ready:
                 self._outputs.remove(output)  # closed: it is about to end, or does without
+        if (
+            self._process.socket in ready and self.state in _WAITING
+        ):  # its supervisor tells of an end, or is dead
+            self._has_ended()
+
+    def _has_ended(self) -> None:
+        self.end("its import ended the process" if self.package else "it has ended")
 
     def _listen(self) -> None:
         assert self._socket is not None
@@ -139,7 +150,7 @@ class Standby:
         for line in lines:
             self._hear(line.decode("utf-8", "replace"))
         if not part and self.state in _WAITING:
-            self.end("its import ended the process" if self.package else "it has ended")
+            self._has_ended()
 
     def _hear(self, line: str) -> None:
         word, _, rest = line.partition(" ")
