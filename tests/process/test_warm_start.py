@@ -19,6 +19,7 @@ from proctor.launch import Ahead, Launch
 from proctor.outcome import RunOutcome
 from proctor.process import standby as standby_module
 from proctor.process.preloads import Preloads
+from proctor.process.standby import Standby, State, key_of
 from proctor.process.stop import Stop
 from proctor.process.supervise import Supervised
 from proctor.process.warm_start import MOST, READY_SECONDS, UNUSED_SECONDS, Standbys, WarmStart
@@ -93,6 +94,14 @@ class Scene:
     def waiting(self) -> list[int]:
         """Processes that stand by, without their supervisors."""
         return [pid for pid in self.alive() if b"program\0" in _read(f"/proc/{pid}/cmdline")]
+
+    def claim(self, launch: Launch) -> Standby | None:
+        key = key_of(launch, self.environ)
+        assert key is not None
+        return self.standbys._claim(key, self.environ)
+
+    def waiting_in(self) -> list[str]:
+        return sorted(os.path.realpath(f"/proc/{pid}/cwd") for pid in self.waiting())
 
     def alive(self) -> list[int]:
         return processes_with(MARK, self.mark)
@@ -171,11 +180,9 @@ def test_of_fifty_projects_the_last_four_have_a_process_and_never_more(scene: Sc
         scene.run(launch)
         scene.rest()
         most = max(most, len(scene.waiting()))
-    until(lambda: len(scene.waiting()) == MOST)
-    at_work = {os.readlink(f"/proc/{pid}/cwd") for pid in scene.waiting()}
+    until(lambda: scene.waiting_in() == sorted(launch.cwd for launch in launches[-MOST:]))
 
     assert most <= MOST
-    assert at_work == {launch.cwd for launch in launches[-MOST:]}
 
 
 def test_who_is_used_stays(scene: Scene) -> None:
@@ -239,13 +246,13 @@ def test_one_that_does_not_answer_is_given_up_and_never_begins(
 def test_one_whose_answer_comes_as_it_is_given_up_is_the_process_of_the_run(scene: Scene) -> None:
     launch = scene.project(after="echo go >&5; touch answered; exec sleep 600")
     scene.after_a_run(launch)
-    standby = scene.standbys._claim(standby_module.key_of(launch, scene.environ), scene.environ)
+    standby = scene.claim(launch)
     assert standby is not None
     standby._send(b"%010d" % 0)
     until(lambda: (Path(launch.cwd) / "answered").exists())
     standby._give_up("it does not answer")
 
-    assert standby.state is standby_module.State.TAKEN
+    assert standby.state is State.TAKEN
     standby.close()
 
 
@@ -440,9 +447,7 @@ def test_what_a_warm_run_leaves_behind_dies_with_it_though_it_killed_its_supervi
     launch = scene.project()
     program = Path(launch.argv[0])
     program.write_text(program.read_text() + orphan)
-    scene.rest()
-    launch = Launch(launch.argv, launch.cwd, ahead=launch.ahead)
-    scene.standbys._claim(standby_module.key_of(launch, scene.environ), scene.environ)
+    scene.claim(launch)
     scene.rest()
     until(lambda: list(Path(launch.cwd).glob("ready-*")) != [])
 
