@@ -98,13 +98,40 @@ def _executed(plan: RunPlan, starting: Starting) -> Document:
     return found
 
 
-_TIMES = ("duration", "created", "started", "run_id")
+#: Fields that differ from run to run: times, processes, and which worker was free.
+_OF_RUN = (
+    *("duration", "created", "started", "run_id", "worker"),
+    *("msecs", "relativeCreated", "thread", "process"),  # of records of a log
+)
+_IN_TEXTS = (
+    (re.compile(r"\b\d+\.\d+s\b"), "N s"),
+    (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0xN"),
+    (re.compile(r"\b\d{8}-\d{6}-\w{6}\b"), "RUN"),
+    (re.compile(r"\bbyte \d+\b"), "byte N"),  # of a channel on which times were written, too
+)
 
 
-def comparable(found: Any) -> Any:
-    """A document, or a part of one, without what differs from run to run."""
-    if isinstance(found, dict):
-        return {name: None if name in _TIMES else comparable(value) for name, value in found.items()}
-    if isinstance(found, list):
-        return [comparable(value) for value in found]
-    return re.sub(r"\b\d+\.\d+s\b", "N s", found) if isinstance(found, str) else found
+def differences(first: Document, second: Document) -> list[str]:
+    """Where two documents differ, beyond what differs from run to run."""
+    return list(_differing("", first, second))
+
+
+def _differing(where: str, first: Any, second: Any) -> Iterator[str]:
+    if isinstance(first, dict) and isinstance(second, dict):
+        for name in (first | second).keys() - {*_OF_RUN}:
+            yield from _differing(f"{where}/{name}", first.get(name), second.get(name))
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        for number, (one, other) in enumerate(zip(first, second, strict=True)):
+            yield from _differing(f"{where}/{number}", one, other)
+    elif (one := _masked(first)) != (other := _masked(second)):
+        if isinstance(one, str) and isinstance(other, str) and "\n" in one + other:
+            yield from _differing(where, one.split("\n"), other.split("\n"))
+        else:
+            yield f"{where}: {one!r} is not {other!r}"
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        for pattern, mask in _IN_TEXTS:
+            value = pattern.sub(mask, value)
+    return value

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.projects import clean_environment, write_project
-from support.warm import Counted, Document, cold, comparable, planned, refused, standbys, warm
+from support.warm import Counted, Document, cold, differences, planned, refused, standbys, warm
 from test_versions import PLUGIN, Version
 
 from proctor.plan_run import RunPlan
@@ -129,7 +129,7 @@ def compare(case: Case, home: Path, start: Callable[[RunPlan], Document]) -> Non
         for fact in expected[moment]:
             assert found[moment][fact] == expected[moment][fact], (moment, fact)
     assert earlier <= {*expected["start"]["modules"]}  # pytest imports them anyway, a little later
-    assert comparable(second) == comparable(first)
+    assert differences(first, second) == []
 
 
 def observe(case: Case, home: Path, start: Callable[[RunPlan], Document]) -> tuple[Document, dict[str, Any]]:
