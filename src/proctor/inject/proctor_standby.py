@@ -5,6 +5,7 @@ file of the project. Speaks with `process/standby` on a socket, in lines: `impor
 `dropped NAME WHY`, `ready`; when the launch has come, `go`, or `stale WHY`, after which the process ends.
 """
 
+import _thread
 import gc
 import os
 import sys
@@ -25,6 +26,7 @@ def wait():
     socket = _Socket(asked["descriptor"])
     try:
         own = _own_sitecustomize()
+        _check_nothing_runs()
         seen = _prepare(asked, socket)
         socket.write("ready")
         _, cwd, argc, *fields = socket.read_launch()
@@ -61,11 +63,13 @@ def _own_sitecustomize():
     sys.modules.pop("sitecustomize", None)
     try:
         module = import_module("sitecustomize")
-    except BaseException as error:
-        fault = error.with_traceback(None)
+    except ModuleNotFoundError as error:
+        if error.name != "sitecustomize":
+            raise
+        missing = error.with_traceback(None)
 
         def end():
-            raise fault
+            raise missing
 
     else:
 
@@ -75,17 +79,21 @@ def _own_sitecustomize():
     return end
 
 
+def _check_nothing_runs():
+    """What watches or works beside the tests would see them begin at another time."""
+    if sys.gettrace() or sys.getprofile() or "coverage" in sys.modules:
+        raise RuntimeError("a tracer is there before the tests are")
+    if _thread._count():
+        raise RuntimeError("a thread is there before the tests are")
+
+
 def _import_what_runs_need():
     """Returns the files of ours that are among it."""
     config = import_module("_pytest.config")
     import_module("pytest")
     for name in config.default_plugins:
         import_module("_pytest." + name)
-    for name in LAZY:
-        try:
-            import_module(name)
-        except ImportError:
-            pass  # of another version
+    _import_late()
     try:
         from importlib.metadata import distributions
     except ImportError:  # Python 3.7
@@ -96,8 +104,18 @@ def _import_what_runs_need():
     return [load(name).__file__ for name in OURS]
 
 
-#: Modules that pytest imports late in every run.
-LAZY = ()
+#: Modules that Python and pytest import late in every run, however it is asked for.
+LATE = ("runpy", "_pytest._argcomplete", "faulthandler", "pdb")
+
+
+def _import_late():
+    modern = not sys.modules["pytest"].__version__.startswith("6.")  # where it is for Windows
+    reads = modern and hasattr(sys.modules["_pytest.capture"], "_readline_workaround")
+    for name in (*LATE, "readline") if reads else LATE:
+        try:
+            import_module(name)
+        except ImportError:
+            pass  # Python can be built without it
 
 
 def _become(argv, variables):
