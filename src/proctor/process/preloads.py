@@ -64,7 +64,7 @@ class Preloads:
 
     def _known(self) -> list[Dropped]:
         """Oldest first; of two about the same package, the newer one."""
-        latest = {}
+        latest: dict[tuple[str, str], Dropped] = {}
         for entry in sorted((*self._read(), *self._own), key=lambda entry: entry.at):
             latest.pop((entry.key, entry.package), None)
             latest[entry.key, entry.package] = entry
