@@ -10,11 +10,11 @@ from functools import lru_cache
 
 import msgspec
 
+_REST = r"(?:\\\n|[^\n#;])*"  # of a line, and of those that it goes on in
+_FROM = r"from(?:[ \t]|\\\n)*[.\w][^\n#;(]*?(?:\\\n[^\n#;(]*?)*\bimport\b"
+_IN_BRACKETS = r"[ \t]*\((?:[^)#]|#[^\n]*)*\)"
 _STATEMENT = re.compile(
-    r"""(?:^|[;:])[ \t]*
-        (from(?:[ \t]|\\\n)*[.\w][^\n#;(]*?(?:\\\n[^\n#;(]*?)*\bimport\b(?:[ \t]*\((?:[^)#]|\#[^\n]*)*\)|(?:\\\n|[^\n#;])*)
-        |import[ \t\\](?:\\\n|[^\n#;])*)""",
-    re.M | re.X,
+    rf"(?:^|[;:])[ \t]*({_FROM}(?:{_IN_BRACKETS}|{_REST})|import[ \t\\]{_REST})", re.MULTILINE
 )
 _CALL = re.compile(r"""\b(?:import_module|__import__|importorskip)\(\s*["']([\w.]+)["']""")
 _NAME = re.compile(r"""["']([A-Za-z_][\w.]*)["']""")
