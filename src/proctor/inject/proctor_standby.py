@@ -48,6 +48,7 @@ def _prepare(asked, socket):
     sys.path[:] = [entry for entry in path if places.has(entry)]
     ours = _import_what_runs_need()
     sys.path[:] = path
+    places.early = frozenset(sys.modules)
     if asked["preload"]:
         load("proctor_preload").preload(asked["preload"], socket)
     seen = freshness.Seen(places, ours, asked["started"])
