@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from proctor.result import RunResult
 from support.mcp_client import until
 from support.projects import clean_environment, project_python, write_project
 
+SETTLED = 50_000_000  # nanoseconds after which nobody doubts that a change came earlier
 _NEEDED = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 
@@ -30,7 +32,7 @@ class Warm:
     def __init__(self, root: Path, venv: Path) -> None:
         self.root, self.venv = root, venv
         self.environ = clean_environment(HOME=str(root.parent), PYTHONUSERBASE=str(root.parent / "user"))
-        self.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        self.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # what is compiled while it is imported is too new
         self.settings = Settings(history=False)
         self.log: list[str] = []
         self.used = 0  # standbys that became a run
@@ -51,6 +53,7 @@ class Warm:
 
     def get_ready(self) -> None:
         """Start a standby for the run that would begin now. Whoever asks it waits until it is ready."""
+        until(lambda: time.time_ns() > self.site.stat().st_ctime_ns + SETTLED)
         plan = self.plan()
         (launch,) = plan.prepared.suites[0].launches
         assert self._standbys.take(launch, plan.environ, "none") is None

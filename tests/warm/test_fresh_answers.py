@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from py_compile import compile as compile_file
+from typing import Any
 
 import pytest
 from support.projects import clean_environment, interpreters, write_project
@@ -444,7 +445,7 @@ def test_bytecode_without_a_source_is_another_one_now(tmp_path: Path) -> None:
 def test_bytecode_was_written_anew_and_its_source_was_not(tmp_path: Path, prefix: str) -> None:
     """Python does not compare them where it was told not to, and runs what the bytecode says."""
     source = write_project(tmp_path, {"place/one.py": "x = 1"}) / "place/one.py"
-    more = {"PYTHONPYCACHEPREFIX": str(tmp_path / prefix)} if prefix else {}
+    more: dict[str, Any] = {"PYTHONPYCACHEPREFIX": str(tmp_path / prefix)} if prefix else {}
     compiling = [
         sys.executable,
         "-m",

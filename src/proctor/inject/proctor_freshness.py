@@ -118,10 +118,8 @@ class Seen:
             if spec.has_location and spec.cached not in (None, spec.origin):
                 yield os.path.dirname(spec.cached)  # bytecode may say something else than its source
             for directory in spec.submodule_search_locations or ():
-                yield directory
-                if not self._places.holds(directory):
-                    for path in _data(directory):
-                        yield path
+                for path in [directory] if self._places.holds(directory) else _data(directory):
+                    yield path
         for place in filter(self._places.has, self._path):
             yield place
         for program in (sys.executable, getattr(sys, "_base_executable", None)):
@@ -143,9 +141,7 @@ class Seen:
 
     def _positions(self):
         """Top-level modules, and how many entries of the path come before the one that has them."""
-        numbers = {}
-        for number, place in enumerate(self._path):
-            numbers.setdefault(os.path.abspath(place), number)
+        numbers = {os.path.abspath(place): number for number, place in reversed([*enumerate(self._path)])}
         found = dict.fromkeys(self._places.missed.names, len(self._path))
         for name, spec in self._specs.items():
             if "." not in name:
@@ -343,9 +339,8 @@ def _absent(place, name):
 
 
 def _data(directory):
-    """What a package may have read beside its modules."""
-    found = []
-    pending = [directory]
+    """The directory of a package, and what it may have read beside its modules."""
+    found, pending = [directory], [directory]
     while pending and len(found) < MOST:
         current = pending.pop()
         for name in _listed(current) or ():
