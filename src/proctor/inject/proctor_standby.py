@@ -56,6 +56,7 @@ def _prepare(asked, socket):
     ours = _import_what_runs_need()
     sys.path[:] = path
     packages = None
+    places.early = frozenset(sys.modules)
     if asked["preload"]:
         packages = load("proctor_preload").preload(asked["preload"], socket)
     seen = freshness.Seen(places, ours, asked["started"])
