@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.archive.history import target
+from proctor.archive.last_failed import target
 from proctor.history.rows import base_of, by_chance
 from proctor.outcome import BAD, QUIET, RunOutcome
 from proctor.result import RunResult, SuiteResult
