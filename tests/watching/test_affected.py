@@ -89,6 +89,21 @@ def names(files: tuple[str, ...]) -> str:
     return " ".join(sorted(Path(file).stem.removeprefix("test_") for file in files))
 
 
+def test_if_a_package_brings_everything_to_all_tests_the_nearer_ones_are_touched(tmp_path: Path) -> None:
+    write_project(tmp_path, FILES)
+    write_project(
+        tmp_path,
+        {
+            "src/shop/__init__.py": "from .tax import rates\nfrom .alone import *",
+            "tests/deep/test_deep.py": "import shop",
+        },
+    )
+    project = project_of(tmp_path)
+    assert names(project.touched_by(frozenset({"src/shop/tax/rates.py"}))) == "cart helped rates"
+    assert names(project.touched_by(frozenset({"src/shop/alone.py"}))) == "cart deep helped rates"
+    assert names(project.touched_by(frozenset({"src/shop/__init__.py"}))) == "cart deep helped rates"
+
+
 def test_new_files_are_found(tmp_path: Path) -> None:
     project = project_of(write_project(tmp_path, FILES))
     write_project(
