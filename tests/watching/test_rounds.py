@@ -202,9 +202,12 @@ def test_a_round_that_pytest_refuses_is_followed_by_everything() -> None:
     refused = run_of([], events=[e.StatusExplained(RunOutcome.USAGE_ERROR, "not found: x")])
     assert refused.outcome is RunOutcome.USAGE_ERROR
 
-    following = rounds.ended(rounds.changed(frozenset({A})), refused)
+    first = rounds.changed(frozenset({A}))
+    following = rounds.ended(first, refused)
     assert following is not None and following.selection is None
+    assert rounds.refused(first) == following
     assert rounds.ended(following, refused) is None
+    assert rounds.refused(following) is None
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ _TEST_NAME = re.compile(r"test.*\.py|.*_tests?\.py")
 
 def affected(changed: frozenset[str], root: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Test files that are there, relative to the root like `changed`. What no test file imports touches the
-    tests of the folders whose conftest.py imports it. If a change touches all of them, then those that import
-    it without the help of a package's `__init__.py`, if there are any."""
+    tests of the folders whose conftest.py imports it. If a change touches most of them, then those that
+    import it without the help of a package's `__init__.py`, if there are any: the nearer ones say more."""
     project = _project(os.path.realpath(root))
     project.learn(read_imported(root, environ))
     return project.touched_by(changed)
@@ -67,7 +67,7 @@ class Project:
         importers = self._importers(changed)
         tests = {file for file in (*self._tests, *changed) if self._is_test(file)}
         touched = _reachable(changed, importers)
-        if tests <= touched:  # of a package that imports all of its modules, say: the nearer ones come first
+        if 2 * len(tests & touched) > len(tests):  # by a package that imports all of its modules, say
             nearer = _reachable(changed, importers, through_packages=False)
             touched = nearer if nearer & tests else touched
         below = {os.path.dirname(file) for file in changed if os.path.basename(file) == _CONFTEST}

@@ -93,11 +93,16 @@ class Rounds:
             return None  # after a newer change, `changed` has said what is next
         if result.stopped is not None:
             return None
-        if result.outcome is RunOutcome.USAGE_ERROR:  # a test that is no longer there was asked for
-            return self._all()
+        if result.outcome is RunOutcome.USAGE_ERROR:
+            return self.refused(round)
         if result.outcome not in QUIET:
             return None
         return (self._of_touched() if round.kind is Kind.FAILED else None) or self._all()
+
+    def refused(self, round: Round) -> Round | None:
+        """What follows one that could not run at all: perhaps it asks for a test that is no longer there."""
+        follows = not round.by_hand and round.kind is not Kind.ALL and round.change == self._change
+        return self._all() if follows else None
 
     def not_run(self, round: Round, result: RunResult) -> str:
         """What the round left out, for people; empty if that is nothing."""
