@@ -265,6 +265,24 @@ def test_a_part_says_how_many_tests_it_left_out() -> None:
     assert rounds.not_run(pattern, run_of(TESTS)) == "no other tests were run"
 
 
+def test_a_test_that_failed_once_since_everything_passed_is_not_made_good_by_a_part() -> None:
+    rounds = rounds_after(run_of(TESTS))
+    matching = rounds.asked("pattern", "test_1")
+    assert rounds.green and matching is not None
+    rounds.ended(matching, run_of(TESTS[:1], TESTS[:1]))
+    rounds.ended(matching, run_of(TESTS[:1]))
+    assert rounds.asked("failed") is None
+    assert not rounds.green
+
+
+def test_a_run_of_everything_that_is_cut_short_forgets_no_test() -> None:
+    rounds = rounds_after(run_of(TESTS))
+    everything, matching = rounds.asked("all"), rounds.asked("pattern", "x")
+    assert everything and matching
+    rounds.ended(everything, run_of(TESTS[:1], stop=RunOutcome.CANCELLED, only=0))
+    assert rounds.not_run(matching, run_of(TESTS[:1])) == "5 other tests were not run"
+
+
 def test_failures_that_no_command_line_can_hold_are_run_by_their_files() -> None:
     many = [f"{A}::test_{'x' * 1000}[{number}]" for number in range(TARGET_BYTES // 1000)]
     rounds = rounds_after(run_of([*many, *TESTS], many))
