@@ -283,6 +283,18 @@ def test_a_run_of_everything_that_is_cut_short_forgets_no_test() -> None:
     assert rounds.not_run(matching, run_of(TESTS[:1])) == "5 other tests were not run"
 
 
+def test_a_file_that_has_run_as_a_whole_has_no_other_tests_and_does_not_run_twice() -> None:
+    rounds = Rounds(Selection(), test_files, lambda target, root, changed: file_of(target))
+    rounds.ended(rounds.begin(), run_of(TESTS, TESTS[:1]))
+    first = rounds.changed(frozenset({A}))
+    renamed = run_of([f"{A}::test_3"])
+    following = rounds.ended(first, renamed)
+
+    assert targets(first) == (A,)
+    assert rounds.not_run(first, renamed) == "4 other tests were not run"
+    assert following is not None and following.selection is None
+
+
 def test_failures_that_no_command_line_can_hold_are_run_by_their_files() -> None:
     many = [f"{A}::test_{'x' * 1000}[{number}]" for number in range(TARGET_BYTES // 1000)]
     rounds = rounds_after(run_of([*many, *TESTS], many))
