@@ -90,15 +90,18 @@ class Standbys:
         if standby is None:
             return None
         begun = standby.begin(launch, environ, tag, stop)
-        if begun is None:
-            with self._changed:
-                closed = self._closed
-                if not closed:
-                    self._let_go(standby)
-            if closed:
-                standby.close()
-            self._learn(standby)
-        return begun
+        with self._changed:
+            if begun is not None:
+                if kind := self._kinds.get(standby.key):
+                    kind.failures = 0
+                return begun
+            closed = self._closed
+            if not closed:
+                self._let_go(standby)
+        if closed:
+            standby.close()
+        self._learn(standby)
+        return None
 
     def _claim(self, key: Key, environ: Mapping[str, str]) -> Standby | None:
         with self._changed:
@@ -111,8 +114,6 @@ class Standbys:
             if kind.standby is None or _is_starting(kind) or self._closed:
                 return None
             standby, kind.standby = kind.standby, None
-            if standby.state is State.READY:
-                kind.failures = 0
             return standby
 
     def refill(self) -> None:
@@ -243,9 +244,12 @@ class Standbys:
         self._wake()
 
     def _forget(self, key: Key) -> None:
-        standby = self._kinds.pop(key).standby
-        if standby is not None:
-            self._unwanted.append(standby)
+        kind = self._kinds.pop(key)
+        kind.due = None
+        if kind.standby is not None:
+            self._unwanted.append(kind.standby)
+            kind.standby = None  # a run may be waiting for it
+            self._changed.notify_all()
             self._wake()
 
     def _learn(self, standby: Standby) -> None:
