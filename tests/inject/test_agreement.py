@@ -323,6 +323,7 @@ def test_the_injected_files_import_only_the_standard_library_and_pytest() -> Non
         "logging",
         "marshal",
         "mmap",
+        "operator",
         "select",
         "socket",
         "struct",

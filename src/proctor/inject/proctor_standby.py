@@ -27,13 +27,18 @@ def wait():
     try:
         own = _own_sitecustomize()
         _check_nothing_runs()
-        seen = _prepare(asked, socket)
+        seen, packages = _prepare(asked, socket)
         socket.write("ready")
         _, cwd, argc, *fields = socket.read_launch()
         why = seen.stale(os.fsdecode(cwd))
         if why:
             socket.end("stale " + why)
         _become([os.fsdecode(word) for word in fields[: int(argc)]], fields[int(argc) :])
+        if packages is not None:
+            why = packages.refuses(sys.argv[1:])
+            if why:
+                socket.end("stale " + why)
+            packages.begin()
     except BaseException as error:
         socket.end("failed %r" % error)
     socket.write("go")
@@ -50,12 +55,14 @@ def _prepare(asked, socket):
     sys.path[:] = [entry for entry in path if places.has(entry)]
     ours = _import_what_runs_need()
     sys.path[:] = path
+    packages = None
+    places.early = frozenset(sys.modules)
     if asked["preload"]:
-        load("proctor_preload").preload(asked["preload"], socket)
+        packages = load("proctor_preload").preload(asked["preload"], socket)
     seen = freshness.Seen(places, ours, asked["started"])
     gc.collect()
     gc.freeze()  # pytest collects garbage several times before it ends, and nothing of this is garbage
-    return seen
+    return seen, packages
 
 
 def _own_sitecustomize():
