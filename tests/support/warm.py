@@ -107,7 +107,7 @@ _IN_TEXTS = (
     (re.compile(r"\b\d+\.\d+s\b"), "N s"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0xN"),
     (re.compile(r"\b\d{8}-\d{6}-\w{6}\b"), "RUN"),
-    (re.compile(r"\bbyte \d+\b"), "byte N"),  # of a channel on which times were written, too
+    (re.compile(r"(byte|result) \d+\b"), r"\1 N"),  # of a channel on which times are written, too
 )
 
 
