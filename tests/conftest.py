@@ -122,6 +122,8 @@ SLOW = (
     "test_usage_errors.py",
     "test_versions.py",
     "torture/",
+    "watching/test_watch.py",
+    "watching/test_watch_terminal.py",
     "wire/control/test_pairs.py::test_every_vector_is_told_alike[7-file-larger-than-a-pipe]",
     "wire/control/test_parts.py::test_every_vector_is_told_alike[7-file-larger-than-a-pipe]",
     "wire/document/test_json_report.py",

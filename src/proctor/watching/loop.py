@@ -30,6 +30,7 @@ class Performed(msgspec.Struct, frozen=True):
 
     result: RunResult
     code: int
+    ended: int  # when the last of its processes was gone, in nanoseconds
 
 
 #: Runs the tests of a round and shows how they ended. Raises ProctorError if they cannot run.
@@ -116,7 +117,9 @@ class Loop:
             self._code = error.exit_code
         whole = stop.reason is None
         with self.inbox.lock:
-            self._written.end(time.time_ns(), whole and performed is not None)
+            self._written.end(
+                performed.ended if performed else time.time_ns(), whole and performed is not None
+            )
         self._cut = None if whole else due.round
         return self._following(due.round, performed, whole) if performed is not None else None
 
