@@ -59,6 +59,8 @@ SLOW = (
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",
     "inject/test_failure_index.py",
+    "inject/test_imports.py::test_a_document_says_the_same_whether_it_was_asked_or_not",
+    "inject/test_imports.py::test_a_session_names_the_modules_and_the_test_files_of_the_project",
     "inject/test_later_reports.py",
     "inject/test_later_sessions.py",
     "inject/test_later_unittest.py",

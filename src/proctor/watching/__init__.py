@@ -1,1 +1,1 @@
-"""Watches a project's files and keys, and decides which tests run next. The command line knows how."""
+"""`proctor watch`: tests run again when files change."""
