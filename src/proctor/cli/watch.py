@@ -31,7 +31,7 @@ from proctor.watching.changes import Changes, check_installed
 from proctor.watching.faces import Lines, Screen
 from proctor.watching.ignored import Ignored, is_source
 from proctor.watching.inbox import Changed, Failed, Pressed, Resumed
-from proctor.watching.loop import Ended, Loop, Performed
+from proctor.watching.loop import NOT_COMPLETED, Ended, Loop, Performed
 from proctor.watching.rounds import Round, Rounds
 from proctor.wire import formats
 
@@ -149,7 +149,7 @@ class _Runs:
         run.explain(executed, asked, settings.mask_secrets)
         code = outputs.conclude(executed.result.exit_code)
         if outputs.unread:
-            raise Ended(code)
+            raise Ended(NOT_COMPLETED)
         return Performed(executed.result, code, ended)
 
     def heard(self, number: int) -> None:
