@@ -129,6 +129,8 @@ SLOW = (
     "warm/test_equal",
     "warm/test_fresh_runs.py",
     "warm/test_fresh_sequence.py",
+    "watching/test_watch.py",
+    "watching/test_watch_terminal.py",
     "wire/control/test_pairs.py::test_every_vector_is_told_alike[7-file-larger-than-a-pipe]",
     "wire/control/test_parts.py::test_every_vector_is_told_alike[7-file-larger-than-a-pipe]",
     "wire/document/test_json_report.py",
