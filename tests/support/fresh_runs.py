@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -10,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from proctor.archive.recording import document_chunks
 from proctor.config import Settings
-from proctor.execute import Request, execute
+from proctor.execute import Executed, Request, Starting, execute
 from proctor.plan_run import Asked, RunPlan, plan_run
 from proctor.process.cold_start import ColdStart
 from proctor.process.preloads import Preloads
@@ -23,6 +26,8 @@ from support.mcp_client import until
 from support.projects import clean_environment, project_python, write_project
 
 SETTLED = 50_000_000  # nanoseconds after which nobody doubts that a change came earlier
+_TIMES = {"created", "duration", "started_at", "ended_at", "started", "finished", "start", "stop", "cpu"}
+_CHANCE = re.compile(r"(?<= in )\d+\.\d+s|\b0x[0-9a-f]+")  # times, and where objects are
 _NEEDED = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 
@@ -75,8 +80,36 @@ class Warm:
         """Of the tests of a run."""
         return {test.test: test.message or str(test.outcome) for test in self.run().tests.values()}
 
+    def documents(self) -> tuple[Any, Any]:
+        """Of a run that may use a standby, and of one that may not."""
+        warm = _document(self.plan(), self._standbys.starter)
+        cold = _document(self.plan(), ColdStart)
+        self._standbys.refill()
+        return warm, cold
+
     def close(self) -> None:
         self._standbys.close()
+
+
+def _document(plan: RunPlan, starting: Starting) -> Any:
+    """Without what is different in any two runs."""
+    found: list[bytes] = []
+
+    def keep(executed: Executed) -> None:
+        found.extend(document_chunks(executed.result, executed.directory))
+
+    run_id = execute(Request(plan, Stop(), finish=keep, starting=starting)).result.run.run_id
+    return _masked(json.loads(b"".join(found).replace(run_id.encode(), b"(run)")))
+
+
+def _masked(value: Any, key: str = "") -> Any:
+    if isinstance(value, dict):
+        return {name: _masked(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_masked(item, key) for item in value]
+    if key in _TIMES:
+        return "(time)"
+    return _CHANCE.sub("(chance)", value) if isinstance(value, str) else value
 
 
 class _Counted(Standbys):
