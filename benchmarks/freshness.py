@@ -32,7 +32,7 @@ print(min(times))
 
 
 def check_seconds(python: str = sys.executable, files: int = FILES) -> float:
-    """The best of a few checks, so that a busy machine matters less; with so many modules of one installed package imported."""
+    """With so many modules imported. The best of a few checks: a busy machine matters less."""
     with tempfile.TemporaryDirectory() as home:
         for number in range(_PACKAGES):
             (Path(home) / "many" / f"p{number}").mkdir(parents=True)

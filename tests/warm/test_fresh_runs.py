@@ -302,3 +302,23 @@ def test_the_same_questions_are_answered_in_the_old_way_before_anything_changes(
     found = {end.partition("\n")[0] for end in warm.ends().values()}
 
     assert found == {OLD}
+
+
+def test_nothing_is_imported_early_that_a_run_does_not_import_before_it_reads_the_project(warm: Warm) -> None:
+    """Or a file of a project could no longer come before it."""
+    names = """
+        import sys
+
+        told = sorted(name for name in sys.modules if "." not in name)
+
+        def pytest_configure(config):
+            (config.rootpath / "told").write_text(" ".join(told))
+    """
+    write_project(warm.root, {"conftest.py": names, "test_it.py": asserting("None")})
+    warm.get_ready()
+    warm.run()
+    found = set((warm.root / "told").read_text().split())
+    warm.cold()
+
+    assert warm.used == 1
+    assert found - set((warm.root / "told").read_text().split()) == set()

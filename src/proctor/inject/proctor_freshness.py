@@ -19,7 +19,6 @@ SLACK = 20000000  # nanoseconds by which the clock of a file system may be behin
 COARSE = 2000000000  # the same, where it counts whole seconds
 CUSTOM = ("sitecustomize", "usercustomize")  # imported by Python itself if they are there
 STARTED_BY = (".pth", ".start")  # files of a site directory that Python reads when it starts
-NAMED_BY = ("COVERAGE_PROCESS_START",)  # variables with a file that code in a site directory reads
 MOST = 3000  # directories of a project, or data files of its packages, that are looked at
 SUFFIXES = frozenset(all_suffixes())
 
@@ -135,9 +134,6 @@ class Seen:
                     yield os.path.join(place, name)
                     for path in _absent(place, name):
                         yield path
-        for name in NAMED_BY:
-            if os.environ.get(name):
-                yield os.path.abspath(os.environ[name])
 
     def _positions(self):
         """Top-level modules, and how many entries of the path come before the one that has them."""
