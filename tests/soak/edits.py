@@ -46,6 +46,9 @@ class Editor:
 
     def edit(self) -> str:
         self._number += 1
+        for name in ("py.py", "lib/helper.py"):  # as long as they are there no run is warm
+            if self._chance.random() < 0.5:
+                (self._warm.root / name).unlink(missing_ok=True)
         deed = self._chance.choice(_DEEDS)
         deed(self)
         return deed.__name__
@@ -184,8 +187,15 @@ def edit_and_run(home: Path, steps: int, seed: int, tell: Callable[[str], None])
                 tell(f"FAULT {faults[-1]}")
             if step % 50 == 0:
                 tell(f"{step} edits: {warm.used} runs were warm")
-        tell(f"edits: {dict(done.most_common())}; {warm.used} runs were warm; {len(warm.log)} lines of log")
+        for why, times in Counter(_reason(line) for line in warm.log).most_common():
+            tell(f"{times} times: {why}")
+        tell(f"edits: {dict(done.most_common())}; {warm.used} runs were warm")
         return faults, warm.used
+
+
+def _reason(line: str) -> str:
+    """Without the paths."""
+    return " ".join(word for word in line.split() if os.sep not in word)
 
 
 def _difference(warm: Any, cold: Any, where: str = "") -> str:

@@ -102,8 +102,8 @@ class Seen:
         self._stats[path] = now
         if now is None:
             return
-        changed, created = now[:2]
-        if _is_after(created, self._started) or (changed < self._now and _is_after(changed, self._started)):
+        written, touched = now[:2]  # anybody may set the first, also to a time to come
+        if _is_after(touched, self._started) or (written < self._now and _is_after(written, self._started)):
             self._why = self._why or "%s changed while it was imported" % path
 
     def _files(self):
@@ -117,7 +117,10 @@ class Seen:
             if spec.has_location and spec.cached not in (None, spec.origin):
                 yield os.path.dirname(spec.cached)  # bytecode may say something else than its source
             for directory in spec.submodule_search_locations or ():
-                for path in [directory] if self._places.holds(directory) else _data(directory):
+                data = [directory] if self._places.holds(directory) else _data(directory)
+                if len(data) > MOST:
+                    self._why = self._why or "%s has too many files to look at" % directory
+                for path in data:
                     yield path
         for place in filter(self._places.has, self._path):
             yield place
@@ -152,12 +155,10 @@ class Seen:
                 self._keep(os.path.join(place, name))
         if names is None:
             self._keep(place)
-            if (
-                self._stats[place] is not None
-            ):  # an archive, perhaps with modules that nobody looked for in it
-                for name, found in self._names.items():
-                    if found > number and PathFinder.find_spec(name, [place]) is not None:
-                        self._why = self._why or "%s hides the %s that was imported" % (place, name)
+            for name in self._names if self._stats[place] is not None else ():
+                # An archive, perhaps with modules that nobody looked for in it.
+                if self._names[name] > number and PathFinder.find_spec(name, [place]) is not None:
+                    self._why = self._why or "%s hides the %s that was imported" % (place, name)
         _forget(place)
 
     def _late(self):
@@ -337,7 +338,7 @@ def _absent(place, name):
 def _data(directory):
     """The directory of a package, and what it may have read beside its modules."""
     found, pending = [directory], [directory]
-    while pending and len(found) < MOST:
+    while pending and len(found) <= MOST:
         current = pending.pop()
         for name in _listed(current) or ():
             path = os.path.join(current, name)
