@@ -42,6 +42,7 @@ from measure import (
 from server_life import bench_life
 from servers import bench_servers
 from tokens import bench_tokens
+from warm import bench_warm
 from workers import bench_workers
 
 SIZES = {10: 15, 1_000: 7, 20_000: 3}  # tests: rounds
@@ -54,6 +55,8 @@ COMPARED = {
     "pytest-timeout",
     "atex",
     "mcp",
+    "numpy",
+    "sqlalchemy",
     "pytest-evidence-mcp",
     "lovranran-mcp-test-runner",
     "pytest-receptor",
@@ -191,6 +194,7 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "tokens": ("Tokens", bench_tokens),
     "answers": ("Answers", bench_answers),
     "mcp": ("The MCP server", bench_servers),
+    "warm": ("The warm start", bench_warm),
     "life": ("The MCP server during a run", bench_life),
 }
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec
 
-from measure import REPOSITORY, environment, project, table
-from servers import HELLO, Talk
+from measure import environment, project, table
+from servers import HELLO, Talk, own_environment
 
 P = ParamSpec("P")
 
@@ -38,7 +38,7 @@ def bench_life(quick: bool) -> str:
     """The MCP server while a test that ignores signals keeps a processor busy: how long a ping takes, and how
     long that test and its child in a session of its own live on, once the server is asked, told or killed."""
     root = project("suite-endless", {"test_endless.py": ENDLESS})
-    ours, bare = environment("proctor-mcp", f"{REPOSITORY}[mcp]"), environment("pytest", "pytest")
+    ours, bare = own_environment(), environment("pytest", "pytest")
     command = [str(ours / "proctor"), "mcp", "--root", str(root), "--python", str(bare / "python")]
     took: dict[str, list[float]] = {}
     pings: list[float] = []

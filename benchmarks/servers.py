@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,12 +101,12 @@ def one_round(server: Server, root: Path) -> Round:
     talk.ask("tools/list", {})
     time.sleep(_MOMENT)
     idle = talk.memory()
-    calls = [_call(talk, server) for _ in range(CALLS if server.tool else 0)]
+    calls = [call(talk, server) for _ in range(CALLS if server.tool else 0)]
     talk.close()
     return Round(hello, idle, calls)
 
 
-def _call(talk: Talk, server: Server) -> Spent:
+def call(talk: Talk, server: Server) -> Spent:
     cpu, wall = talk.cpu(), time.perf_counter()
     answer = talk.ask("tools/call", {"name": server.tool, "arguments": server.arguments})
     spent = Spent(talk.cpu() - cpu, time.perf_counter() - wall)
@@ -118,31 +119,38 @@ def bench_servers(quick: bool) -> str:
     """The MCP server beside a bare one of the same SDK, and two servers from PyPI that run tests."""
     root = project("suite-of-servers", many(TESTS))
     bare = environment("pytest", "pytest")
-    servers = _servers(root, bare)
+    found = servers(root, bare / "python")
     rounds: dict[str, list[Round]] = defaultdict(list)
     pytests: list[Spent] = []
     count = 2 if quick else 7
     for number in range(count + 1):
         print(f"servers, round {number} of {count}", file=sys.stderr, flush=True)
-        done = {name: one_round(server, root) for name, server in servers.items()}
+        done = {name: one_round(server, root) for name, server in found.items()}
         spent = spend([str(bare / "python"), "-m", "pytest", "-q"], root)
         if number:  # the first round only warms caches
             pytests.append(spent)
-            for name, found in done.items():
-                rounds[name].append(found)
+            for name, one in done.items():
+                rounds[name].append(one)
     return "\n".join([_starting(rounds), _calling(rounds, pytests)])
 
 
-def _servers(root: Path, bare: Path) -> dict[str, Server]:
+@cache
+def own_environment() -> Path:
+    """proctor as a user of its server has it."""
     shutil.rmtree(CACHE / "environments" / "proctor-mcp", ignore_errors=True)
-    ours = environment("proctor-mcp", f"{REPOSITORY}[mcp]")
+    return environment("proctor-mcp", f"{REPOSITORY}[mcp]")
+
+
+def servers(root: Path, python: Path) -> dict[str, Server]:
+    """By name; `python` runs the tests, except for servers that have a pytest of their own."""
+    ours = own_environment()
     evidence = environment("peer-pytest-evidence-mcp", "pytest", "pytest-evidence-mcp")
     runner = environment(
         "peer-lovranran-mcp-test-runner", "pytest", "pytest-json-report", "lovranran-mcp-test-runner"
     )
     here = {"path": str(root)}
     bare_server = str(Path(__file__).parent / "bare_server.py")
-    serve = [str(ours / "proctor"), "mcp", "--root", str(root), "--python", str(bare / "python")]
+    serve = [str(ours / "proctor"), "mcp", "--root", str(root), "--python", str(python)]
     return {
         BARE: Server([str(ours / "python"), bare_server]),
         PROCTOR: Server(serve, "execute_tests", {}, f"{TESTS} passed"),

@@ -59,6 +59,8 @@ SLOW = (
     "inject/test_breakpoint.py",
     "inject/test_explained_status.py",
     "inject/test_failure_index.py",
+    "inject/test_imports.py::test_a_document_says_the_same_whether_it_was_asked_or_not",
+    "inject/test_imports.py::test_a_session_names_the_modules_and_the_test_files_of_the_project",
     "inject/test_later_reports.py",
     "inject/test_later_sessions.py",
     "inject/test_later_unittest.py",
@@ -122,6 +124,7 @@ SLOW = (
     "test_usage_errors.py",
     "test_versions.py",
     "torture/",
+    "warm/test_equal",
     "warm/test_fresh_runs.py",
     "warm/test_fresh_sequence.py",
     "wire/control/test_pairs.py::test_every_vector_is_told_alike[7-file-larger-than-a-pipe]",
@@ -133,6 +136,7 @@ SLOW = (
     "wire/reports/test_junit_schema.py",  # fetches the schema
     "wire/reports/test_mutated.py::test_what_the_schema_of_ctrf",  # likewise
     "wire/reports/test_writers.py::test_ctrf_keeps_to_its_schema",  # fetches the schema
+    "warm/test_preload",
 )
 # Of those, the longest. They come first, so that no worker is left with one of them when all others are done.
 LONGEST = (

@@ -86,6 +86,14 @@ def test_a_project_that_only_mentions_us_has_the_defaults(tmp_path: Path) -> Non
             'quarantine = [{test = "a", until = 2027-01-31T10:00:00}]',
             "until 2027-01-31 10:00:00: expected a date",
         ),
+        ("warm = 1", "warm: expected true or false, got a whole number$"),
+        ('preload = "numpy"', "preload: expected an array, got a string$"),
+        ("preload = [1]", r"preload\[0\]: expected a string, got a whole number$"),
+        ('preload = ["numpy", ""]', "invalid preload '': expected the name of a module, e.g. numpy$"),
+        ('preload = ["scikit-learn"]', "invalid preload 'scikit-learn': expected the name of a module, e.g."),
+        ('preload = ["numpy==2"]', "invalid preload 'numpy==2': expected"),
+        ('preload = ["django..db"]', "invalid preload 'django..db': expected"),
+        ('preload = [".shop"]', "invalid preload '.shop': expected"),
         ("keep_runs = [", "cannot be read"),
     ],
 )
@@ -120,6 +128,14 @@ def test_what_is_known_about_tries_and_processes(tmp_path: Path) -> None:
     assert (settings.test_timeout, settings.workers, settings.retries) == ("1m", "auto", 2)
     assert (settings.max_retried, settings.max_restarts, settings.flaky) == (0, 0, "fail")
     assert config.quarantined(settings, date(2027, 1, 1))[0] == (Quarantined("a"), Quarantined("b*", "c"))
+
+
+def test_what_is_preloaded(tmp_path: Path) -> None:
+    assert (config.Settings().warm, config.Settings().preload) == (True, ())
+    (tmp_path / "proctor.toml").write_text('warm = false\npreload = ["numpy", "django.db"]\n')
+
+    settings = config.load(tmp_path)
+    assert (settings.warm, settings.preload) == (False, ("numpy", "django.db"))
 
 
 @pytest.mark.parametrize("until", ["2027-01-31", date(2027, 1, 31)])

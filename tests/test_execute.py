@@ -10,8 +10,9 @@ from support.processes import Script
 
 from proctor import events as e
 from proctor import execute, running
+from proctor.crew import WEAK
 from proctor.errors import LaunchError, UsageError
-from proctor.execute import WEAK, BeforeEnd, Executed, Request, execute_with
+from proctor.execute import BeforeEnd, Executed, Request, execute_with
 from proctor.launch import Build, KnownTest, Launch, Lines, Program, Session, Speech, Voice
 from proctor.outcome import Outcome, RunOutcome
 from proctor.plan_run import RunPlan

@@ -170,6 +170,9 @@ def _check_values(settings: Settings) -> None:
         from proctor.nearest import or_known  # only on the way out
 
         raise ConfigError(f"invalid flaky {settings.flaky!r}{or_known(settings.flaky, _FLAKY)}")
+    for name in settings.preload:
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise ConfigError(f"invalid preload {name!r}: expected the name of a module, e.g. numpy")
     for number, entry in enumerate(settings.quarantine):
         test = entry if isinstance(entry, str) else entry.test
         if not test:

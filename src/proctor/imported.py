@@ -15,8 +15,11 @@ FOLDER = "imports"
 
 
 class Imported(msgspec.Struct, frozen=True):
+    """Files are absolute; they begin with the real path of the project."""
+
     modules: dict[str, str] = {}  # of the project: their names, and their files
-    packages: list[str] = []  # that are installed
+    packages: list[str] = []  # that are installed and public, by their top-level names; no plugins of pytest
+    tests: list[str] = []  # files that tests were collected from
 
 
 def asking_for_imports(launch: Launch, root: Path, environ: Mapping[str, str]) -> Launch:
@@ -28,6 +31,9 @@ def asking_for_imports(launch: Launch, root: Path, environ: Mapping[str, str]) -
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError:
         return launch
+    if launch.instead is not None:
+        instead = asking_for_imports(launch.instead, root, environ)
+        launch = msgspec.structs.replace(launch, instead=instead)
     return asking(launch, {"imports": {"file": str(file), "root": str(root)}})
 
 

@@ -6,6 +6,7 @@ import errno
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -33,6 +34,10 @@ ResultLine: TypeAlias = Callable[[bytes], None]
 
 
 _NOWHERE = "neither the project nor the cache can be written"
+
+
+def timestamp() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class Keeping(msgspec.Struct, frozen=True):

@@ -14,8 +14,8 @@ from support.projects import Ran, clean_environment, proctor, project_python, wr
 
 from proctor import events as e
 from proctor.archive import inside, store
-from proctor.archive.history import last_failed
 from proctor.archive.inside import Folder
+from proctor.archive.last_failed import last_failed
 from proctor.archive.lookup import find_run, read_run
 from proctor.archive.recording import Recording
 from proctor.errors import UsageError

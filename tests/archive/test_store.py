@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from proctor import events as e
 from proctor.archive import read_log, store
-from proctor.archive.history import last_failed
 from proctor.archive.inside import Folder
+from proctor.archive.last_failed import last_failed
 from proctor.archive.lookup import find_run
 from proctor.archive.recording import Recording, loader
 from proctor.errors import UsageError

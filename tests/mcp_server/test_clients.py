@@ -35,6 +35,10 @@ def test_each_client_is_told_the_command_the_roots_and_the_interpreters(tmp_path
     assert server["args"][-5:] == ["mcp", "--root", str(tmp_path), "--python", "python3"]
 
 
+def test_a_server_that_keeps_nothing_ready_is_printed_as_such(tmp_path: Path) -> None:
+    assert printed(tmp_path, "codex", "--no-warm")["args"][-1] == "--no-warm"
+
+
 def test_what_is_printed_works(tmp_path: Path) -> None:
     write_project(tmp_path, {"test_a.py": "def test_a(): pass"})
     server = printed(tmp_path, "claude-code")

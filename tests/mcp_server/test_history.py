@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,3 +132,39 @@ def test_two_runs_are_compared_and_one_that_goes_on_is_not_complete(server: Talk
     assert same.structured_content["new"] == []
     assert server.document("get_history", select="flaky")["tests"] == []
     assert server.document("get_history", select="slow")["tests"] == []
+
+
+@pytest.fixture
+def slow_git(tmp_path: Path) -> str:
+    """A PATH on which git takes a while, so that the history of a run is kept long after its answer."""
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("no git here")
+    script = tmp_path / "bin" / "git"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nsleep 0.1\nexec {git} "$@"\n')
+    script.chmod(0o755)
+    return f"{script.parent}:{os.environ['PATH']}"
+
+
+def test_the_history_has_each_run_that_was_answered_whoever_asks_next(tmp_path: Path, slow_git: str) -> None:
+    body = "import os\ndef test_a(): assert not os.path.exists('broken')"
+    root = write_project(tmp_path / "project", {"test_a.py": body})
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    with talk(root, XDG_STATE_HOME=str(tmp_path), PATH=slow_git) as talking:
+        passed = talking.document("execute_tests")
+        (root / "broken").touch()
+        failed = talking.document("execute_tests")
+        assert failed["tests"][0]["history"] == {"word": "new"}
+
+        (root / "broken").unlink()
+        fixed = talking.document("execute_tests")
+        assert runs(talking) == [run["run_id"] for run in (fixed, failed, passed)]
+
+
+def test_a_run_is_in_the_history_if_the_client_leaves_with_its_answer(tmp_path: Path) -> None:
+    root = write_project(tmp_path / "project", {"test_a.py": "def test_a(): pass"})
+    with talk(root, XDG_STATE_HOME=str(tmp_path)) as talking:
+        answered = talking.document("execute_tests")["run_id"]
+    with talk(root, XDG_STATE_HOME=str(tmp_path)) as talking:
+        assert runs(talking) == [answered]

@@ -375,7 +375,7 @@ def test_a_call_that_is_taken_back_ends_its_run(tmp_path: Path, mode: str) -> No
     """
     root = write_project(tmp_path, {"test_a.py": body})
     mark = uuid.uuid4().hex
-    with serving(root, MARK=mark) as port:
+    with serving(root, "--no-warm", MARK=mark) as port:
         talking = Talk(f"http://127.0.0.1:{port}/mcp", mode)
         call = talking.begin(talking.client.call_tool("execute_tests", {}))
         until(lambda: (root / "begun").exists())

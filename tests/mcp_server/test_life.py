@@ -53,7 +53,7 @@ class Scene:
     @contextmanager
     def server(self, *options: str, mode: str = "auto") -> Iterator[Talk]:
         environ: dict[str, Any] = {MARK: self.mark, "BEGUN": str(self.begun), "GO": str(self.go)}
-        with talk(self.root, *options, mode=mode, **environ) as talking:
+        with talk(self.root, "--no-warm", *options, mode=mode, **environ) as talking:  # none is to be alive
             self.pid = server_pid(MARK, self.mark)
             yield talking
 

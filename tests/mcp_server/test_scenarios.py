@@ -111,7 +111,7 @@ def mark() -> str:
 @pytest.fixture(scope="module")
 def server(home: Path, mark: str) -> Iterator[Talk]:
     marked: dict[str, Any] = {MARK: mark}
-    with talk(home, **marked) as talking:
+    with talk(home, "--no-warm", **marked) as talking:
         yield talking
 
 

@@ -246,7 +246,7 @@ async def soaking(home: Path, parallel: int) -> AsyncIterator[Soak]:
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         **PLAIN_MALLOC,
     }
-    async with Client(stdio(root, "--max-runs", str(parallel), **environ)) as client:
+    async with Client(stdio(root, "--no-warm", "--max-runs", str(parallel), **environ)) as client:
         yield Soak(client, server_pid(MARK, mark), mark, root, temporary)
 
 

@@ -68,7 +68,7 @@ class Server:
     def __init__(self, root: Path, around: Surroundings, environ: Mapping[str, str] | None = None) -> None:
         self.root, self.around = root, around
         variables: dict[str, Any] = {**around.environ, **(environ or {})}
-        self._talk = Talk(stdio(root, **variables), "auto")
+        self._talk = Talk(stdio(root, "--no-warm", **variables), "auto")  # who waits is alive
         self.call = self._talk.call
         self.pid = server_pid(MARK, self.around.mark)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "for every day": {
         "run": "run tests and report what happened",
+        "watch": "run tests, wait for a change, and run again",
         "show": "show a kept run again, one test of it, or a report, stream or log",
         "runs": "list the kept runs, newest first",
         "history": "show what earlier runs say, of a test or of all",

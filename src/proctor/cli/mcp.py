@@ -72,6 +72,7 @@ def _print_configuration(parsed: argparse.Namespace, roots: list[Path], pythons:
         command += ["--root", str(root)]
     for python in pythons:
         command += ["--python", python]
+    command += ["--no-warm"] if parsed.no_warm else []
     sys.stdout.write(clients.configuration(client, command))
     print(f"proctor: for {client.title}, in {client.file}", file=sys.stderr)
     return 0

@@ -132,6 +132,11 @@ class Outputs:
             except Exception as error:  # noqa: BLE001
                 self._faults.setdefault(name, error)
 
+    @property
+    def unread(self) -> bool:
+        """Whether the reader of stdout has gone."""
+        return isinstance(self._faults.get(_STDOUT), BrokenPipeError)
+
     def conclude(self, exit_code: int) -> int:
         """The run's exit code, unless that is 0 and a report that was asked for is not there."""
         lost = 0

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from pathlib import Path
 
 from proctor import config
 from proctor.cli import options, output, text_settings
 from proctor.cli.interrupt import announce_interrupt
 from proctor.cli.parser import EXIT_CODES, suggest
 from proctor.errors import UsageError
-from proctor.execute import BeforeEnd, Request, execute
+from proctor.execute import BeforeEnd, Executed, Request, Starting, execute
 from proctor.outcome import RunOutcome
-from proctor.plan_run import RunPlan, plan_run
+from proctor.plan_run import Asked, RunPlan, plan_run
+from proctor.process.cold_start import ColdStart
 from proctor.process.stop import Stop, stoppable
 from proctor.wire import formats
 
@@ -24,10 +27,25 @@ def main(arguments: list[str]) -> int:
     parsed = parser().parse_args(own)
     root = options.project(parsed.directory)
     settings = config.load(root)
+    asked = asked_for(parsed, passed_on, root, settings)
+    plan = plan_run(asked, settings, os.environ)
+    outputs = outputs_of(parsed, plan)
+    try:
+        with stoppable(None if outputs.live else announce_interrupt) as stop:
+            executed = execute(request(plan, stop, outputs))
+    finally:
+        outputs.close()
+    explain(executed, asked, settings.mask_secrets)
+    return outputs.conclude(executed.result.exit_code)
+
+
+def asked_for(
+    parsed: argparse.Namespace, passed_on: tuple[str, ...], root: Path, settings: config.Settings
+) -> Asked:
     maxfail = 1 if parsed.failfast else parsed.maxfail
     if maxfail < 0:
         raise UsageError(f"invalid --maxfail {maxfail}: expected 1 or more")
-    asked = options.asked(
+    return options.asked(
         parsed,
         root,
         settings,
@@ -53,30 +71,34 @@ def main(arguments: list[str]) -> int:
         arguments=passed_on,
         invocation=options.invocation(parsed, root),
     )
-    plan = plan_run(asked, settings, os.environ)
+
+
+def outputs_of(parsed: argparse.Namespace, plan: RunPlan) -> output.Outputs:
+    """Writes the notices about the plan first."""
     for notice in plan.notices:
         print(f"proctor: {notice}", file=sys.stderr)
     texts = text_settings.of_run(
-        settings, parsed.budget, plan.keeping.archive, os.environ, options.shown(parsed)
+        plan.settings, parsed.budget, plan.keeping.archive, os.environ, options.shown(parsed)
     )
     shows_output = parsed.no_capture or parsed.show_output
-    outputs = output.build(
+    return output.build(
         parsed.format, parsed.outputs, parsed.failure_summary, os.environ, texts, shows_output
     )
-    try:
-        with stoppable(None if outputs.live else announce_interrupt) as stop:
-            before_end = _comparison(plan, stop)
-            request = Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish, before_end)
-            executed = execute(request)
-    finally:
-        outputs.close()
+
+
+def request(plan: RunPlan, stop: Stop, outputs: output.Outputs, starting: Starting = ColdStart) -> Request:
+    before_end = _comparison(plan, stop)
+    return Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish, before_end, starting)
+
+
+def explain(executed: Executed, asked: Asked, mask: bool) -> None:
+    """On stderr: what the outputs do not say."""
     if executed.forgotten:
         print(f"proctor: {executed.forgotten}", file=sys.stderr)
     if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR):
-        from proctor.cli.nothing_ran import explain
+        from proctor.cli import nothing_ran
 
-        explain(executed.result, asked, settings.mask_secrets)
-    return outputs.conclude(executed.result.exit_code)
+        nothing_ran.explain(executed.result, asked, mask)
 
 
 def _comparison(plan: RunPlan, stop: Stop) -> BeforeEnd | None:
@@ -101,6 +123,13 @@ def parser() -> options.Parser:
         ),
         passes_on=True,
     )
+    add_options(parser)
+    parser.remark = EXIT_CODES
+    return parser
+
+
+def add_options(parser: options.Parser) -> None:
+    """All of them; `watch` has the same."""
     options.add_selection(parser)
     _add_choice_of_tests(parser)
     _add_limits(parser)
@@ -110,8 +139,6 @@ def parser() -> options.Parser:
     parser.group(options.WHERE).add_argument("--no-archive", action="store_true", help=archive)
     history = "do not compare with earlier runs, and do not remember this one"
     parser.group(options.WHERE).add_argument("--no-history", action="store_true", help=history)
-    parser.remark = EXIT_CODES
-    return parser
 
 
 def _add_choice_of_tests(parser: options.Parser) -> None:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from proctor.archive import history as archive
+from proctor.archive import last_failed as archive
 from proctor.archive.store import link_in_the_way, list_runs
 from proctor.history.reading import reading
 from proctor.history.repository import repository

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.history.digest import blake2b
+from proctor.digest import blake2b
 
 _SMALL = 1 << 16  # bytes of most files that are read
 _LONG = 1 << 23  # bytes of logs and lists of references

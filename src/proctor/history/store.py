@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from proctor.digest import blake2b
 from proctor.history import file
-from proctor.history.digest import blake2b
 from proctor.history.file import HistoryError, place, places
 from proctor.history.repository import Repository
 from proctor.history.retention import KEPT_DAYS, KEPT_RUNS, remove_old

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from proctor.history.digest import blake2b
+from proctor.digest import blake2b
 from proctor.history.lineage import Lineage, lineage
 from proctor.history.repository import Repository
 from proctor.process.git import Git, Question

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
-from proctor.archive.history import target
+from proctor.archive.last_failed import target
 from proctor.history.reading import reading
 from proctor.history.repository import repository
 

@@ -135,7 +135,7 @@ def pytest_configure(config):
     if asked:
         observer.explain.args = (config, asked.get("locals", False))
         if "imports" in asked:
-            imports = load("proctor_imports").Imports(asked["imports"], dumps)
+            imports = load("proctor_imports").Imports(asked["imports"], dumps, config)
             config.pluginmanager.register(imports, "_proctor_imports")
         if asked.get("repeat", 1) > 1:
             repeat = load("proctor_repeat").Repeat(asked["repeat"], observer)

@@ -5,6 +5,7 @@ file of the project. Speaks with `process/standby` on a socket, in lines: `impor
 `dropped NAME WHY`, `ready`; when the launch has come, `go`, or `stale WHY`, after which the process ends.
 """
 
+import _thread
 import gc
 import os
 import sys
@@ -25,13 +26,19 @@ def wait():
     socket = _Socket(asked["descriptor"])
     try:
         own = _own_sitecustomize()
-        seen = _prepare(asked, socket)
+        _check_nothing_runs()
+        seen, packages = _prepare(asked, socket)
         socket.write("ready")
         _, cwd, argc, *fields = socket.read_launch()
         why = seen.stale(os.fsdecode(cwd))
         if why:
             socket.end("stale " + why)
         _become([os.fsdecode(word) for word in fields[: int(argc)]], fields[int(argc) :])
+        if packages is not None:
+            why = packages.refuses(sys.argv[1:])
+            if why:
+                socket.end("stale " + why)
+            packages.begin()
     except BaseException as error:
         socket.end("failed %r" % error)
     socket.write("go")
@@ -48,13 +55,14 @@ def _prepare(asked, socket):
     sys.path[:] = [entry for entry in path if places.has(entry)]
     ours = _import_what_runs_need()
     sys.path[:] = path
+    packages = None
     places.early = frozenset(sys.modules)
     if asked["preload"]:
-        load("proctor_preload").preload(asked["preload"], socket)
+        packages = load("proctor_preload").preload(asked["preload"], socket)
     seen = freshness.Seen(places, ours, asked["started"])
     gc.collect()
     gc.freeze()  # pytest collects garbage several times before it ends, and nothing of this is garbage
-    return seen
+    return seen, packages
 
 
 def _own_sitecustomize():
@@ -62,11 +70,13 @@ def _own_sitecustomize():
     sys.modules.pop("sitecustomize", None)
     try:
         module = import_module("sitecustomize")
-    except BaseException as error:
-        fault = error.with_traceback(None)
+    except ModuleNotFoundError as error:
+        if error.name != "sitecustomize":
+            raise
+        missing = error.with_traceback(None)
 
         def end():
-            raise fault
+            raise missing
 
     else:
 
@@ -76,17 +86,21 @@ def _own_sitecustomize():
     return end
 
 
+def _check_nothing_runs():
+    """What watches or works beside the tests would see them begin at another time."""
+    if sys.gettrace() or sys.getprofile() or "coverage" in sys.modules:
+        raise RuntimeError("a tracer is there before the tests are")
+    if _thread._count():
+        raise RuntimeError("a thread is there before the tests are")
+
+
 def _import_what_runs_need():
     """Returns the files of ours that are among it."""
     config = import_module("_pytest.config")
     import_module("pytest")
     for name in config.default_plugins:
         import_module("_pytest." + name)
-    for name in LAZY:
-        try:
-            import_module(name)
-        except ImportError:
-            pass  # of another version
+    _import_late()
     try:
         from importlib.metadata import distributions
     except ImportError:  # Python 3.7
@@ -97,8 +111,18 @@ def _import_what_runs_need():
     return [load(name).__file__ for name in OURS]
 
 
-#: Modules that pytest imports late in every run.
-LAZY = ()
+#: Modules that Python and pytest import late in every run, however it is asked for.
+LATE = ("runpy", "_pytest._argcomplete", "faulthandler", "pdb")
+
+
+def _import_late():
+    modern = not sys.modules["pytest"].__version__.startswith("6.")  # where it is for Windows
+    reads = modern and hasattr(sys.modules["_pytest.capture"], "_readline_workaround")
+    for name in (*LATE, "readline") if reads else LATE:
+        try:
+            import_module(name)
+        except ImportError:
+            pass  # Python can be built without it
 
 
 def _become(argv, variables):

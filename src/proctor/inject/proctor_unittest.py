@@ -86,10 +86,17 @@ class Session:
         self._report(loaded)
         if self.options.list:
             return 1 if loaded.errors else 0 if loaded.tests else NOTHING
+        imports = None
+        if "imports" in self.asked:
+            imports = load("proctor_imports").Imports(self.asked["imports"], _channel.dumps)
         with warnings.catch_warnings():
             if not sys.warnoptions:
                 warnings.simplefilter("default")
             bad = self._run_tests(loaded)
+        if imports is not None:
+            imports.write(
+                [file for file, _, _ in loaded.errors] + [t.partition("::")[0] for t in loaded.tests]
+            )
         if loaded.errors or bad:
             return 1
         return 0 if loaded.tests else NOTHING

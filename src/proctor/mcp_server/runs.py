@@ -10,9 +10,11 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from proctor.archive.inside import Folder, open_inside
 from proctor.archive.store import RESULT_FILE, RunDirectory
@@ -21,6 +23,7 @@ from proctor.config import Settings
 from proctor.errors import LaunchError
 from proctor.events import Entry
 from proctor.execute import Executed, Request, execute
+from proctor.imported import asking_for_imports
 from proctor.mcp_server import run_data
 from proctor.mcp_server.run_data import RunData
 from proctor.outcome import RunOutcome
@@ -31,6 +34,8 @@ from proctor.process.warm_start import Standbys
 from proctor.result import RunResult
 
 REPORT_SECONDS = 0.5  # between two reports of progress
+_ANSWER_SECONDS = 0.02  # for an answer to be on its way before the history takes the processor
+_HISTORY_SECONDS = 10.0  # for runs that were answered to be in the history before somebody looks there
 _REMEMBERED = 64  # finished runs whose project is known without a search
 _IN_MEMORY = 32 << 20  # bytes of the documents of finished runs; the newest stays, whatever its size
 
@@ -81,14 +86,18 @@ class ServerRun:
         make_plan: Callable[[], RunPlan],
         on_change: Callable[[ServerRun], None],
         standbys: Standbys | None,
+        settle: Callable[[], None],
     ) -> None:
-        """Starts it; `on_change` is called when it has begun and when it has ended."""
+        """Starts it; `on_change` is called when it has begun and when it has ended. `settle` returns when the
+        history has all runs that were answered."""
         self._make_plan, self._on_change, self._standbys = make_plan, on_change, standbys
+        self._settle = settle
         self._loop = asyncio.get_running_loop()
         self._stop = Stop()
         self._began = asyncio.Event()
         self._ended = asyncio.Event()
-        self._ended_really = threading.Event()
+        self._answered = threading.Event()
+        self._ended_really = threading.Event()  # and the history has it
         self.so_far: SoFar | None = None
         self.discovered: tuple[RunResult, Settings] | None = None  # of a run that only lists tests
         self.data: RunData | None = None  # of any other, as long as it is in memory
@@ -101,7 +110,12 @@ class ServerRun:
 
     @property
     def over(self) -> bool:
+        """Nothing of it is alive, and the archive has it: it can be answered."""
         return self._ended.is_set()
+
+    @property
+    def gone(self) -> bool:
+        return self._ended_really.is_set()
 
     def cancel(self) -> None:
         """Also from a signal handler."""
@@ -120,6 +134,7 @@ class ServerRun:
         held, self._held = self._held, None
         if held is not None:
             held.close()
+        self._answered.set()
 
     def join(self, seconds: float) -> None:
         self._ended_really.wait(seconds)
@@ -158,13 +173,16 @@ class ServerRun:
 
     def _work(self) -> None:
         try:
+            self._settle()
             plan = self._make_plan()
             warm = self._standbys if plan.settings.warm else None
+            if warm is not None:
+                plan = _asking_for_imports(plan)
             request = Request(
                 plan,
                 self._stop,
                 [self],
-                finish=partial(self._keep, settings=plan.settings),
+                finish=partial(self._finish, settings=plan.settings),
                 before_end=comparison(plan, self._stop),
                 starting=warm.starter if warm is not None else ColdStart,
             )
@@ -176,6 +194,12 @@ class ServerRun:
             self._call(self._has_ended)
         if self._standbys is not None:
             self._standbys.refill()
+
+    def _finish(self, executed: Executed, settings: Settings) -> None:
+        """Lets the run be answered, and then the history take it."""
+        self._keep(executed, settings)
+        self._call(self._can_be_answered)
+        self._answered.wait(_ANSWER_SECONDS)
 
     def _keep(self, executed: Executed, settings: Settings) -> None:
         """Keeps the result in memory, whatever has become of the archive."""
@@ -195,9 +219,13 @@ class ServerRun:
             self._loop.call_soon_threadsafe(what)
 
     def _has_ended(self) -> None:
+        self._stop.close()
+        if not self.over:
+            self._can_be_answered()
+
+    def _can_be_answered(self) -> None:
         self._began.set()
         self._ended.set()
-        self._stop.close()
         if not self._wanted:
             self.release()
         self._on_change(self)
@@ -209,7 +237,7 @@ class ServerRuns:
     def __init__(self, at_once: int, standbys: Standbys | None = None) -> None:
         self._at_once, self._standbys = at_once, standbys
         self._free = asyncio.Semaphore(at_once)
-        self._alive: set[ServerRun] = set()
+        self._alive: set[ServerRun] = set()  # perhaps with some that are gone
         self.by_id: dict[str, ServerRun] = {}
 
     @property
@@ -223,12 +251,19 @@ class ServerRuns:
         if not await self._take_place(seconds, progress):
             return None
         try:
-            run = ServerRun(make_plan, self._changed, self._standbys)
+            run = ServerRun(make_plan, self._changed, self._standbys, self.settle)
         except (OSError, RuntimeError) as error:  # no descriptor or no thread is to be had
             self._free.release()
             raise LaunchError(f"cannot start a run: {error}") from error
-        self._alive.add(run)
+        self._alive = {run, *(other for other in self._alive if not other.gone)}
         return run
+
+    def settle(self) -> None:
+        """Waits until the history has the runs that were answered. For any thread but that of the loop."""
+        deadline = time.monotonic() + _HISTORY_SECONDS
+        for run in list(self._alive):
+            if run.over:
+                run.join(max(0.0, deadline - time.monotonic()))
 
     async def _take_place(self, seconds: float | None, progress: Progress) -> bool:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
@@ -246,7 +281,6 @@ class ServerRuns:
         if run.so_far is not None and not run.so_far.collects_only:
             self.by_id[run.so_far.run_id] = run
         if run.over:
-            self._alive.discard(run)
             self._free.release()
             self._forget()
 
@@ -271,3 +305,18 @@ class ServerRuns:
         deadline = time.monotonic() + seconds
         for run in alive:
             run.join(max(0.0, deadline - time.monotonic()))
+        if self._standbys is not None:
+            self._standbys.close(max(0.0, deadline - time.monotonic()))
+
+
+def _asking_for_imports(plan: RunPlan) -> RunPlan:
+    """What a session imports tells which packages are worth to be preloaded."""
+    root = Path(plan.spec.root)
+    suites = tuple(
+        replace(
+            suite,
+            launches=tuple(asking_for_imports(launch, root, plan.environ) for launch in suite.launches),
+        )
+        for suite in plan.prepared.suites
+    )
+    return replace(plan, prepared=replace(plan.prepared, suites=suites))

@@ -126,6 +126,7 @@ class Tools:
         def answer() -> Reply:
             from proctor.mcp_server.history_answers import history_answer  # loads sqlite
 
+            self._runs.settle()
             root = self.access.project(asked.project)
             settings = config.load(root)
             budget = _budget(asked, settings)
@@ -152,6 +153,7 @@ class Tools:
         except UsageError:
             from proctor.history.compared import remembered_side  # loads sqlite
 
+            self._runs.settle()
             for root in self.access.roots:
                 if found := remembered_side(name, root, self.access.environ, self.access.roots):
                     return found, config.load(root)

@@ -46,7 +46,9 @@ _OPTIONS = (
 class Question:
     """A git command under way; its answer is read when it is needed."""
 
-    def __init__(self, git: str, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, git: str, arguments: Sequence[str], environ: Mapping[str, str], stdin: bytes = b""
+    ) -> None:
         """Raises OSError for lack of descriptors."""
         self._process: Spawned | None = None
         with contextlib.ExitStack() as opened:
@@ -54,8 +56,11 @@ class Question:
             self._stopped, self._stop = _pipe(opened)
             quiet = os.open(os.devnull, os.O_WRONLY)
             opened.callback(os.close, quiet)
+            given = _file(stdin, opened) if stdin else None
             with contextlib.suppress(OSError, ValueError):  # ValueError: a path with a null character
-                self._process = Spawned((git, *_OPTIONS, *arguments), [write, quiet], environ)
+                self._process = Spawned((git, *_OPTIONS, *arguments), [write, quiet], environ, given)
+            if given is not None:
+                os.close(given)
             os.close(write)
             os.close(quiet)
             opened.pop_all()
@@ -97,6 +102,19 @@ def _pipe(opened: contextlib.ExitStack) -> tuple[int, int]:
     return ends
 
 
+def _file(content: bytes, opened: contextlib.ExitStack) -> int:
+    """A file without a name that has this content, to be read; it is closed with the stack."""
+    from tempfile import TemporaryFile  # few questions have an input
+
+    with TemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        file.seek(0)
+        descriptor = os.dup(file.fileno())
+    opened.callback(os.close, descriptor)
+    return descriptor
+
+
 def _end(process: Spawned) -> None:
     """With all that it has started, such as a filter that hangs."""
     if process.returncode is None:
@@ -115,17 +133,23 @@ class Git:
 
     def begin(self, *arguments: str, **variables: str) -> Question | None:
         """A command, with more variables; None without git, or for lack of descriptors."""
+        return self._begin(b"", arguments, variables)
+
+    def _begin(self, stdin: bytes, arguments: Sequence[str], variables: Mapping[str, str]) -> Question | None:
         if not self._program:
             return None
         try:
-            return Question(
-                self._program, ("-C", self._directory, *arguments), {**self._environ, **variables}
-            )
+            given = ("-C", self._directory, *arguments)
+            return Question(self._program, given, {**self._environ, **variables}, stdin)
         except OSError:
             return None
 
     def ask(self, *arguments: str, **variables: str) -> bytes | None:
-        question = self.begin(*arguments, **variables)
+        return self.ask_about(b"", *arguments, **variables)
+
+    def ask_about(self, stdin: bytes, *arguments: str, **variables: str) -> bytes | None:
+        """The same of a command that reads its input."""
+        question = self._begin(stdin, arguments, variables)
         if question is None:
             return None
         try:

@@ -11,12 +11,20 @@ _LONGEST_PAUSE = 0.05  # seconds between two looks at whether it has ended
 
 
 class Spawned:
-    """Has a session of its own, /dev/null as its input, and of our descriptors those that are named."""
+    """Has a session of its own, and of our descriptors those that are named."""
 
-    def __init__(self, argv: Sequence[str], descriptors: Sequence[int], environ: Mapping[str, str]) -> None:
-        """`descriptors` become 1, 2, 3 and so on; none of those that we have may be one of these."""
+    def __init__(
+        self,
+        argv: Sequence[str],
+        descriptors: Sequence[int],
+        environ: Mapping[str, str],
+        stdin: int | None = None,
+    ) -> None:
+        """`descriptors` become 1, 2, 3 and so on; none of those that we have may be one of these. Without
+        `stdin`, its input is empty."""
+        nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
         actions = [
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            nothing if stdin is None else (os.POSIX_SPAWN_DUP2, stdin, 0),
             *((os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in enumerate(descriptors, 1)),
         ]
         self.returncode: int | None = None

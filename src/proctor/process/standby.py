@@ -11,6 +11,8 @@ import os
 import select
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from enum import Enum
 from pathlib import Path
 
 import msgspec
@@ -18,14 +20,15 @@ import msgspec
 from proctor.errors import LaunchError
 from proctor.launch import ASKED_VARIABLE, Ahead, Launch
 from proctor.process.deadline import Push
+from proctor.process.stop import Stop
 from proctor.process.supervise import LAUNCH_FD, Supervised, encode_launch
 from proctor.process.tagged import TAG_VARIABLE
 
 HOOK = str(Path(__file__).parent.parent / "inject" / "standby")
 VARIABLE = "PROCTOR_STANDBY"  # in which it finds what it is to do
 _PATH = "PYTHONPATH"
-READY_SECONDS = 60.0  # for one to have imported everything
 ANSWER_SECONDS = 3.0  # for one that is ready to take its launch
+IMPORT_SECONDS = 10.0  # for one that still imports to write its next line: most runs need the same modules
 
 #: Not a part of what tests depend on: they change from call to call, and the launch brings them.
 _PASSING = ("_", "SHLVL", "OLDPWD", "COLUMNS", "LINES", ASKED_VARIABLE, TAG_VARIABLE)
@@ -63,89 +66,191 @@ def key_of(launch: Launch, environ: Mapping[str, str]) -> Key | None:
     )
 
 
-class Standby:
-    """One process that waits. Its methods are for the thread that has it."""
+class State(Enum):
+    """Of a standby, in this order. Each may be followed by the last."""
 
-    def __init__(self, key: Key, environ: Mapping[str, str], tag: str, dropped: frozenset[str]) -> None:
-        """Raises LaunchError."""
+    STARTING = "starting"  # it has no process yet
+    IMPORTING = "importing"
+    READY = "ready"
+    TAKEN = "taken"  # its process is the process of a run
+    OVER = "over"  # of no use, because of `why`
+
+
+_WAITING = (State.IMPORTING, State.READY)
+
+
+class Standby:
+    """One process that waits. Its methods are for one thread at a time; none but `start`, `begin` and `close`
+    waits for anything."""
+
+    def __init__(self, key: Key, environ: Mapping[str, str]) -> None:
         self.key, self._environ = key, environ
-        self.since = time.monotonic()
-        self.ready = False
-        self.importing = ""  # the package that it was told to preload and is about to import
+        self.state = State.STARTING
+        self.since = 0.0  # for who has it: when it was started
+        self.why = ""
+        self.package = ""  # the one that it was told to preload and is importing, or could not import
         self._words = b""
+        self._socket: _socket.socket | None = None
+        self._process: Supervised | None = None
+        self._outputs: list[int] = []  # descriptors on which nothing is expected yet
+
+    def start(self, tag: str, dropped: frozenset[str]) -> None:
+        """`dropped`: packages that are not to be preloaded. Raises LaunchError; it is over then."""
         try:
             self._socket, theirs = _socket.socketpair()
-        except OSError as error:
-            raise LaunchError(f"cannot start a standby: {error.strerror}") from error
-        launch = Launch(key.argv, key.cwd, environment=_environment(key, dropped), memory=key.memory)
-        try:
-            self._process = Supervised(launch, tag, environ, theirs.detach())
-        except BaseException:
-            self._socket.close()
-            raise
-        self._socket.setblocking(False)
+            self._socket.setblocking(False)
+            launch = Launch(
+                self.key.argv,
+                self.key.cwd,
+                environment=_environment(self.key, dropped),
+                memory=self.key.memory,
+            )
+            self._process = Supervised(launch, tag, self._environ, theirs.detach())
+        except (LaunchError, OSError) as error:
+            self.end(str(error))
+            raise LaunchError(str(error)) from error
+        self._outputs = self._process.outputs
+        self.state = State.IMPORTING
 
-    def fileno(self) -> int:
-        return self._socket.fileno()
+    @property
+    def descriptors(self) -> list[int]:
+        """Those that have news for `look`."""
+        if self._socket is None or self._process is None:
+            return []
+        return [*self._outputs, self._socket.fileno(), self._process.socket]
 
-    def lines(self) -> list[str] | None:
-        """What it has written; None: it has ended."""
+    def look(self, ready: Mapping[int, int]) -> None:
+        """`ready`: descriptors, and what poll says of them."""
+        if self._socket is None or self._process is None:
+            return
+        if self._socket.fileno() in ready:
+            self._listen()
+        for output in self._outputs[:]:
+            if ready.get(output, 0) & select.POLLIN and self.state in _WAITING:
+                self.end("it wrote something before its run")
+            elif output in ready:
+                self._outputs.remove(output)  # closed: it is about to end, or does without
+        if (
+            self._process.socket in ready and self.state in _WAITING
+        ):  # its supervisor tells of an end, or is dead
+            self._has_ended()
+
+    def _has_ended(self) -> None:
+        self.end("its import ended the process" if self.package else "it has ended")
+
+    def _listen(self) -> None:
+        assert self._socket is not None
         try:
             part = self._socket.recv(1 << 16)
         except BlockingIOError:
-            return []
+            return
         except OSError:
-            return None
+            part = b""
         *lines, self._words = (self._words + part).split(b"\n")
-        found = [line.decode("utf-8", "replace") for line in lines]
-        for line in found:
-            word, _, rest = line.partition(" ")
-            self.ready = self.ready or word == "ready"
-            self.importing = rest if word == "importing" else self.importing
-        return found if part or found else None
+        for line in lines:
+            self._hear(line.decode("utf-8", "replace"))
+        if not part and self.state in _WAITING:
+            self._has_ended()
 
-    def begin(self, launch: Launch, environ: Mapping[str, str], tag: str) -> Supervised | str:
-        """The process of the run; or why it cannot be that."""
-        self._process.rename(tag)
+    def _hear(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        if self.state is State.OVER:
+            return  # the first reason counts
+        if word == "importing":
+            self.package = rest
+        elif word == "dropped":
+            self.package, _, why = rest.partition(" ")
+            self.end(why)
+        elif word == "ready":
+            self.state, self.package = State.READY, ""
+        elif word == "go":
+            self.state = State.TAKEN
+        else:  # stale, failed
+            self.package = ""
+            self.end(rest)
+
+    def end(self, why: str) -> None:
+        self.state, self.why = State.OVER, why
+
+    def begin(
+        self, launch: Launch, environ: Mapping[str, str], tag: str, stop: Stop | None
+    ) -> Supervised | None:
+        """The process of the run; None: it is over. Gives up when the run is to stop."""
+        assert self._process is not None and self._socket is not None
         before = {**self._environ, **dict(self.key.environment)}
         after = {**environ, **launch.environment, TAG_VARIABLE: tag}
         changed = [f"{name}={value}" for name, value in after.items() if before.get(name) != value]
         removed = [name for name in before.keys() - after.keys() if name in _PASSING]
+        try:
+            message = encode_launch(launch, [*changed, *removed])
+        except LaunchError as error:
+            self.end(str(error))
+            return None
         self._process.wake()
         self._process.wake_main()
-        self._socket.settimeout(READY_SECONDS)
-        try:
-            self._socket.sendall(encode_launch(launch, [*changed, *removed]))
-        except OSError as error:
-            return f"it is gone: {error.strerror}"
-        self._socket.setblocking(False)
-        return self._answer()
+        self._talk(message, stop)
+        if self.state is not State.TAKEN:
+            return None
+        self._process.rename(tag)
+        self._socket.close()
+        return self._process
 
-    def _answer(self) -> Supervised | str:
-        asked = time.monotonic()
-        poll = select.poll()
-        poll.register(self._socket.fileno(), select.POLLIN)
-        while True:
-            lines = self.lines()
-            if lines is None:
-                return "it has ended"
-            for line in lines:
-                if line == "go":
-                    self._socket.close()
-                    return self._process
-                word, _, why = line.partition(" ")
-                if word in ("stale", "failed", "dropped"):
-                    return why
-            left = asked + (ANSWER_SECONDS if self.ready else READY_SECONDS) - time.monotonic()
-            if left <= 0:
-                return "it does not answer"
-            poll.poll(left * 1000)
+    def _talk(self, message: bytes, stop: Stop | None) -> None:
+        """Until it has taken the launch, or is over."""
+        assert self._socket is not None
+        heard, seen = time.monotonic(), (self.state, self.package)
+        while self.state in _WAITING:
+            message = self._send(message)
+            poll = select.poll()
+            for descriptor in [*self.descriptors, *([stop.fileno()] if stop is not None else [])]:
+                poll.register(descriptor, select.POLLIN)
+            if message:
+                poll.register(self._socket.fileno(), select.POLLIN | select.POLLOUT)
+            left = (
+                heard + (ANSWER_SECONDS if self.state is State.READY else IMPORT_SECONDS) - time.monotonic()
+            )
+            ready = dict(poll.poll(max(0.0, left) * 1000))
+            if stop is not None and stop.reason is not None:
+                self._give_up("the run was stopped")
+            elif not ready and left <= 0:
+                self._give_up("it does not answer")
+            else:
+                self.look(ready)
+            if (self.state, self.package) != seen:
+                heard, seen = time.monotonic(), (self.state, self.package)
+
+    def _send(self, message: bytes) -> bytes:
+        """What is left of it."""
+        assert self._socket is not None
+        try:
+            return message[self._socket.send(message) :] if message else b""
+        except BlockingIOError:
+            return message
+        except OSError:
+            return b""  # it has ended, and may have said why
+
+    def _give_up(self, why: str) -> None:
+        """It cannot begin after this; if it has already, it is taken."""
+        assert self._socket is not None
+        with suppress(OSError):
+            self._socket.shutdown(_socket.SHUT_RD)
+        self._listen()
+        if self.state is not State.TAKEN:
+            self.package = ""
+            self.end(why)
+
+    def dismiss(self) -> None:
+        """It is about to end, also while it imports something."""
+        if self._socket is not None:
+            self._socket.close()
+        if self._process is not None:
+            self._process.push(Push.KILL)
 
     def close(self) -> None:
-        """Also while it imports something."""
-        self._socket.close()
-        self._process.push(Push.KILL)
-        self._process.close()
+        """Nothing of it is alive after this."""
+        self.dismiss()
+        if self._process is not None:
+            self._process.close()
 
 
 def _environment(key: Key, dropped: frozenset[str]) -> dict[str, str]:

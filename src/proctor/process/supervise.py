@@ -132,7 +132,7 @@ class Supervised:
             pass  # it has ended by itself
 
     def rename(self, tag: str) -> None:
-        """From now on the process has this tag, too."""
+        """From now on what it starts has this tag; the process itself keeps its first one."""
         self._tags.append(tag)
 
     def wake(self) -> None:
@@ -150,6 +150,11 @@ class Supervised:
     def ends(self) -> list[int]:
         """Descriptors to read from."""
         return list(self._ends)
+
+    @property
+    def outputs(self) -> list[int]:
+        """Those of stdout and stderr."""
+        return [end for end, stream in self._ends.items() if stream != "control"]
 
     @property
     def socket(self) -> int:

@@ -1,0 +1,1 @@
+"""`proctor watch`: tests run again when files change."""

@@ -1,0 +1,61 @@
+"""Environments with packages of a test's own, made in milliseconds: pytest is a link into another one."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from proctor.launch import Ahead, Launch
+from proctor.process.standby import Standby, key_of
+from proctor.runners.pytest_suite import PATH_VARIABLE, PLUGIN, PLUGIN_PATH
+from support.projects import GUARD, clean_environment, project_python, write_project
+
+SITE = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+
+
+def python_with(home: Path, packages: Mapping[str, str]) -> str:
+    """The interpreter of an environment in which these files are installed, beside pytest."""
+    given = Path(project_python())
+    site = home / SITE
+    site.mkdir(parents=True)
+    for entry in (given.parent.parent / SITE).iterdir():
+        if entry.name != "__pycache__":
+            (site / entry.name).symlink_to(entry)
+    write_project(site, packages)
+    (home / "bin").mkdir()
+    (home / "bin" / "python").symlink_to(os.path.realpath(given))
+    (home / "pyvenv.cfg").write_text((given.parent.parent / "pyvenv.cfg").read_text())
+    return str(home / "bin" / "python")
+
+
+def said_by_standby(python: str, cwd: Path, *preload: str, memory: int = 0, **environ: str) -> list[str]:
+    """The lines of one that is told to preload these, until it is ready or has ended."""
+    environment = clean_environment(PYTHONDONTWRITEBYTECODE="1", **environ)
+    launch = Launch(
+        (python, "-m", "pytest", "-p", PLUGIN),
+        str(cwd),
+        environment={"PYTHONPATH": PLUGIN_PATH, PATH_VARIABLE: ""},
+        memory=memory,
+        ahead=Ahead(5, (), preload),
+    )
+    key = key_of(launch, environment)
+    assert key is not None
+    standby = Standby(key, environment, f"standby-of-{os.getpid()}", frozenset())
+    poll = select.poll()
+    poll.register(standby.fileno(), select.POLLIN)
+    said: list[str] = []
+    deadline = time.monotonic() + GUARD
+    try:
+        while not standby.ready and time.monotonic() < deadline:
+            poll.poll(1000)
+            lines = standby.lines()
+            if lines is None:
+                break
+            said += lines
+    finally:
+        standby.close()
+    return said

@@ -1,0 +1,137 @@
+"""The same run twice, in this process: from nothing, and from a process that waited for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from proctor import config
+from proctor.archive.recording import document_chunks
+from proctor.execute import Executed, Request, Starting, execute
+from proctor.launch import Launch
+from proctor.plan_run import Asked, RunPlan, plan_run
+from proctor.process.cold_start import ColdStart
+from proctor.process.preloads import Preloads
+from proctor.process.stop import Stop
+from proctor.process.supervise import Supervised
+from proctor.process.warm_start import Standbys
+from support.projects import clean_environment, project_python
+
+Document = dict[str, Any]
+
+
+class Counted(Standbys):
+    """Knows which processes were taken, and what was said of those that were not."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        super().__init__(Preloads(None), self.said.append)
+        self.taken: list[Supervised | None] = []
+
+    def take(self, launch: Launch, environ: Mapping[str, str], tag: str) -> Supervised | None:
+        begun = super().take(launch, environ, tag)
+        self.taken.append(begun)
+        return begun
+
+
+@contextmanager
+def standbys() -> Iterator[Counted]:
+    waiting = Counted()
+    try:
+        yield waiting
+    finally:
+        waiting.close()
+
+
+def planned(root: Path, environ: Mapping[str, str] | None = None, **asked: Any) -> RunPlan:
+    """`asked`: as of `Asked`."""
+    usual: dict[str, Any] = {"python": project_python(), "archive": False, "history": False}
+    variables = clean_environment() if environ is None else environ
+    return plan_run(Asked(root=root, **{**usual, **asked}), config.load(root), variables)
+
+
+def cold(plan: RunPlan) -> Document:
+    return _executed(plan, ColdStart)
+
+
+def warm(plan: RunPlan, waiting: Counted) -> Document:
+    """Of a run whose first process waited for it; fails if that had to be started."""
+    document = _executed(_wait_for(plan, waiting), waiting.starter)
+    assert waiting.taken and waiting.taken[0] is not None, waiting.said
+    return document
+
+
+def refused(plan: RunPlan, waiting: Counted) -> Document:
+    """Of a run for which a process was to wait and did not; fails if it did."""
+    document = _executed(_wait_for(plan, waiting), waiting.starter)
+    assert waiting.taken == [None], waiting.said
+    assert waiting.said
+    return document
+
+
+def _wait_for(plan: RunPlan, waiting: Counted) -> RunPlan:
+    launch = plan.prepared.suites[0].launches[0]
+    assert waiting.take(launch, plan.environ, "") is None, "it waited for an earlier run"
+    waiting.refill()
+    waiting.taken.clear()
+    waiting.said.clear()
+    return plan
+
+
+def _executed(plan: RunPlan, starting: Starting) -> Document:
+    parts: list[bytes] = []
+
+    def keep(executed: Executed) -> None:
+        parts.extend(document_chunks(executed.result, executed.directory))
+
+    stop = Stop()
+    try:
+        execute(Request(plan, stop, finish=keep, starting=starting))
+    finally:
+        stop.close()
+    found: Document = msgspec.json.decode(b"".join(parts))
+    return found
+
+
+#: Fields that differ from run to run: times, processes, and which worker was free.
+_OF_RUN = (
+    *("duration", "created", "started", "run_id", "worker"),
+    *("msecs", "relativeCreated", "thread", "process"),  # of records of a log
+)
+_IN_TEXTS = (
+    (re.compile(r"\b\d+\.\d+s\b"), "N s"),
+    (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0xN"),
+    (re.compile(r"\b\d{8}-\d{6}-\w{6}\b"), "RUN"),
+    (re.compile(r"\bbyte \d+\b"), "byte N"),  # of a channel on which times were written, too
+)
+
+
+def differences(first: Document, second: Document) -> list[str]:
+    """Where two documents differ, beyond what differs from run to run."""
+    return list(_differing("", first, second))
+
+
+def _differing(where: str, first: Any, second: Any) -> Iterator[str]:
+    if isinstance(first, dict) and isinstance(second, dict):
+        for name in (first | second).keys() - {*_OF_RUN}:
+            yield from _differing(f"{where}/{name}", first.get(name), second.get(name))
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        for number, (one, other) in enumerate(zip(first, second, strict=True)):
+            yield from _differing(f"{where}/{number}", one, other)
+    elif (one := _masked(first)) != (other := _masked(second)):
+        if isinstance(one, str) and isinstance(other, str) and "\n" in one + other:
+            yield from _differing(where, one.split("\n"), other.split("\n"))
+        else:
+            yield f"{where}: {one!r} is not {other!r}"
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        for pattern, mask in _IN_TEXTS:
+            value = pattern.sub(mask, value)
+    return value

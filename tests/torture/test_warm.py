@@ -1,0 +1,92 @@
+"""Whatever a project does: the document of a run that began from a waiting process equals the one of a run
+that was started from nothing.
+
+A sixth of the kinds is tried, none of which has to wait; with `PROCTOR_TORTURE_WARM=all`, every one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.projects import LIMITS, clean_environment
+from support.warm import Counted, Document, cold, differences, planned, standbys, warm
+from torture import ways
+from torture.kind import Kind
+from torture.kinds import KINDS
+from torture.test_torture import verdict
+from torture.ways import Place, Surroundings
+
+from proctor.plan_run import RunPlan
+
+#: Not those that have no document, that need other limits for all of this process, or that are not of pytest.
+ALL = [
+    kind
+    for each in KINDS
+    for kind in (each, *each.in_other_ways())
+    if not (kind.silent or kind.limits or kind.runner or "package.json" in kind.files)
+]
+QUICK = [kind for kind in ALL if not (kind.hangs or "--test-timeout" in kind.options)][::6]
+TRIED = ALL if os.environ.get("PROCTOR_TORTURE_WARM") == "all" else QUICK
+#: What is lost or comes first is up to chance in these, as it is in those with workers.
+RACES = {"its child goes on through pytest"}
+
+
+@pytest.fixture(scope="module")
+def waiting() -> Iterator[Counted]:
+    with standbys() as found:
+        yield found
+
+
+@pytest.mark.parametrize("kind", TRIED, ids=[kind.name for kind in TRIED])
+def test_the_document_does_not_tell_how_the_run_began(kind: Kind, tmp_path: Path, waiting: Counted) -> None:
+    for limit in LIMITS if kind.hangs else (None,):
+        first = document(kind, limit, tmp_path, cold)
+        second = document(kind, limit, tmp_path, partial(warm, waiting=waiting))
+        if first is not None and second is not None:
+            break
+    assert first is not None and second is not None
+    if kind.name in RACES or kind.options:
+        first, second = ({**verdict(found), "reason": ""} for found in (first, second))
+    assert differences(first, second) == []
+
+
+def document(
+    kind: Kind, limit: int | None, base: Path, start: Callable[[RunPlan], Document]
+) -> Document | None:
+    """Nothing if a busy machine did not let it hang before the limit."""
+    around = Surroundings(base / "user")
+    place = Place(kind, base / "project", around, limit)
+    environ = clean_environment(**{"PYTHONHASHSEED": "0", **around.environ, **kind.environ})
+    try:
+        with place.set_up():
+            began = time.time()
+            found = start(planned(place.root, environ, archive=True, timeout=limit, **asked(kind)))
+            alive, hung = place.alive(), place.has_hung(began)
+    finally:
+        ways.end(place.alive())
+        place.remove()
+    assert alive == []
+    return found if hung else None
+
+
+def asked(kind: Kind) -> dict[str, Any]:
+    """What its options say."""
+    words = iter(kind.options)
+    found: dict[str, Any] = {}
+    for word in words:
+        match word:
+            case "-n":
+                found["workers"] = next(words)
+            case "--isolate":
+                found["isolate"] = True
+            case "--test-timeout":
+                found["test_timeout"] = next(words)
+            case _:
+                raise ValueError(word)
+    return found
