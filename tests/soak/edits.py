@@ -175,8 +175,7 @@ def edit_and_run(home: Path, steps: int, seed: int, tell: Callable[[str], None])
         warm.environ["PYTHONPATH"] = str(warm.root / "lib")
         editor = Editor(warm, chance)
         for step in range(1, steps + 1):
-            if chance.random() < 0.7:  # otherwise the edit comes while the standby imports
-                warm.wait()
+            warm.wait(ready=chance.random() < 0.7)  # otherwise the edit comes while the standby imports
             edit = editor.edit()
             done[edit] += 1
             used = warm.used

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from proctor.execute import Executed, Request, Starting, execute
 from proctor.plan_run import Asked, RunPlan, plan_run
 from proctor.process.cold_start import ColdStart
 from proctor.process.preloads import Preloads
+from proctor.process.standby import State
 from proctor.process.stop import Stop
 from proctor.process.supervise import Supervised
 from proctor.process.warm_start import Standbys
@@ -57,16 +58,17 @@ class Warm:
         return plan_run(asked, self.settings, self.environ)
 
     def get_ready(self) -> None:
-        """Start a standby for the run that would begin now. Whoever asks it waits until it is ready."""
+        """Have a standby for the run that would begin now."""
         until(lambda: time.time_ns() > self.site.stat().st_ctime_ns + SETTLED)
         plan = self.plan()
         (launch,) = plan.prepared.suites[0].launches
         assert self._standbys.take(launch, plan.environ, "none") is None
         self._standbys.refill()
+        self.wait()
 
-    def wait(self) -> None:
-        """Until the standby has imported everything."""
-        self._standbys.wait()
+    def wait(self, ready: bool = True) -> None:
+        """Until each standby has imported everything; or until it has begun to."""
+        self._standbys.wait((State.READY,) if ready else (State.IMPORTING, State.READY))
 
     def run(self) -> RunResult:
         result = execute(Request(self.plan(), Stop(), starting=self._standbys.starter)).result
@@ -122,8 +124,13 @@ class _Counted(Standbys):
         self._warm.used += taken is not None
         return taken
 
-    def wait(self) -> None:
-        until(lambda: not self._starting and all(standby.ready for standby in self._waiting.values()))
+    def wait(self, states: Collection[State]) -> None:
+        def reached(kind: Any) -> bool:
+            if kind.standby is None:  # none is wanted, or not soon: it would fail again
+                return kind.due is None or kind.due == kind.not_before > time.monotonic() + 1
+            return kind.standby.state in states
+
+        until(lambda: all(map(reached, list(self._kinds.values()))))
 
 
 @contextmanager

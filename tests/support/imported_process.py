@@ -28,6 +28,7 @@ if sys.argv[1] == "in the site":
     usual = freshness.site.getsitepackages()
     freshness.site.getsitepackages = lambda: [*usual, os.environ["PLACE"]]
 places = freshness.Places()
+places.remember_missing()
 exec(sys.argv[3])
 seen = freshness.Seen(places, [], started)
 print("ready", flush=True)

@@ -19,7 +19,8 @@ SLACK = 20000000  # nanoseconds by which the clock of a file system may be behin
 COARSE = 2000000000  # the same, where it counts whole seconds
 CUSTOM = ("sitecustomize", "usercustomize")  # imported by Python itself if they are there
 STARTED_BY = (".pth", ".start")  # files of a site directory that Python reads when it starts
-MOST = 3000  # directories of a project, or data files of its packages, that are looked at
+MOST_DATA = 3000  # files of a package beside its modules; a package with more is not looked at
+MOST_DIRECTORIES = 20000  # of a project: to look at more takes as long as to start anew
 SUFFIXES = frozenset(all_suffixes())
 
 facts = attrgetter(
@@ -35,10 +36,7 @@ def can_import(name):
 
 
 class Places:
-    """Directories that belong to the interpreter: its library, and where packages are installed.
-
-    From here on it is remembered which modules were looked for in vain.
-    """
+    """Directories that belong to the interpreter: its library, and where packages are installed."""
 
     def __init__(self):
         self.library = os.path.dirname(os.path.abspath(os.__file__))
@@ -49,6 +47,9 @@ class Places:
         self._ours = os.path.join(home, "path")
         self.early = None  # modules that every run has imported before any file of the project; None: all
         self.missed = _Missed()
+
+    def remember_missing(self):
+        """From here on, which modules are looked for in vain."""
         sys.meta_path.append(self.missed)
 
     def has(self, entry):
@@ -74,7 +75,7 @@ class Seen:
 
     def __init__(self, places, ours, started):
         """`ours`: files that are not in `sys.modules`; `started`: when the process was started."""
-        sys.meta_path.remove(places.missed)
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not places.missed]
         self._places = places
         self._cwd = os.getcwd()
         self._path = [self._cwd, *sys.path]
@@ -118,7 +119,7 @@ class Seen:
                 yield os.path.dirname(spec.cached)  # bytecode may say something else than its source
             for directory in spec.submodule_search_locations or ():
                 data = [directory] if self._places.holds(directory) else _data(directory)
-                if len(data) > MOST:
+                if len(data) > MOST_DATA:
                     self._why = self._why or "%s has too many files to look at" % directory
                 for path in data:
                     yield path
@@ -234,22 +235,21 @@ class _Tree:
         return self._why
 
     def _look(self, directory):
-        if len(self._known) >= MOST:
-            return "%s: too many directories to look into" % directory
-        seen, now = _stat(directory), time.time_ns()
-        self._known[directory] = None if seen is None or _is_after(seen[1], now) else seen
-        names = _listed(directory) or ()
-        if "pyvenv.cfg" in names:
-            return ""
-        inside = "__init__.py" in names  # of a package, which is not put on the path
-        for name in names:
-            module, path = name.partition(".")[0], os.path.join(directory, name)
-            if not inside and module in self._specs and self._is_other(module, path):
-                return "%s may hide what was imported" % path
-            if _is_plain_directory(name, path) and path not in self._known:
-                why = self._look(path)
-                if why:
-                    return why
+        pending = [directory]
+        while pending:
+            if len(self._known) > MOST_DIRECTORIES:
+                return "%s has too many directories to look into" % directory
+            current = pending.pop()
+            seen, now = _stat(current), time.time_ns()
+            self._known[current] = None if seen is None or _is_after(seen[1], now) else seen
+            names = _listed(current) or ()
+            if "pyvenv.cfg" in names:
+                continue
+            for name in [] if "__init__.py" in names else names:  # a package is not put on the path itself
+                module, path = name.partition(".")[0], os.path.join(current, name)
+                if module in self._specs and self._is_other(module, path):
+                    return "%s may hide what was imported" % path
+            pending += [path for path in _directories(current) if path not in self._known]
         return ""
 
     def _is_other(self, module, path):
@@ -338,15 +338,14 @@ def _absent(place, name):
 def _data(directory):
     """The directory of a package, and what it may have read beside its modules."""
     found, pending = [directory], [directory]
-    while pending and len(found) <= MOST:
+    while pending and len(found) <= MOST_DATA:
         current = pending.pop()
+        below = [path for path in _directories(current) if not _is_module(path)]
+        pending += below
+        found += below
         for name in _listed(current) or ():
             path = os.path.join(current, name)
-            if _is_plain_directory(name, path):
-                if not _is_module(path):
-                    found.append(path)
-                    pending.append(path)
-            elif os.path.splitext(name)[1] not in SUFFIXES and os.path.isfile(path):
+            if os.path.splitext(name)[1] not in SUFFIXES and os.path.isfile(path):
                 found.append(path)
     return found
 
@@ -359,10 +358,15 @@ def _is_module(path):
     return any(os.path.isfile(os.path.join(path, "__init__" + suffix)) for suffix in SUFFIXES)
 
 
-def _is_plain_directory(name, path):
-    if name.startswith(".") or name in ("__pycache__", "node_modules"):
-        return False
-    return os.path.isdir(path) and not os.path.islink(path)
+def _directories(place):
+    """Those in it, but no links, and none that hold no code of a project."""
+    try:
+        with os.scandir(place) as entries:
+            found = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    other = ("__pycache__", "node_modules")
+    return [entry.path for entry in found if not (entry.name.startswith(".") or entry.name in other)]
 
 
 def _is_in(path, directory):
