@@ -14,6 +14,7 @@ import time
 from importlib.machinery import PathFinder, all_suffixes
 from importlib.util import find_spec
 from operator import attrgetter
+from types import ModuleType
 
 SLACK = 20000000  # nanoseconds by which the clock of a file system may be behind
 COARSE = 2000000000  # the same, where it counts whole seconds
@@ -23,6 +24,7 @@ NAMED_BY = ("COVERAGE_PROCESS_START",)  # variables with a file that code in a s
 MOST = 3000  # directories of a project, or data files of its packages, that are looked at
 SUFFIXES = frozenset(all_suffixes())
 
+_vars = ModuleType.__dict__["__dict__"].__get__  # type: ignore[index]  # whatever a module makes of its own
 facts = attrgetter(
     "st_mtime_ns", "st_ctime_ns", "st_size", "st_ino"
 )  # no edit leaves all of them as they are
@@ -283,8 +285,9 @@ def _specs():
 def _spec(name, module):
     """Anything may be in `sys.modules`; to ask it for an attribute may import more."""
     try:
-        spec = object.__getattribute__(module, "__dict__").get("__spec__")
-    except AttributeError:
+        attributes = _vars(module) if issubclass(type(module), ModuleType) else vars(module)
+        spec = attributes.get("__spec__")
+    except (AttributeError, TypeError):
         spec = None
     if spec is not None:
         return spec
