@@ -1,7 +1,7 @@
 """Whatever a project does: the document of a run that began from a waiting process equals the one of a run
 that was started from nothing.
 
-A sixth of the kinds is tried, none of which has to wait; with `PROCTOR_TORTURE_WARM=all`, every one.
+Each ninth kind is tried, of those that need not wait; with `PROCTOR_TORTURE_WARM=all`, every one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ALL = [
     for kind in (each, *each.in_other_ways())
     if not (kind.silent or kind.limits or kind.runner or "package.json" in kind.files)
 ]
-QUICK = [kind for kind in ALL if not (kind.hangs or "--test-timeout" in kind.options)][::6]
+QUICK = [kind for kind in ALL if not (kind.hangs or "--test-timeout" in kind.options)][::9]
 TRIED = ALL if os.environ.get("PROCTOR_TORTURE_WARM") == "all" else QUICK
 #: They write to both pipes, or to the end of their time: what comes first in the text, or at all, is chance.
 RACES = {
