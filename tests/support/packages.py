@@ -32,17 +32,20 @@ def python_with(home: Path, packages: Mapping[str, str]) -> str:
     return str(home / "bin" / "python")
 
 
-def said_by_standby(python: str, cwd: Path, *preload: str, memory: int = 0, **environ: str) -> list[str]:
-    """The lines of one that is told to preload these, until it is ready or has ended."""
-    environment = clean_environment(PYTHONDONTWRITEBYTECODE="1", **environ)
-    launch = Launch(
+def preloading(python: str, cwd: Path, *preload: str, memory: int = 0) -> Launch:
+    return Launch(
         (python, "-m", "pytest", "-p", PLUGIN),
         str(cwd),
         environment={"PYTHONPATH": PLUGIN_PATH, PATH_VARIABLE: ""},
         memory=memory,
         ahead=Ahead(5, (), preload),
     )
-    key = key_of(launch, environment)
+
+
+def said_by_standby(python: str, cwd: Path, *preload: str, memory: int = 0) -> list[str]:
+    """The lines of one that is told to preload these, until it is ready or has ended."""
+    environment = clean_environment(PYTHONDONTWRITEBYTECODE="1")
+    key = key_of(preloading(python, cwd, *preload, memory=memory), environment)
     assert key is not None
     standby = Standby(key, environment, f"standby-of-{os.getpid()}", frozenset())
     poll = select.poll()

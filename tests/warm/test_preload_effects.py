@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from support.packages import python_with, said_by_standby
+from support.mcp_client import until
+from support.packages import preloading, python_with, said_by_standby
+from support.projects import clean_environment, environment
+
+from proctor.process import warm_start
+from proctor.process.preloads import Preloads
+from proctor.process.standby import key_of
+from proctor.process.warm_start import Standbys
 
 #: Modules, and why they are dropped.
 DROPPED = {
@@ -191,3 +200,38 @@ def test_a_package_that_is_not_installed_is_dropped(tmp_path: Path) -> None:
     (site / "shop.pth").write_text(f"{tmp_path / 'elsewhere'}\n")
     (why,) = said_by_standby(python, tmp_path, "shop")[1:]
     assert why == f"dropped shop imports {tmp_path}/elsewhere/shop.py, which is not an installed package"
+
+
+def test_a_package_whose_import_does_not_end_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = tmp_path / "begun"
+    hangs = f"open({str(begun)!r}, 'w').close()\nimport threading\nthreading.Event().wait()\n"
+    python = python_with(tmp_path / "environment", {"hangs.py": hangs})
+    environ = clean_environment()
+    launch = preloading(python, tmp_path, "hangs")
+    key, other = key_of(launch, environ), preloading(python, tmp_path / "environment")
+    assert key is not None
+    log: list[str] = []
+    preloads = Preloads(tmp_path / "cache")
+    standbys = Standbys(preloads, log.append)
+    try:
+        assert standbys.take(launch, environ, "first") is None
+        standbys.refill()
+        until(begun.exists)
+        monkeypatch.setattr(warm_start, "READY_SECONDS", 0.0)  # that is long ago
+        assert standbys.take(other, environ, "second") is None
+        standbys.refill()  # so that somebody looks
+        until(lambda: preloads.dropped(key) == {"hangs"})
+    finally:
+        standbys.close()
+
+    assert any("hangs is not preloaded" in line and "its import took more than" in line for line in log)
+
+
+def test_numpy_and_sqlalchemy_are_preloaded(tmp_path: Path) -> None:
+    needed = [f"pytest=={version('pytest')}", "numpy", "sqlalchemy"]
+    python = environment(sys.executable, needed)
+
+    said = said_by_standby(python, tmp_path, "numpy", "sqlalchemy")
+    assert said == ["importing numpy", "importing sqlalchemy", "importing ", "ready"]

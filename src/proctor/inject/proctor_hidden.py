@@ -127,16 +127,16 @@ class Packages:
     def _show(self, package):
         if not package.hidden:
             return
-        package.hidden = False
         self._needs.append(package)
         for needed in package.needs:
             self._show(needed)
         for name, module in package.modules.items():
             sys.modules.setdefault(name, module)
-        sys.meta_path.extend(package.finders)
+        sys.meta_path.extend(_without(package.finders, sys.meta_path))
+        package.hidden = False  # not earlier: another thread would import what is on its way
 
     def find_spec(self, name, path=None, target=None):
-        first = sys.meta_path[0]
+        first = sys.meta_path[0] if sys.meta_path else self
         if first is not self and type(first).__name__ == REWRITES:
             # Before pytest's own, which would import single modules of a package anew.
             sys.meta_path[:] = [self, *_without(sys.meta_path, [self])]
@@ -237,7 +237,7 @@ def _without(finders, others):
 def _facts(module):
     try:
         return vars(module)
-    except TypeError:
+    except Exception:  # an object of its own kind
         return {}
 
 
