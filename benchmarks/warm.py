@@ -45,8 +45,9 @@ class _Suite:
         self._packages = packages
         imports = "".join(f"import {name}\n" for name in packages)
         files = {name: imports + text for name, text in many(TESTS).items()}
-        settings = f"[tool.proctor]\npreload = {list(packages)}\n"
-        self.root = root = project("-".join(("suite-warm", *packages)), {**files, "pyproject.toml": settings})
+        if packages:
+            files["pyproject.toml"] = f"[tool.proctor]\npreload = {list(packages)}\n"
+        self.root = root = project("-".join(("suite-warm", *packages)), files)
         self.python = environment("-".join(("pytest", *packages)), "pytest", *packages) / "python"
         self.costs: dict[str, Cost] = {}
         self.talks: dict[str, tuple[Talk, Server]] = {}
