@@ -53,7 +53,7 @@ fuzz: $(READY) ## looks for input that breaks a promise; ARGS='--seconds 300 con
 	.cache/fuzz/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt atheris -e .
 	.cache/fuzz/bin/python fuzz/fuzz.py $(ARGS)
 
-soak: $(READY) ## 1,000 runs through one MCP server, with cancels and kills; ARGS='--runs N --parallel N --seed N'
+soak: $(READY) ## 1,000 runs through one MCP server, with cancels and kills; 500 edits; ARGS='--runs N --edits N --seed N'
 	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
 
 mutate: ## changes the code in one place at a time and asks the tests; ARGS='--lived wire/reports/tap.py'

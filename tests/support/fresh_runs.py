@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from proctor.archive.recording import document_chunks
 from proctor.config import Settings
-from proctor.execute import Request, execute
+from proctor.execute import Executed, Request, Starting, execute
 from proctor.plan_run import Asked, RunPlan, plan_run
 from proctor.process.cold_start import ColdStart
 from proctor.process.preloads import Preloads
+from proctor.process.standby import State
 from proctor.process.stop import Stop
 from proctor.process.supervise import Supervised
 from proctor.process.warm_start import Standbys
@@ -23,6 +27,8 @@ from support.mcp_client import until
 from support.projects import clean_environment, project_python, write_project
 
 SETTLED = 50_000_000  # nanoseconds after which nobody doubts that a change came earlier
+_TIMES = {"created", "duration", "started_at", "ended_at", "started", "finished", "start", "stop", "cpu"}
+_CHANCE = re.compile(r"(?<= in )\d+\.\d+s|\b0x[0-9a-f]+")  # times, and where objects are
 _NEEDED = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 
@@ -52,16 +58,17 @@ class Warm:
         return plan_run(asked, self.settings, self.environ)
 
     def get_ready(self) -> None:
-        """Start a standby for the run that would begin now. Whoever asks it waits until it is ready."""
+        """Have a standby for the run that would begin now."""
         until(lambda: time.time_ns() > self.site.stat().st_ctime_ns + SETTLED)
         plan = self.plan()
         (launch,) = plan.prepared.suites[0].launches
         assert self._standbys.take(launch, plan.environ, "none") is None
         self._standbys.refill()
+        self.wait()
 
-    def wait(self) -> None:
-        """Until the standby has imported everything."""
-        self._standbys.wait()
+    def wait(self, ready: bool = True) -> None:
+        """Until each standby has imported everything; or until it has begun to."""
+        self._standbys.wait((State.READY,) if ready else (State.IMPORTING, State.READY))
 
     def run(self) -> RunResult:
         result = execute(Request(self.plan(), Stop(), starting=self._standbys.starter)).result
@@ -75,8 +82,36 @@ class Warm:
         """Of the tests of a run."""
         return {test.test: test.message or str(test.outcome) for test in self.run().tests.values()}
 
+    def documents(self) -> tuple[Any, Any]:
+        """Of a run that may use a standby, and of one that may not."""
+        warm = _document(self.plan(), self._standbys.starter)
+        cold = _document(self.plan(), ColdStart)
+        self._standbys.refill()
+        return warm, cold
+
     def close(self) -> None:
         self._standbys.close()
+
+
+def _document(plan: RunPlan, starting: Starting) -> Any:
+    """Without what is different in any two runs."""
+    found: list[bytes] = []
+
+    def keep(executed: Executed) -> None:
+        found.extend(document_chunks(executed.result, executed.directory))
+
+    run_id = execute(Request(plan, Stop(), finish=keep, starting=starting)).result.run.run_id
+    return _masked(json.loads(b"".join(found).replace(run_id.encode(), b"(run)")))
+
+
+def _masked(value: Any, key: str = "") -> Any:
+    if isinstance(value, dict):
+        return {name: _masked(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_masked(item, key) for item in value]
+    if key in _TIMES:
+        return "(time)"
+    return _CHANCE.sub("(chance)", value) if isinstance(value, str) else value
 
 
 class _Counted(Standbys):
@@ -89,8 +124,13 @@ class _Counted(Standbys):
         self._warm.used += taken is not None
         return taken
 
-    def wait(self) -> None:
-        until(lambda: not self._starting and all(standby.ready for standby in self._waiting.values()))
+    def wait(self, states: Collection[State]) -> None:
+        def reached(kind: Any) -> bool:
+            if kind.standby is None:  # none is wanted, or not soon: it would fail again
+                return kind.due is None or kind.due == kind.not_before > time.monotonic() + 1
+            return kind.standby.state in states
+
+        until(lambda: all(map(reached, list(self._kinds.values()))))
 
 
 @contextmanager

@@ -5,107 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 import time
-import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from py_compile import compile as compile_file
 from typing import Any
 
 import pytest
+from support.imported_process import FRESH, archive, imported, replace, rewrite
 from support.projects import clean_environment, interpreters, write_project
-
-from proctor.process.standby import HOOK
-
-INJECTED = Path(HOOK).parent
-SECOND = 1_000_000_000
-FRESH = ""
-
-_ASKED = """
-import os, sys, time
-sys.path.pop(0)
-from _proctor_injected_load import load
-freshness = load("proctor_freshness")
-started = time.time_ns() + int(sys.argv[2])
-if sys.argv[1] == "in the site":
-    usual = freshness.site.getsitepackages()
-    freshness.site.getsitepackages = lambda: [*usual, os.environ["PLACE"]]
-places = freshness.Places()
-exec(sys.argv[3])
-seen = freshness.Seen(places, [], started)
-print("ready", flush=True)
-for line in sys.stdin:
-    print(seen.stale(os.getcwd()) or "fresh", flush=True)
-    exec(line)
-"""
-
-
-class Asked:
-    """A process that has imported something. `place` is on its path, `root` is where it is."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        self.tell()
-
-    def tell(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
-
-    def stale(self, then: str = "") -> str:
-        """Why it must not be used; empty: it may. It does `then` when it has answered."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{then}\n")
-        self._process.stdin.flush()
-        return self.tell().replace("fresh", "") if then == "" else self.tell()
-
-
-@contextmanager
-def imported(
-    home: Path,
-    code: str,
-    *,
-    in_site: bool = False,
-    path: str = "",
-    early: int = SECOND,
-    python: str = sys.executable,
-    **environ: str,
-) -> Iterator[Asked]:
-    """A process that has done `code`, with `home/place` on its path: as a site directory, or any other.
-
-    Usually it believes that it was started a second later than it was, and so that all files are older.
-    """
-    (home / "root").mkdir(exist_ok=True)
-    place = home / "place"
-    where = "in the site" if in_site else "elsewhere"
-    environ = {"PYTHONPATH": f"{INJECTED}/path:{path or place}", "PLACE": str(place), **environ}
-    process = subprocess.Popen(
-        [python, "-c", _ASKED, where, str(early), textwrap.dedent(code)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=home / "root",
-        env=clean_environment(**environ),
-    )
-    try:
-        yield Asked(process)
-    finally:
-        process.communicate()
-
-
-def rewrite(path: Path, text: str) -> None:
-    """In place, without a trace in its time of change."""
-    before = path.stat()
-    path.write_text(text)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def replace(path: Path, text: str) -> None:
-    """As editors do."""
-    fresh = path.with_name("~fresh")
-    fresh.write_text(text)
-    fresh.replace(path)
 
 
 def through_another_link(path: Path, text: str) -> None:
@@ -139,113 +47,6 @@ def test_a_file_beside_them_that_was_not_imported_may_change(tmp_path: Path) -> 
         assert process.stale() == FRESH
 
 
-SHADOWS = {
-    "a module": {"{}/wave.py": ""},
-    "a package": {"{}/wave/__init__.py": ""},
-    "bytecode": {"{}/wave.pyc": ""},
-}
-HARMLESS = {
-    "a directory without __init__": {"{}/wave/data.txt": ""},
-    "another name": {"{}/wave.more.py": "", "{}/wave_more.py": "", "{}/wave.txt": ""},
-}
-
-
-@pytest.mark.parametrize("where", ["root", "place"])
-@pytest.mark.parametrize("files", SHADOWS.values(), ids=list(SHADOWS))
-def test_a_file_hides_a_module_that_was_imported(tmp_path: Path, where: str, files: dict[str, str]) -> None:
-    (tmp_path / "place").mkdir()
-    with imported(tmp_path, "import wave") as process:
-        write_project(tmp_path, {name.format(where): text for name, text in files.items()})
-
-        assert "wave" in process.stale()
-        assert "hides what was imported" in process.stale()
-
-
-@pytest.mark.parametrize("where", ["root", "place"])
-@pytest.mark.parametrize("files", HARMLESS.values(), ids=list(HARMLESS))
-def test_what_python_would_not_import_hides_nothing(
-    tmp_path: Path, where: str, files: dict[str, str]
-) -> None:
-    (tmp_path / "place").mkdir()
-    with imported(tmp_path, "import wave") as process:
-        write_project(tmp_path, {name.format(where): text for name, text in files.items()})
-        (tmp_path / where / "wave.py").symlink_to("nowhere")
-
-        assert process.stale() == FRESH
-
-
-def test_a_module_is_not_hidden_by_itself_nor_by_what_comes_later(tmp_path: Path) -> None:
-    write_project(tmp_path, {"root/own.py": "", "root/first/two.py": "", "place/two.py": ""})
-    path = f"{tmp_path}/root:{tmp_path}/root/first:{tmp_path}/place"
-    with imported(tmp_path, "import own, two", path=path) as process:
-        assert process.stale() == FRESH
-        assert process.stale() == FRESH
-
-
-def test_what_is_built_in_or_frozen_cannot_be_hidden(tmp_path: Path) -> None:
-    with imported(tmp_path, "import time, sys, _frozen_importlib") as process:
-        write_project(tmp_path, {"root/time.py": "", "root/sys.py": "", "root/_frozen_importlib.py": ""})
-
-        assert process.stale() == FRESH
-
-
-def test_a_module_that_was_missing_and_is_there_now(tmp_path: Path) -> None:
-    code = "try:\n  import optional\nexcept ImportError: pass"
-    with imported(tmp_path, code) as process:
-        assert process.stale() == FRESH
-
-        write_project(tmp_path, {"root/optional.py": ""})
-
-        assert "optional.py hides" in process.stale()
-
-
-@pytest.mark.parametrize("name", ["sitecustomize", "usercustomize"])
-def test_what_python_imports_by_itself_is_there_now(tmp_path: Path, name: str) -> None:
-    (tmp_path / "place").mkdir()
-    with imported(tmp_path, "") as process:
-        write_project(tmp_path, {f"place/{name}.py": ""})
-
-        assert f"{name}.py hides" in process.stale()
-
-
-def test_what_python_imports_by_itself_has_failed_and_is_mended(tmp_path: Path) -> None:
-    write_project(tmp_path, {"place/sitecustomize.py": "raise ImportError"})
-    code = "sys.modules.pop('sitecustomize', None)"
-    with imported(tmp_path, code) as process:
-        assert process.stale() == FRESH
-
-        rewrite(tmp_path / "place/sitecustomize.py", "x = 1")
-
-        assert "sitecustomize.py has changed" in process.stale()
-
-
-def test_a_part_of_a_namespace_comes_to_another_part(tmp_path: Path) -> None:
-    write_project(tmp_path, {"place/space/one.py": "", "other/x.py": ""})
-    path = f"{tmp_path}/other:{tmp_path}/place"
-    with imported(tmp_path, "import space.one", path=path) as process:
-        assert process.stale() == FRESH
-
-        write_project(tmp_path, {"other/space/one.py": ""})
-
-        assert "hides what was imported" in process.stale()
-
-
-def test_something_new_in_a_namespace_that_was_there(tmp_path: Path) -> None:
-    write_project(tmp_path, {"place/space/inner/one.py": ""})
-    with imported(tmp_path, "import space.inner.one") as process:
-        assert process.stale() == FRESH
-
-        write_project(tmp_path, {"place/space/inner/one/__init__.py": ""})
-
-        assert "has changed" in process.stale()
-
-
-def archive(path: Path, **modules: str) -> None:
-    with zipfile.ZipFile(path, "w") as file:
-        for name, text in modules.items():
-            file.writestr(f"{name}.py", text)
-
-
 def test_an_archive_on_the_path_is_another_one_now(tmp_path: Path) -> None:
     archive(tmp_path / "place", zipped="x = 1")
     with imported(tmp_path, "import zipped") as process:
@@ -254,13 +55,6 @@ def test_an_archive_on_the_path_is_another_one_now(tmp_path: Path) -> None:
         archive(tmp_path / "place", zipped="x = 2")
 
         assert "place has changed" in process.stale()
-
-
-def test_an_archive_that_nobody_has_looked_into_hides_a_module(tmp_path: Path) -> None:
-    archive(tmp_path / "place", wave="")
-    code = "sys.path.remove(os.environ['PLACE']); import wave; sys.path.insert(0, os.environ['PLACE'])"
-    with imported(tmp_path, code) as process:
-        assert "hides the wave that was imported" in process.stale()
 
 
 @pytest.mark.parametrize("later", ["root", "place"])
@@ -473,61 +267,6 @@ def test_a_data_file_of_a_package_that_is_worked_on(tmp_path: Path) -> None:
         rewrite(tmp_path / "place/many/data/deep/words.txt", "two")
 
         assert "words.txt has changed" in process.stale()
-
-
-def test_a_file_that_code_of_a_site_directory_reads_by_a_variable(tmp_path: Path) -> None:
-    write_project(tmp_path, {"root/.coveragerc": "", "place/x.py": ""})
-    with imported(tmp_path, "", COVERAGE_PROCESS_START=".coveragerc") as process:
-        assert process.stale() == FRESH
-
-        rewrite(tmp_path / "root/.coveragerc", "[run]")
-
-        assert ".coveragerc has changed" in process.stale()
-
-
-LATE = "places.early = set(sys.modules)\nimport wave"
-
-
-@pytest.mark.parametrize("when", ["before", "later", "later, in a new directory"])
-def test_a_file_that_may_come_before_a_module_that_was_imported_too_early(tmp_path: Path, when: str) -> None:
-    """pytest puts directories of tests on the path, and then a test would import that file."""
-    files = {"root/tests/deep/wave.py" if "new" in when else "root/tests/wave.py": ""}
-    write_project(
-        tmp_path, {"root/tests/test_it.py": "", "place/x.py": ""} | (files if when == "before" else {})
-    )
-    with imported(tmp_path, LATE) as process:
-        if when != "before":
-            assert process.stale() == FRESH
-            write_project(tmp_path, files)
-
-        assert "wave.py may hide" in process.stale()
-
-
-def test_files_in_a_project_that_cannot_come_before_such_a_module(tmp_path: Path) -> None:
-    files = (
-        "package/__init__.py",
-        "package/wave.py",
-        ".hidden/wave.py",
-        "venv/pyvenv.cfg",
-        "venv/lib/wave.py",
-    )
-    write_project(tmp_path, {"place/x.py": ""} | {f"root/{name}": "" for name in files})
-    (tmp_path / "root/loop").symlink_to(tmp_path / "root")
-    with imported(tmp_path, LATE) as process:
-        assert process.stale() == FRESH
-
-        write_project(tmp_path, {"root/package/more/__init__.py": "", "root/package/more/wave.py": ""})
-
-        assert process.stale() == FRESH
-
-
-def test_a_package_of_the_project_itself_may_be_imported_early(tmp_path: Path) -> None:
-    write_project(tmp_path, {"root/src/own/__init__.py": "", "root/src/own/part.py": ""})
-    code = "places.early = set(sys.modules)\nimport own.part"
-    with imported(tmp_path, code, path=f"{tmp_path}/root/src") as process:
-        write_project(tmp_path, {"root/tests/test_own.py": ""})
-
-        assert process.stale() == FRESH
 
 
 def test_the_directory_is_another_one_of_the_same_name(tmp_path: Path) -> None:

@@ -267,7 +267,6 @@ def test_what_has_changed_is_seen_by_the_next_run(warm: Warm, change: Change) ->
     change.before(warm)
     write_project(warm.root, {"test_it.py": asserting(change.told, change.imports)})
     warm.get_ready()
-    warm.wait()
 
     change.after(warm)
 
@@ -281,7 +280,6 @@ def test_what_a_run_reads_itself_is_no_reason_to_start_anew(warm: Warm, change: 
     change.before(warm)
     write_project(warm.root, {"test_it.py": asserting(change.told, change.imports)})
     warm.get_ready()
-    warm.wait()
 
     change.after(warm)
 
@@ -302,3 +300,22 @@ def test_the_same_questions_are_answered_in_the_old_way_before_anything_changes(
     found = {end.partition("\n")[0] for end in warm.ends().values()}
 
     assert found == {OLD}
+
+
+@pytest.mark.parametrize("name", ["code", "cmd", "pdb"])
+def test_a_file_beside_tests_comes_before_what_was_imported_for_later(warm: Warm, name: str) -> None:
+    """pytest itself imports it only when conftest.py, and the directory of that, are there."""
+    write_project(
+        warm.root, {"pytest.ini": "[pytest]\ntestpaths = tests", "tests/test_it.py": asserting("1")}
+    )
+    warm.get_ready()
+    conftest = f"import {name}\ndef pytest_configure(config): config.found = getattr({name}, 'told', 'old')"
+    write_project(
+        warm.root / "tests", {"conftest.py": conftest, "test_it.py": asserting("pytestconfig.found")}
+    )
+    write_project(warm.root / "tests", {f"{name}.py": f"from {name}_of_python import *\ntold = 'new'"})
+    source = Path(os.__file__).with_name(f"{name}.py").read_text()
+    write_project(warm.root / "tests", {f"{name}_of_python.py": source})
+
+    assert told(warm) == NEW
+    assert warm.used == 0

@@ -20,8 +20,8 @@ SLACK = 20000000  # nanoseconds by which the clock of a file system may be behin
 COARSE = 2000000000  # the same, where it counts whole seconds
 CUSTOM = ("sitecustomize", "usercustomize")  # imported by Python itself if they are there
 STARTED_BY = (".pth", ".start")  # files of a site directory that Python reads when it starts
-NAMED_BY = ("COVERAGE_PROCESS_START",)  # variables with a file that code in a site directory reads
-MOST = 3000  # directories of a project, or data files of its packages, that are looked at
+MOST_DATA = 3000  # files of a package beside its modules; a package with more is not looked at
+MOST_DIRECTORIES = 20000  # of a project: to look at more takes as long as to start anew
 SUFFIXES = frozenset(all_suffixes())
 
 _vars = ModuleType.__dict__["__dict__"].__get__  # type: ignore[index]  # whatever a module makes of its own
@@ -38,10 +38,7 @@ def can_import(name):
 
 
 class Places:
-    """Directories that belong to the interpreter: its library, and where packages are installed.
-
-    From here on it is remembered which modules were looked for in vain.
-    """
+    """Directories that belong to the interpreter: its library, and where packages are installed."""
 
     def __init__(self):
         self.library = os.path.dirname(os.path.abspath(os.__file__))
@@ -52,6 +49,9 @@ class Places:
         self._ours = os.path.join(home, "path")
         self.early = None  # modules that every run has imported before any file of the project; None: all
         self.missed = _Missed()
+
+    def remember_missing(self):
+        """From here on, which modules are looked for in vain."""
         sys.meta_path.append(self.missed)
 
     def has(self, entry):
@@ -77,7 +77,7 @@ class Seen:
 
     def __init__(self, places, ours, started):
         """`ours`: files that are not in `sys.modules`; `started`: when the process was started."""
-        sys.meta_path.remove(places.missed)
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not places.missed]
         self._places = places
         self._cwd = os.getcwd()
         self._path = [self._cwd, *sys.path]
@@ -105,8 +105,8 @@ class Seen:
         self._stats[path] = now
         if now is None:
             return
-        changed, created = now[:2]
-        if _is_after(created, self._started) or (changed < self._now and _is_after(changed, self._started)):
+        written, touched = now[:2]  # anybody may set the first, also to a time to come
+        if _is_after(touched, self._started) or (written < self._now and _is_after(written, self._started)):
             self._why = self._why or "%s changed while it was imported" % path
 
     def _files(self):
@@ -120,7 +120,10 @@ class Seen:
             if spec.has_location and spec.cached not in (None, spec.origin):
                 yield os.path.dirname(spec.cached)  # bytecode may say something else than its source
             for directory in spec.submodule_search_locations or ():
-                for path in [directory] if self._places.holds(directory) else _data(directory):
+                data = [directory] if self._places.holds(directory) else _data(directory)
+                if len(data) > MOST_DATA:
+                    self._why = self._why or "%s has too many files to look at" % directory
+                for path in data:
                     yield path
         for place in filter(self._places.has, self._path):
             yield place
@@ -137,9 +140,6 @@ class Seen:
                     yield os.path.join(place, name)
                     for path in _absent(place, name):
                         yield path
-        for name in NAMED_BY:
-            if os.environ.get(name):
-                yield os.path.abspath(os.environ[name])
 
     def _positions(self):
         """Top-level modules, and how many entries of the path come before the one that has them."""
@@ -158,12 +158,10 @@ class Seen:
                 self._keep(os.path.join(place, name))
         if names is None:
             self._keep(place)
-            if (
-                self._stats[place] is not None
-            ):  # an archive, perhaps with modules that nobody looked for in it
-                for name, found in self._names.items():
-                    if found > number and PathFinder.find_spec(name, [place]) is not None:
-                        self._why = self._why or "%s hides the %s that was imported" % (place, name)
+            for name in self._names if self._stats[place] is not None else ():
+                # An archive, perhaps with modules that nobody looked for in it.
+                if self._names[name] > number and PathFinder.find_spec(name, [place]) is not None:
+                    self._why = self._why or "%s hides the %s that was imported" % (place, name)
         _forget(place)
 
     def _late(self):
@@ -239,22 +237,21 @@ class _Tree:
         return self._why
 
     def _look(self, directory):
-        if len(self._known) >= MOST:
-            return "%s: too many directories to look into" % directory
-        seen, now = _stat(directory), time.time_ns()
-        self._known[directory] = None if seen is None or _is_after(seen[1], now) else seen
-        names = _listed(directory) or ()
-        if "pyvenv.cfg" in names:
-            return ""
-        inside = "__init__.py" in names  # of a package, which is not put on the path
-        for name in names:
-            module, path = name.partition(".")[0], os.path.join(directory, name)
-            if not inside and module in self._specs and self._is_other(module, path):
-                return "%s may hide what was imported" % path
-            if _is_plain_directory(name, path) and path not in self._known:
-                why = self._look(path)
-                if why:
-                    return why
+        pending = [directory]
+        while pending:
+            if len(self._known) > MOST_DIRECTORIES:
+                return "%s has too many directories to look into" % directory
+            current = pending.pop()
+            seen, now = _stat(current), time.time_ns()
+            self._known[current] = None if seen is None or _is_after(seen[1], now) else seen
+            names = _listed(current) or ()
+            if "pyvenv.cfg" in names:
+                continue
+            for name in [] if "__init__.py" in names else names:  # a package is not put on the path itself
+                module, path = name.partition(".")[0], os.path.join(current, name)
+                if module in self._specs and self._is_other(module, path):
+                    return "%s may hide what was imported" % path
+            pending += [path for path in _directories(current) if path not in self._known]
         return ""
 
     def _is_other(self, module, path):
@@ -344,15 +341,14 @@ def _absent(place, name):
 def _data(directory):
     """The directory of a package, and what it may have read beside its modules."""
     found, pending = [directory], [directory]
-    while pending and len(found) < MOST:
+    while pending and len(found) <= MOST_DATA:
         current = pending.pop()
+        below = [path for path in _directories(current) if not _is_module(path)]
+        pending += below
+        found += below
         for name in _listed(current) or ():
             path = os.path.join(current, name)
-            if _is_plain_directory(name, path):
-                if not _is_module(path):
-                    found.append(path)
-                    pending.append(path)
-            elif os.path.splitext(name)[1] not in SUFFIXES and os.path.isfile(path):
+            if os.path.splitext(name)[1] not in SUFFIXES and os.path.isfile(path):
                 found.append(path)
     return found
 
@@ -365,10 +361,15 @@ def _is_module(path):
     return any(os.path.isfile(os.path.join(path, "__init__" + suffix)) for suffix in SUFFIXES)
 
 
-def _is_plain_directory(name, path):
-    if name.startswith(".") or name in ("__pycache__", "node_modules"):
-        return False
-    return os.path.isdir(path) and not os.path.islink(path)
+def _directories(place):
+    """Those in it, but no links, and none that hold no code of a project."""
+    try:
+        with os.scandir(place) as entries:
+            found = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    other = ("__pycache__", "node_modules")
+    return [entry.path for entry in found if not (entry.name.startswith(".") or entry.name in other)]
 
 
 def _is_in(path, directory):

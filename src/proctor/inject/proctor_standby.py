@@ -51,12 +51,14 @@ def _prepare(asked, socket):
     if freshness.can_import("usercustomize"):
         raise RuntimeError("usercustomize would be imported after pytest, not before it")
     places = freshness.Places()
+    places.remember_missing()
     path = sys.path[:]
     sys.path[:] = [entry for entry in path if places.has(entry)]
     ours = _import_what_runs_need()
+    places.early = frozenset(sys.modules)
+    _import_late()
     sys.path[:] = path
     packages = None
-    places.early = frozenset(sys.modules)
     if asked["preload"]:
         packages = load("proctor_preload").preload(asked["preload"], socket)
     seen = freshness.Seen(places, ours, asked["started"])
@@ -100,7 +102,6 @@ def _import_what_runs_need():
     import_module("pytest")
     for name in config.default_plugins:
         import_module("_pytest." + name)
-    _import_late()
     try:
         from importlib.metadata import distributions
     except ImportError:  # Python 3.7
