@@ -305,7 +305,7 @@ def test_the_injected_files_import_only_the_standard_library_and_pytest() -> Non
         "signal",
         "sys",
     }
-    allowed |= {"__future__", "collections", "difflib", "threading", "time", "traceback", "typing"}
+    allowed |= {"__future__", "collections", "difflib", "_thread", "threading", "time", "traceback", "typing"}
     allowed |= {
         "argparse",
         "copy",

@@ -88,7 +88,6 @@ CASES = [
 ]
 REFUSED = [
     custom("raises", "raise ValueError('of no use')\n"),
-    custom("is not to be found", "raise ImportError('gone', name='sitecustomize')\n"),
     custom("lacks a module", "import nowhere_to_be_found\n"),
     custom("writes", WRITES),
     custom("traces", TRACES),

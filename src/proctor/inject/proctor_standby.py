@@ -15,7 +15,6 @@ from json import loads
 load = globals()["load"]  # the loader gives it to each file
 
 VARIABLE = "PROCTOR_STANDBY"  # {"descriptor": of the socket, "pythonpath": of the tests, "preload": [...], …}
-CONTROL_VARIABLE = b"PROCTOR_CONTROL"  # names this process
 OURS = ("proctor_channel", "pytest_phases")  # files of the plugin that do nothing when they are loaded
 
 
