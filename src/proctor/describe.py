@@ -16,6 +16,7 @@ import msgspec
 from proctor import config, prepare
 from proctor.config import Settings
 from proctor.errors import ProctorError
+from proctor.launch import Launch
 from proctor.places import user_cache
 from proctor.process import interpreter as interpreters
 from proctor.process.interpreter import Candidate, Interpreter
@@ -33,6 +34,7 @@ class Description(msgspec.Struct):
     candidates: list[Candidate] = []  # interpreters in the order of the rules; none if no runner needs one
     chosen: Candidate | None = None
     interpreter: Interpreter | None = None
+    warm: Launch | None = None  # what a process could begin before it is asked for
     notices: tuple[str, ...] = ()
     problem: ProctorError | None = None  # what would keep the tests from running
 
@@ -71,6 +73,8 @@ def describe(root: Path, settings: Settings, python: str | None, environ: Mappin
         return about
     cannot_run = (f"{one.runner} tests cannot run here: {one.reason}" for one in plan.missing)
     about.notices = (*plan.notices, *cannot_run)
+    launches = (launch for suite in plan.suites for launch in suite.launches)
+    about.warm = next((launch for launch in launches if launch.ahead is not None), None)
     planned = plan.runner.split(",")
     instead = {name: table.RUNNERS[name].instead for name in about.runners if name not in planned}
     about.runners = tuple(dict.fromkeys(instead.get(name) or name for name in about.runners))

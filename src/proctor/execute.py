@@ -100,9 +100,9 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
         if request.before_end is not None:
             _add(request.before_end(run.result, run.now()), run, "the comparison with another commit")
         executed = Executed(run.close(), shelf.files, run.faults)
-        shelf.prune()
         if request.finish is not None:
             request.finish(executed)
+        shelf.prune()  # nobody waits for that
         if memory is not None and (fault := _keep(memory, run)):
             executed = msgspec.structs.replace(executed, forgotten=fault)
         return executed

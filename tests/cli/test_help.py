@@ -31,7 +31,7 @@ def test_the_help_has_the_everyday_verbs_first(
     assert (code, out, err) == (0, overview(), "")
     places = [out.index(f"\n  {verb} ") for verb in VERBS]
     assert places == sorted(places)
-    assert list(VERBS)[:3] == ["run", "show", "runs"]
+    assert list(VERBS)[:3] == ["run", "watch", "show"]
     assert (
         out.index("for every day:") < out.index("for agents, CI and shells:") < out.index("for test authors:")
     )
@@ -143,7 +143,7 @@ def test_a_directory_of_tests_is_taken_for_a_target(
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["xyzzy"], "no verb 'xyzzy'; known: run, show, runs"),
+        (["xyzzy"], "no verb 'xyzzy'; known: run, watch, show, runs"),
         (["--xyzzy"], "unknown option --xyzzy; `proctor help` lists the verbs"),
         (["run", "--cov=shop"], "unknown option --cov; options of the test runner go after --: "),
         (["runs", "--xyzzy"], "unknown option --xyzzy; `proctor runs --help` lists the options"),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.launch import Ahead, Launch
-from proctor.process.standby import Standby, key_of
+from proctor.process.standby import Standby, State, key_of
 from proctor.runners.pytest_suite import PATH_VARIABLE, PLUGIN, PLUGIN_PATH
 from support.projects import GUARD, clean_environment, project_python, write_project
 
@@ -32,30 +32,30 @@ def python_with(home: Path, packages: Mapping[str, str]) -> str:
     return str(home / "bin" / "python")
 
 
-def said_by_standby(python: str, cwd: Path, *preload: str, memory: int = 0, **environ: str) -> list[str]:
-    """The lines of one that is told to preload these, until it is ready or has ended."""
-    environment = clean_environment(PYTHONDONTWRITEBYTECODE="1", **environ)
-    launch = Launch(
+def preloading(python: str, cwd: Path, *preload: str, memory: int = 0) -> Launch:
+    return Launch(
         (python, "-m", "pytest", "-p", PLUGIN),
         str(cwd),
         environment={"PYTHONPATH": PLUGIN_PATH, PATH_VARIABLE: ""},
         memory=memory,
         ahead=Ahead(5, (), preload),
     )
-    key = key_of(launch, environment)
+
+
+def not_preloaded(python: str, cwd: Path, *preload: str, memory: int = 0) -> str:
+    """The package that a standby could not preload, and why; empty when it is ready with all of them."""
+    environment = clean_environment(PYTHONDONTWRITEBYTECODE="1")
+    key = key_of(preloading(python, cwd, *preload, memory=memory), environment)
     assert key is not None
-    standby = Standby(key, environment, f"standby-of-{os.getpid()}", frozenset())
-    poll = select.poll()
-    poll.register(standby.fileno(), select.POLLIN)
-    said: list[str] = []
+    standby = Standby(key, environment)
     deadline = time.monotonic() + GUARD
     try:
-        while not standby.ready and time.monotonic() < deadline:
-            poll.poll(1000)
-            lines = standby.lines()
-            if lines is None:
-                break
-            said += lines
+        standby.start(f"standby-of-{os.getpid()}", frozenset())
+        while standby.state is State.IMPORTING and time.monotonic() < deadline:
+            poll = select.poll()
+            for descriptor in standby.descriptors:
+                poll.register(descriptor, select.POLLIN)
+            standby.look(dict(poll.poll(1000)))
     finally:
         standby.close()
-    return said
+    return "" if standby.state is State.READY else f"{standby.package} {standby.why}"

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ class Terminal:
     """A process at a real pseudo-terminal, which `pyte` draws."""
 
     def __init__(self, process: subprocess.Popen[bytes], ours: int, columns: int, rows: int) -> None:
-        self.process, self._ours = process, ours
+        self.process, self.descriptor = process, ours
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""
@@ -64,18 +64,18 @@ class Terminal:
         return self.lines
 
     def press(self, keys: bytes) -> None:
-        os.write(self._ours, keys)
+        os.write(self.descriptor, keys)
 
     def resize(self, columns: int, rows: int) -> None:
         """The kernel sends SIGWINCH itself."""
-        _set_size(self._ours, columns, rows)
+        _set_size(self.descriptor, columns, rows)
         self._screen.resize(rows, columns)
 
     def _read(self) -> bool:
-        ready, _, _ = select.select([self._ours], [], [], GUARD)
+        ready, _, _ = select.select([self.descriptor], [], [], GUARD)
         assert ready, f"nothing came any more: {self.lines}"
         try:
-            data = os.read(self._ours, 1 << 16)
+            data = os.read(self.descriptor, 1 << 16)
         except OSError:  # nobody is left at the other end
             return False
         self.raw += data
@@ -89,13 +89,18 @@ def _set_size(descriptor: int, columns: int, rows: int) -> None:
 
 @contextmanager
 def at_terminal(
-    root: Path, *arguments: str, columns: int = 80, rows: int = 24, **environ: str
+    root: Path,
+    *arguments: str,
+    columns: int = 80,
+    rows: int = 24,
+    program: Sequence[str] = (),
+    **environ: str,
 ) -> Iterator[Terminal]:
-    """`proctor ARGUMENTS` at a terminal of this size that controls it: ^C interrupts it."""
+    """`proctor ARGUMENTS`, or a program, at a terminal of this size that controls it: ^C interrupts it."""
     ours, theirs = pty.openpty()
     _set_size(theirs, columns, rows)
     process = subprocess.Popen(
-        command(*arguments),
+        program or command(*arguments),
         cwd=root,
         env=clean_environment(TERM="xterm-256color") | environ,
         stdin=theirs,

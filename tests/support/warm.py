@@ -17,9 +17,11 @@ from proctor.launch import Launch
 from proctor.plan_run import Asked, RunPlan, plan_run
 from proctor.process.cold_start import ColdStart
 from proctor.process.preloads import Preloads
+from proctor.process.standby import State, key_of
 from proctor.process.stop import Stop
 from proctor.process.supervise import Supervised
 from proctor.process.warm_start import Standbys
+from support.mcp_client import until
 from support.projects import clean_environment, project_python
 
 Document = dict[str, Any]
@@ -33,10 +35,26 @@ class Counted(Standbys):
         super().__init__(Preloads(None), self.said.append)
         self.taken: list[Supervised | None] = []
 
-    def take(self, launch: Launch, environ: Mapping[str, str], tag: str) -> Supervised | None:
-        begun = super().take(launch, environ, tag)
+    def take(
+        self, launch: Launch, environ: Mapping[str, str], tag: str, stop: Stop | None = None
+    ) -> Supervised | None:
+        begun = super().take(launch, environ, tag, stop)
         self.taken.append(begun)
         return begun
+
+    def want(self, launch: Launch, environ: Mapping[str, str]) -> None:
+        """Returns when a process waits for this launch, or it is said why none does."""
+        with self._changed:
+            for known in list(self._kinds):  # no other run is to come
+                self._forget(known)
+        assert self.take(launch, environ, "") is None
+        self.taken.clear()
+        self.said.clear()
+        self.refill()
+        key = key_of(launch, environ)
+        assert key is not None
+        kind = self._kinds[key]
+        until(lambda: bool(self.said) or (kind.standby is not None and kind.standby.state is State.READY))
 
 
 @contextmanager
@@ -61,26 +79,19 @@ def cold(plan: RunPlan) -> Document:
 
 def warm(plan: RunPlan, waiting: Counted) -> Document:
     """Of a run whose first process waited for it; fails if that had to be started."""
-    document = _executed(_wait_for(plan, waiting), waiting.starter)
+    waiting.want(plan.prepared.suites[0].launches[0], plan.environ)
+    document = _executed(plan, waiting.starter)
     assert waiting.taken and waiting.taken[0] is not None, waiting.said
     return document
 
 
 def refused(plan: RunPlan, waiting: Counted) -> Document:
     """Of a run for which a process was to wait and did not; fails if it did."""
-    document = _executed(_wait_for(plan, waiting), waiting.starter)
-    assert waiting.taken == [None], waiting.said
+    waiting.want(plan.prepared.suites[0].launches[0], plan.environ)
+    document = _executed(plan, waiting.starter)
+    assert waiting.taken == [None]
     assert waiting.said
     return document
-
-
-def _wait_for(plan: RunPlan, waiting: Counted) -> RunPlan:
-    launch = plan.prepared.suites[0].launches[0]
-    assert waiting.take(launch, plan.environ, "") is None, "it waited for an earlier run"
-    waiting.refill()
-    waiting.taken.clear()
-    waiting.said.clear()
-    return plan
 
 
 def _executed(plan: RunPlan, starting: Starting) -> Document:
@@ -107,7 +118,7 @@ _IN_TEXTS = (
     (re.compile(r"\b\d+\.\d+s\b"), "N s"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0xN"),
     (re.compile(r"\b\d{8}-\d{6}-\w{6}\b"), "RUN"),
-    (re.compile(r"\bbyte \d+\b"), "byte N"),  # of a channel on which times were written, too
+    (re.compile(r"(byte|result) \d+\b"), r"\1 N"),  # of a channel on which times are written, too
 )
 
 

@@ -84,13 +84,13 @@ CASES = [
     Case("with warnings", environ={"PYTHONWARNINGS": "error,ignore::ImportWarning", "PYTHONDEVMODE": "1"}),
     Case("with a locale", environ={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
     custom("sets things", SETS),
-    custom("writes", WRITES),
     custom("adds to imports", ADDS),
 ]
 REFUSED = [
     custom("raises", "raise ValueError('of no use')\n"),
     custom("is not to be found", "raise ImportError('gone', name='sitecustomize')\n"),
     custom("lacks a module", "import nowhere_to_be_found\n"),
+    custom("writes", WRITES),
     custom("traces", TRACES),
     custom("starts a thread", BESIDE),
     custom("is there", "", "usercustomize"),

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from support.packages import python_with, said_by_standby
+from support.mcp_client import until
+from support.packages import not_preloaded, preloading, python_with
+from support.projects import clean_environment, environment
+
+from proctor.process import warm_start
+from proctor.process.preloads import Preloads
+from proctor.process.standby import key_of
+from proctor.process.warm_start import Standbys
 
 #: Modules, and why they are dropped.
 DROPPED = {
@@ -151,31 +160,23 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_package_that_does_more_than_define_things_is_dropped(
     name: str, python: str, tmp_path: Path
 ) -> None:
-    said = said_by_standby(python, tmp_path, name)
-
-    assert said[:1] == [f"importing {name}"]
-    assert said[1:] and said[1].startswith(f"dropped {name} {DROPPED[name][1]}")
-    assert len(said) == 2
+    assert not_preloaded(python, tmp_path, name).startswith(f"{name} {DROPPED[name][1]}")
 
 
 def test_packages_that_define_things_are_preloaded(python: str, tmp_path: Path) -> None:
-    said = said_by_standby(python, tmp_path, *KEPT)
-
-    assert said == [*(f"importing {name}" for name in KEPT), "importing ", "ready"]
+    assert not_preloaded(python, tmp_path, *KEPT) == ""
 
 
 def test_a_package_that_ends_the_process_was_about_to_be_imported(tmp_path: Path) -> None:
     python = python_with(tmp_path / "environment", {"ends.py": "import os; os._exit(0)"})
 
-    assert said_by_standby(python, tmp_path, "ends") == ["importing ends"]
+    assert not_preloaded(python, tmp_path, "ends") == "ends its import ended the process"
 
 
 def test_a_package_that_needs_more_memory_than_there_is_is_dropped(tmp_path: Path) -> None:
     python = python_with(tmp_path / "environment", {"large.py": "large = bytearray(1 << 40)"})
 
-    assert said_by_standby(python, tmp_path, "large", memory=1 << 30)[1:] == [
-        "dropped large raises MemoryError"
-    ]
+    assert not_preloaded(python, tmp_path, "large", memory=1 << 30) == "large raises MemoryError"
 
 
 def test_a_package_that_is_not_installed_is_dropped(tmp_path: Path) -> None:
@@ -184,10 +185,44 @@ def test_a_package_that_is_not_installed_is_dropped(tmp_path: Path) -> None:
     (tmp_path / "elsewhere" / "shop.py").touch()
     (tmp_path / "shelf.py").touch()
 
-    (why,) = said_by_standby(python, tmp_path, "books")[1:]
-    assert why == "dropped books raises ModuleNotFoundError: No module named 'books'"
+    why = not_preloaded(python, tmp_path, "books")
+    assert why == "books raises ModuleNotFoundError: No module named 'books'"
 
     (site,) = (tmp_path / "environment").glob("lib/*/site-packages")
     (site / "shop.pth").write_text(f"{tmp_path / 'elsewhere'}\n")
-    (why,) = said_by_standby(python, tmp_path, "shop")[1:]
-    assert why == f"dropped shop imports {tmp_path}/elsewhere/shop.py, which is not an installed package"
+    why = not_preloaded(python, tmp_path, "shop")
+    assert why == f"shop imports {tmp_path}/elsewhere/shop.py, which is not an installed package"
+
+
+def test_a_package_whose_import_does_not_end_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = tmp_path / "begun"
+    hangs = f"open({str(begun)!r}, 'w').close()\nimport threading\nthreading.Event().wait()\n"
+    python = python_with(tmp_path / "environment", {"hangs.py": hangs})
+    environ = clean_environment()
+    launch = preloading(python, tmp_path, "hangs")
+    key, other = key_of(launch, environ), preloading(python, tmp_path / "environment")
+    assert key is not None
+    log: list[str] = []
+    preloads = Preloads(tmp_path / "cache")
+    standbys = Standbys(preloads, log.append)
+    try:
+        assert standbys.take(launch, environ, "first") is None
+        standbys.refill()
+        until(begun.exists)
+        monkeypatch.setattr(warm_start, "READY_SECONDS", 0.0)  # that is long ago
+        assert standbys.take(other, environ, "second") is None
+        standbys.refill()  # so that somebody looks
+        until(lambda: preloads.dropped(key) == {"hangs"})
+    finally:
+        standbys.close()
+
+    assert any("hangs is not preloaded" in line and "took more than" in line for line in log)
+
+
+def test_numpy_and_sqlalchemy_are_preloaded(tmp_path: Path) -> None:
+    needed = [f"pytest=={version('pytest')}", "numpy", "sqlalchemy"]
+    python = environment(sys.executable, needed)
+
+    assert not_preloaded(python, tmp_path, "numpy", "sqlalchemy") == ""

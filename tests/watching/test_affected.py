@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import msgspec
 import pytest
 from support.projects import write_project
 
-from proctor.imported import Imported
-from proctor.watching.affected import Project
+from proctor.imported import Imported, asking_for_imports
+from proctor.launch import ASKED_VARIABLE, Launch, Session
+from proctor.watching.affected import Project, affected
 from proctor.watching.import_statements import Import, imports_in
 
 FILES = {
@@ -89,6 +91,21 @@ def names(files: tuple[str, ...]) -> str:
     return " ".join(sorted(Path(file).stem.removeprefix("test_") for file in files))
 
 
+def test_if_a_package_brings_everything_to_all_tests_the_nearer_ones_are_touched(tmp_path: Path) -> None:
+    write_project(tmp_path, FILES)
+    write_project(
+        tmp_path,
+        {
+            "src/shop/__init__.py": "from .tax import rates\nfrom .alone import *",
+            "tests/deep/test_deep.py": "import shop",
+        },
+    )
+    project = project_of(tmp_path)
+    assert names(project.touched_by(frozenset({"src/shop/tax/rates.py"}))) == "cart helped rates"
+    assert names(project.touched_by(frozenset({"src/shop/alone.py"}))) == "cart deep helped rates"
+    assert names(project.touched_by(frozenset({"src/shop/__init__.py"}))) == "cart deep helped rates"
+
+
 def test_new_files_are_found(tmp_path: Path) -> None:
     project = project_of(write_project(tmp_path, FILES))
     write_project(
@@ -109,6 +126,19 @@ def test_a_file_that_is_broken_for_now_imports_what_it_did(tmp_path: Path) -> No
     assert "cart" in names(project.touched_by(cart))
     write_project(tmp_path, {"tests/test_cart.py": "import shop.tax.rates"})
     assert "cart" not in names(project.touched_by(cart)).split()
+
+
+def test_what_the_last_session_wrote_is_read_again_for_each_change(tmp_path: Path) -> None:
+    root, environ = write_project(tmp_path / "project", FILES), {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    cart = frozenset({"src/shop/cart.py"})
+    assert affected(cart, root, environ) == ()
+    launch = asking_for_imports(Launch((), "", speech=Session(continues=True)), root, environ)
+    file = msgspec.json.decode(launch.environment[ASKED_VARIABLE])["imports"]["file"]
+    Path(file).write_bytes(msgspec.json.encode(record(root)))
+
+    assert affected(cart, root, environ) == ("tests/test_cart.py", "tests/test_helped.py")
+    (tmp_path / "link").symlink_to(root)
+    assert affected(cart, tmp_path / "link", environ) == ("tests/test_cart.py", "tests/test_helped.py")
 
 
 def test_a_session_of_few_tests_forgets_nothing(tmp_path: Path) -> None:

@@ -202,9 +202,12 @@ def test_a_round_that_pytest_refuses_is_followed_by_everything() -> None:
     refused = run_of([], events=[e.StatusExplained(RunOutcome.USAGE_ERROR, "not found: x")])
     assert refused.outcome is RunOutcome.USAGE_ERROR
 
-    following = rounds.ended(rounds.changed(frozenset({A})), refused)
+    first = rounds.changed(frozenset({A}))
+    following = rounds.ended(first, refused)
     assert following is not None and following.selection is None
+    assert rounds.refused(first) == following
     assert rounds.ended(following, refused) is None
+    assert rounds.refused(following) is None
 
 
 @pytest.mark.parametrize(
@@ -260,6 +263,36 @@ def test_a_part_says_how_many_tests_it_left_out() -> None:
     assert rounds.not_run(pattern, run_of(TESTS[:1])) == "5 other tests were not run"
     assert rounds.not_run(pattern, run_of(TESTS[:5])) == "1 other test was not run"
     assert rounds.not_run(pattern, run_of(TESTS)) == "no other tests were run"
+
+
+def test_a_test_that_failed_once_since_everything_passed_is_not_made_good_by_a_part() -> None:
+    rounds = rounds_after(run_of(TESTS))
+    matching = rounds.asked("pattern", "test_1")
+    assert rounds.green and matching is not None
+    rounds.ended(matching, run_of(TESTS[:1], TESTS[:1]))
+    rounds.ended(matching, run_of(TESTS[:1]))
+    assert rounds.asked("failed") is None
+    assert not rounds.green
+
+
+def test_a_run_of_everything_that_is_cut_short_forgets_no_test() -> None:
+    rounds = rounds_after(run_of(TESTS))
+    everything, matching = rounds.asked("all"), rounds.asked("pattern", "x")
+    assert everything and matching
+    rounds.ended(everything, run_of(TESTS[:1], stop=RunOutcome.CANCELLED, only=0))
+    assert rounds.not_run(matching, run_of(TESTS[:1])) == "5 other tests were not run"
+
+
+def test_a_file_that_has_run_as_a_whole_has_no_other_tests_and_does_not_run_twice() -> None:
+    rounds = Rounds(Selection(), test_files, lambda target, root, changed: file_of(target))
+    rounds.ended(rounds.begin(), run_of(TESTS, TESTS[:1]))
+    first = rounds.changed(frozenset({A}))
+    renamed = run_of([f"{A}::test_3"])
+    following = rounds.ended(first, renamed)
+
+    assert targets(first) == (A,)
+    assert rounds.not_run(first, renamed) == "4 other tests were not run"
+    assert following is not None and following.selection is None
 
 
 def test_failures_that_no_command_line_can_hold_are_run_by_their_files() -> None:

@@ -11,6 +11,7 @@ from proctor import __version__, config
 from proctor.agent_mode import agent_mode
 from proctor.archive import store
 from proctor.cli import options
+from proctor.cli.doctor_warm import warm_lines
 from proctor.describe import Description, describe
 from proctor.errors import ProctorError
 from proctor.runners.table import RUNNERS
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
     try:
         settings = config.load(root)
         about = describe(root, settings, options.python(parsed) or settings.python, os.environ)
-        print("\n".join(_lines(about)))
+        print("\n".join([*_lines(about), *warm_lines(about, settings, os.environ)]))
         problem = about.problem
     except ProctorError as error:
         problem = error

@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from proctor.cli import options, output, run
 from proctor.cli.interrupt import announce_interrupt
 from proctor.cli.text_settings import on_terminal, wants_colours
 from proctor.errors import UsageError
-from proctor.execute import Starting, execute
+from proctor.execute import Executed, Starting, execute
 from proctor.imported import asking_for_imports
 from proctor.places import user_cache
 from proctor.plan_run import RunPlan, plan_run
@@ -30,7 +31,7 @@ from proctor.watching.changes import Changes, check_installed
 from proctor.watching.faces import Lines, Screen
 from proctor.watching.ignored import Ignored, is_source
 from proctor.watching.inbox import Changed, Failed, Pressed, Resumed
-from proctor.watching.loop import Ended, Loop, Performed
+from proctor.watching.loop import NOT_COMPLETED, Ended, Loop, Performed
 from proctor.watching.rounds import Round, Rounds
 from proctor.wire import formats
 
@@ -132,8 +133,15 @@ class _Runs:
         outputs = run.outputs_of(self._parsed, plan)
         starting: Starting = self._standbys.starter if settings.warm else ColdStart
         self._announces = not outputs.live
+        ended = 0
+
+        def finish(executed: Executed) -> None:
+            nonlocal ended
+            ended = time.time_ns()
+            outputs.finish(executed)
+
         try:
-            executed = execute(run.request(plan, stop, outputs, starting))
+            executed = execute(replace(run.request(plan, stop, outputs, starting), finish=finish))
         finally:
             self._announces = False
             outputs.close()
@@ -141,8 +149,8 @@ class _Runs:
         run.explain(executed, asked, settings.mask_secrets)
         code = outputs.conclude(executed.result.exit_code)
         if outputs.unread:
-            raise Ended(code)
-        return Performed(executed.result, code)
+            raise Ended(NOT_COMPLETED)
+        return Performed(executed.result, code, ended)
 
     def heard(self, number: int) -> None:
         """In a signal handler."""

@@ -4,7 +4,6 @@ Runs in the interpreter of the tests: Python 3.7 or newer, the standard library 
 only this file needs do not stay in `sys.modules`.
 """
 
-import builtins
 import gc
 import os
 import signal
@@ -48,7 +47,9 @@ def state():
         "changes sys.path": list(sys.path),
         "changes import hooks": _import_hooks(),
         "replaces the modules": _modules(),
-        "changes the builtins": {name: _Is(value) for name, value in vars(builtins).items() if name != "_"},
+        "changes the builtins": {
+            name: _Is(value) for name, value in vars(sys.modules["builtins"]).items() if name != "_"
+        },
         "replaces stdin, stdout or stderr": [_Is(getattr(sys, name, None)) for name in _STREAMS],
         "changes hooks for exceptions or output": _hooks(),
         "traces or profiles": _tracing(),

@@ -14,6 +14,7 @@ import time
 from importlib.machinery import PathFinder, all_suffixes
 from importlib.util import find_spec
 from operator import attrgetter
+from types import ModuleType
 
 SLACK = 20000000  # nanoseconds by which the clock of a file system may be behind
 COARSE = 2000000000  # the same, where it counts whole seconds
@@ -23,6 +24,7 @@ MOST_DATA = 3000  # files of a package beside its modules; a package with more i
 MOST_DIRECTORIES = 20000  # of a project: to look at more takes as long as to start anew
 SUFFIXES = frozenset(all_suffixes())
 
+_vars = ModuleType.__dict__["__dict__"].__get__  # type: ignore[index]  # whatever a module makes of its own
 facts = attrgetter(
     "st_mtime_ns", "st_ctime_ns", "st_size", "st_ino"
 )  # no edit leaves all of them as they are
@@ -280,8 +282,9 @@ def _specs():
 def _spec(name, module):
     """Anything may be in `sys.modules`; to ask it for an attribute may import more."""
     try:
-        spec = object.__getattribute__(module, "__dict__").get("__spec__")
-    except AttributeError:
+        attributes = _vars(module) if issubclass(type(module), ModuleType) else vars(module)
+        spec = attributes.get("__spec__")
+    except (AttributeError, TypeError):
         spec = None
     if spec is not None:
         return spec

@@ -127,30 +127,39 @@ class Packages:
     def _show(self, package):
         if not package.hidden:
             return
-        package.hidden = False
         self._needs.append(package)
         for needed in package.needs:
             self._show(needed)
         for name, module in package.modules.items():
             sys.modules.setdefault(name, module)
-        sys.meta_path.extend(package.finders)
-        self._leave_if_done()
-
-    def _leave_if_done(self):
-        if self._running and not any(package.hidden for package in self._packages):
-            sys.meta_path[:] = _without(sys.meta_path, [self])
+        sys.meta_path.extend(_without(package.finders, sys.meta_path))
+        package.hidden = False  # not earlier: another thread would import what is on its way
 
     def find_spec(self, name, path=None, target=None):
-        first = sys.meta_path[0]
+        first = sys.meta_path[0] if sys.meta_path else self
         if first is not self and type(first).__name__ == REWRITES:
             # Before pytest's own, which would import single modules of a package anew.
             sys.meta_path[:] = [self, *_without(sys.meta_path, [self])]
+        if self._running and not any(package.hidden for package in self._packages):
+            return self._leave(name, path, target)
         package = self._found_in.get(name)
         if package is None or not package.hidden:
             return None
         if self._running and self._imported_anew(package):
             return None
         return self._spec(name, package)
+
+    def _leave(self, name, path, target):
+        """Whoever goes through the finders misses the next one when this one is taken out: so all are asked
+        here. Other threads may go through them, too: then it stays."""
+        if len(sys._current_frames()) > 1:
+            return None
+        sys.meta_path[:] = _without(sys.meta_path, [self])
+        for finder in sys.meta_path[:]:
+            spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
+            if spec is not None:
+                return spec
+        return None
 
     def _imported_anew(self, package):
         """Whether the run changes what the import does; then they are as if they had never been imported."""
@@ -170,7 +179,6 @@ class Packages:
             return False
         for each in together:
             each.hidden = False
-        self._leave_if_done()
         return True
 
     def _all_needed(self, package):
@@ -229,7 +237,7 @@ def _without(finders, others):
 def _facts(module):
     try:
         return vars(module)
-    except TypeError:
+    except Exception:  # an object of its own kind
         return {}
 
 

@@ -230,10 +230,19 @@ def _is_script(path: str) -> bool:
         return False
 
 
+#: Of the file that was read last: path, inode, size and time of change; and what it has.
+_last_read: tuple[tuple[str, int, int, int], dict[str, _Remembered]] | None = None
+
+
 def _recall(cache: Path) -> dict[str, _Remembered]:
+    global _last_read
     try:
         with open(os.path.join(cache, CACHE_NAME), "rb") as file:
-            return msgspec.json.decode(file.read(), type=dict[str, _Remembered])
+            about = os.fstat(file.fileno())
+            which = (file.name, about.st_ino, about.st_size, about.st_mtime_ns)
+            if _last_read is None or _last_read[0] != which:
+                _last_read = which, msgspec.json.decode(file.read(), type=dict[str, _Remembered])
+            return _last_read[1]
     except (OSError, msgspec.DecodeError, UnicodeError):
         return {}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,7 @@ class Preloads:
         """`cache`: a directory, if there is one to write to."""
         self._file, self._now = cache / FILE if cache else None, now
         self._own: list[Dropped] = []
+        self._writing = threading.Lock()
 
     def dropped(self, key: Key) -> frozenset[str]:
         digest = _digest(key)
@@ -53,8 +55,8 @@ class Preloads:
     def drop(self, key: Key, package: str, why: str) -> None:
         project = _project(key.cwd, key.argv[0], key.ahead.installed)
         entry = Dropped(package, first_line(why, _LONGEST), _digest(key), project, self._now())
-        self._own = [*self._own, entry][-_MOST:]
-        with contextlib.suppress(OSError, UnicodeError):
+        with self._writing, contextlib.suppress(OSError, UnicodeError):
+            self._own = [*self._own, entry][-_MOST:]
             self._write(self._known()[-_MOST:])
 
     def of_project(self, cwd: str, python: str, installed: tuple[str, ...]) -> dict[str, str]:

@@ -88,6 +88,7 @@ class Standby:
         self.state = State.STARTING
         self.since = 0.0  # for who has it: when it was started
         self.why = ""
+        self.failed = False  # by itself: the next one may well do the same
         self.package = ""  # the one that it was told to preload and is importing, or could not import
         self._words = b""
         self._socket: _socket.socket | None = None
@@ -128,6 +129,7 @@ class Standby:
         for output in self._outputs[:]:
             if ready.get(output, 0) & select.POLLIN and self.state in _WAITING:
                 self.end("it wrote something before its run")
+                self.failed = True  # though it may have become ready at the same moment
             elif output in ready:
                 self._outputs.remove(output)  # closed: it is about to end, or does without
         if (
@@ -170,6 +172,7 @@ class Standby:
             self.end(rest)
 
     def end(self, why: str) -> None:
+        self.failed = self.state is State.IMPORTING
         self.state, self.why = State.OVER, why
 
     def begin(
@@ -236,8 +239,8 @@ class Standby:
             self._socket.shutdown(_socket.SHUT_RD)
         self._listen()
         if self.state is not State.TAKEN:
-            self.package = ""
             self.end(why)
+            self.package, self.failed = "", False
 
     def dismiss(self) -> None:
         """It is about to end, also while it imports something."""

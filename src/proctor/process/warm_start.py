@@ -24,7 +24,8 @@ from proctor.process.stop import Stop
 from proctor.process.supervise import Supervised
 
 MOST = 4  # kinds of runs for which a process waits
-UNUSED_SECONDS = 600.0  # until one that nobody needed is ended, and until one that failed is tried again
+UNUSED_SECONDS = 600.0  # until one that nobody needed is ended, and until one that only fails is tried again
+MOST_FAILURES = 2  # in a row; the first may have been killed
 READY_SECONDS = 60.0  # for one to have imported everything
 REST_SECONDS = (
     0.1  # after a run: first its answer is sent, and a call that follows at once has all processors
@@ -56,7 +57,8 @@ class _Kind:
         self.environ: Mapping[str, str] = {}  # of the last of them
         self.standby: Standby | None = None
         self.due: float | None = None  # when the next standby is to be started
-        self.not_before = 0.0  # what the last one died of would end the next one, too
+        self.failures = 0  # of standbys, one after the other, that did not get ready
+        self.not_before = 0.0  # what they died of would end the next one, too
 
 
 class Standbys:
@@ -88,15 +90,18 @@ class Standbys:
         if standby is None:
             return None
         begun = standby.begin(launch, environ, tag, stop)
-        if begun is None:
-            with self._changed:
-                closed = self._closed
-                if not closed:
-                    self._let_go(standby)
-            if closed:
-                standby.close()
-            self._learn(standby, was_ready=True)
-        return begun
+        with self._changed:
+            if begun is not None:
+                if kind := self._kinds.get(standby.key):
+                    kind.failures = 0
+                return begun
+            closed = self._closed
+            if not closed:
+                self._let_go(standby)
+        if closed:
+            standby.close()
+        self._learn(standby)
+        return None
 
     def _claim(self, key: Key, environ: Mapping[str, str]) -> Standby | None:
         with self._changed:
@@ -208,20 +213,19 @@ class Standbys:
         with self._changed:
             for standby in waiting:
                 kind = self._kinds.get(standby.key)
-                if kind is not None and kind.standby is standby:  # no run has it, and it may be needed
-                    was_ready = standby.state is State.READY
-                    standby.look(ready)
-                    if self._clock() < _deadline(standby):
-                        pass
-                    elif was_ready:
-                        self._forget(standby.key)
-                    else:
-                        standby.end(f"it took more than {READY_SECONDS:g} s")
-                    if standby.state is State.OVER:
-                        over.append((standby, was_ready))
-                        self._let_go(standby)
-        for standby, was_ready in over:
-            self._learn(standby, was_ready)
+                if kind is None or kind.standby is not standby:
+                    continue  # a run has it, or nobody needs it
+                standby.look(ready)
+                if standby.state is State.IMPORTING and self._clock() >= _deadline(standby):
+                    standby.end(f"it took more than {READY_SECONDS:g} s")
+                if standby.state is State.READY and self._clock() >= _deadline(standby):
+                    self._forget(standby.key)
+                elif standby.state is State.OVER:
+                    self._let_go(standby)
+                    kind.due = self._clock() if standby.package else None  # at once, without that package
+                    over.append(standby)
+        for standby in over:
+            self._learn(standby)
 
     def _pause(self) -> float | None:
         """Milliseconds until something has to be done."""
@@ -240,27 +244,29 @@ class Standbys:
         self._wake()
 
     def _forget(self, key: Key) -> None:
-        standby = self._kinds.pop(key).standby
-        if standby is not None:
-            self._unwanted.append(standby)
+        kind = self._kinds.pop(key)
+        kind.due = None
+        if kind.standby is not None:
+            self._unwanted.append(kind.standby)
+            kind.standby = None  # a run may be waiting for it
+            self._changed.notify_all()
             self._wake()
 
-    def _learn(self, standby: Standby, was_ready: bool) -> None:
+    def _learn(self, standby: Standby) -> None:
         """What the end of one means for the next."""
         key, why = standby.key, standby.why
         if standby.package:
-            self._say(f"{standby.package} is not preloaded for {key.cwd}: {why}")
             self._preloads.drop(key, standby.package, why)
-        else:
-            self._say(f"a process that was kept ready for {key.cwd} was not used: {why}")
+            self._say(f"{standby.package} is not preloaded for {key.cwd}: {why}")
+            return
+        self._say(f"a process that was kept ready for {key.cwd} was not used: {why}")
         with self._changed:
             kind = self._kinds.get(key)
-            if kind is None or was_ready:
+            if kind is None or not standby.failed:
                 return
-            if standby.package:
-                kind.due = self._clock()
-            else:
-                kind.not_before = self._clock() + UNUSED_SECONDS
+            kind.failures += 1
+            if kind.failures == MOST_FAILURES:
+                kind.failures, kind.not_before = 0, self._clock() + UNUSED_SECONDS
 
     def _say(self, line: str) -> None:
         """Once: what is wrong with one is often wrong with the next."""

@@ -6,7 +6,7 @@ import base64
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -113,6 +113,7 @@ _HINTED = [
     )
     for kind in KINDS
 ]
+_SHORT = 200  # characters of a text whose spans are remembered
 _ROUNDS = 8  # in which a mask may make something else plain
 _MOST_KNOWN = 50  # values that are looked for wherever else they stand
 
@@ -122,6 +123,16 @@ def spans(text: str, known: Collection[str] = ()) -> list[Span]:
 
     Where a mask makes another credential plain, that is masked, too: who masks the text again finds nothing.
     """
+    return list(_in_short(text)) if not known and len(text) <= _SHORT else _in_any(text, known)
+
+
+@lru_cache(256)
+def _in_short(text: str) -> list[Span]:
+    """Arguments, paths and names come back many times in a run, and in each run of a server."""
+    return _in_any(text, ())
+
+
+def _in_any(text: str, known: Collection[str]) -> list[Span]:
     found = _first_spans(text, known)
     for _ in range(_ROUNDS if found else 0):
         shown, moves = _rewritten(text, ((*span, MASK) for span in found))

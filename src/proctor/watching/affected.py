@@ -21,7 +21,8 @@ _TEST_NAME = re.compile(r"test.*\.py|.*_tests?\.py")
 
 def affected(changed: frozenset[str], root: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Test files that are there, relative to the root like `changed`. What no test file imports touches the
-    tests of the folders whose conftest.py imports it."""
+    tests of the folders whose conftest.py imports it. If a change touches most of them, then those that
+    import it without the help of a package's `__init__.py`, if there are any: the nearer ones say more."""
     project = _project(os.path.realpath(root))
     project.learn(read_imported(root, environ))
     return project.touched_by(changed)
@@ -66,6 +67,9 @@ class Project:
         importers = self._importers(changed)
         tests = {file for file in (*self._tests, *changed) if self._is_test(file)}
         touched = _reachable(changed, importers)
+        if 2 * len(tests & touched) > len(tests):  # by a package that imports all of its modules, say
+            nearer = _reachable(changed, importers, through_packages=False)
+            touched = nearer if nearer & tests else touched
         below = {os.path.dirname(file) for file in changed if os.path.basename(file) == _CONFTEST}
         if not below and not touched & tests:
             below = {os.path.dirname(file) for file in touched if os.path.basename(file) == _CONFTEST}
@@ -160,10 +164,14 @@ class Project:
         return known
 
 
-def _reachable(changed: Iterable[str], importers: Mapping[str, set[str]]) -> set[str]:
+def _reachable(
+    changed: Iterable[str], importers: Mapping[str, set[str]], through_packages: bool = True
+) -> set[str]:
     found, left = set(changed), list(changed)
     while left:
         fresh = importers.get(left.pop(), set()) - found
+        if not through_packages:
+            fresh = {file for file in fresh if os.path.basename(file) != _PACKAGE}
         found |= fresh
         left += fresh
     return found

@@ -80,7 +80,7 @@ class Ignored:
         """One that does not itself ignore the project."""
         return (
             self._git.line("rev-parse", "--is-inside-work-tree") == "true"
-            and self._git.ask("check-ignore", "-q", ".") is None
+            and self._git.ask("check-ignore", "-q", "--no-index", ".") is None
         )
 
 

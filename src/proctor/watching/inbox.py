@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
@@ -50,6 +50,7 @@ class Inbox:
     def __init__(self, ends: Ends) -> None:
         self._ends = ends
         self._events: SimpleQueue[Event] = SimpleQueue()
+        self._next: Event | None = None  # taken out of them already
         self._stop: Stop | None = None
         #: Of `ends` and of the stop; a handler may interrupt whoever holds it.
         self.lock = threading.RLock()
@@ -60,12 +61,20 @@ class Inbox:
             if self._stop is not None and (reason := self._ends(event)) is not None:
                 self._stop.ask(reason)
 
-    def get(self, seconds: float) -> Event | None:
-        """The next event, waiting for at most so long."""
+    def get(self) -> Event | None:
+        """The next event that has happened."""
+        if self._next is not None:
+            found, self._next = self._next, None
+            return found
         try:
-            return self._events.get(seconds > 0, seconds or None)
+            return self._events.get_nowait()
         except Empty:
             return None
+
+    def wait(self, seconds: float) -> None:
+        """Until something happens, but not for longer."""
+        with suppress(Empty):
+            self._next = self._next or self._events.get(timeout=seconds)
 
     @contextmanager
     def run(self) -> Iterator[Stop]:

@@ -30,6 +30,7 @@ class Performed(msgspec.Struct, frozen=True):
 
     result: RunResult
     code: int
+    ended: int  # when the last of its processes was gone, in nanoseconds
 
 
 #: Runs the tests of a round and shows how they ended. Raises ProctorError if they cannot run.
@@ -105,7 +106,7 @@ class Loop:
         self._face.begin(f"{due.why}: {due.round.name}" if due.why else due.round.name)
         with self.inbox.lock:
             self._written.begin(time.time_ns(), due.cause)
-        performed = None
+        performed = self._cut = None
         try:
             with self.inbox.run() as stop:
                 performed = self._perform(due.round, stop)
@@ -114,11 +115,17 @@ class Loop:
                 raise
             self._face.refuse(error)
             self._code = error.exit_code
-        whole = stop.reason is None
+        if performed is None:
+            self._end(time.time_ns(), whole=False)
+            return None
+        cut = stop.reason is not None and performed.result.stopped is not None
+        self._end(performed.ended, whole=not cut)
+        self._cut = due.round if cut else None
+        return self._following(due.round, performed, not cut)
+
+    def _end(self, at: int, whole: bool) -> None:
         with self.inbox.lock:
-            self._written.end(time.time_ns(), whole and performed is not None)
-        self._cut = None if whole else due.round
-        return self._following(due.round, performed, whole) if performed is not None else None
+            self._written.end(at, whole)
 
     def _following(self, round: Round, performed: Performed, whole: bool) -> _Due | None:
         following = self._rounds.ended(round, performed.result)
@@ -150,21 +157,19 @@ class Loop:
 
     def _due(self, following: _Due | None) -> _Due:
         """The next run. What has happened meanwhile comes before what follows by itself."""
-        rests = False
+        shown = False  # that it waits
         while True:
-            event = self.inbox.get(_LOOK if rests else 0)
-            if event is not None:
-                if isinstance(event, Resumed):
-                    rests = False
-                elif due := self._take(event):
+            while (event := self.inbox.get()) is not None:
+                shown = shown and not isinstance(event, Resumed)
+                if due := self._take(event):
                     return due
-                continue
             self._look()
             if self._prompt is None and (due := self._after_change() or following):
                 return due
-            if not rests and self._prompt is None:
+            if not shown and self._prompt is None:
                 self._face.rest()
-            rests = True
+                shown = True
+            self.inbox.wait(_LOOK)
 
     def _take(self, event: Event) -> _Due | None:
         """The run that it asks for at once. Changes are collected."""

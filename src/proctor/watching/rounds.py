@@ -93,11 +93,19 @@ class Rounds:
             return None  # after a newer change, `changed` has said what is next
         if result.stopped is not None:
             return None
-        if result.outcome is RunOutcome.USAGE_ERROR:  # a test that is no longer there was asked for
-            return self._all()
+        if result.outcome is RunOutcome.USAGE_ERROR:
+            return self.refused(round)
         if result.outcome not in QUIET:
             return None
-        return (self._of_touched() if round.kind is Kind.FAILED else None) or self._all()
+        touched = self._of_touched() if round.kind is Kind.FAILED else None
+        if touched and set(_targets(touched)) <= set(_targets(round)):
+            touched = None  # they have just run
+        return touched or self._all()
+
+    def refused(self, round: Round) -> Round | None:
+        """What follows one that could not run at all: perhaps it asks for a test that is no longer there."""
+        follows = not round.by_hand and round.kind is not Kind.ALL and round.change == self._change
+        return self._all() if follows else None
 
     def not_run(self, round: Round, result: RunResult) -> str:
         """What the round left out, for people; empty if that is nothing."""
@@ -164,8 +172,8 @@ class Rounds:
             if not ends.get(test, not (test in files or (whole and complete))):
                 del self._failed[test]
         self._failed |= dict.fromkeys(test for test, bad in ends.items() if bad)
-        if whole and complete:
-            self._known = {}
+        if complete:
+            self._forget(round)
         for suite in result.suites:
             self._known |= {test: self._target(test, suite) for test in suite.selected}
         if complete and (whole or round.kind is Kind.TOUCHED):
@@ -174,6 +182,15 @@ class Rounds:
             self._passed_at = round.change
         elif whole or any(ends.values()):
             self._passed_at = -1
+
+    def _forget(self, round: Round) -> None:
+        """The tests of all that has run as a whole: those that are there are in its result."""
+        chosen = round.selection
+        if chosen is None:
+            self._known = {}
+        elif (chosen.keywords, chosen.markers) == (self._selection.keywords, self._selection.markers):
+            files = set(chosen.targets)
+            self._known = {test: of for test, of in self._known.items() if _file(of) not in files}
 
     def _ends(self, result: RunResult) -> dict[str, bool]:
         """By target, whether it ended badly. What a session never came to when it broke did, too."""
@@ -195,6 +212,10 @@ class Rounds:
 
 def _is_complete(result: RunResult) -> bool:
     return result.stopped is None and result.outcome in _COMPLETE and not result.not_run
+
+
+def _targets(round: Round) -> tuple[str, ...]:
+    return round.selection.targets if round.selection else ()
 
 
 def _file(test: str) -> str:
