@@ -324,6 +324,7 @@ def test_the_injected_files_import_only_the_standard_library_and_pytest() -> Non
         "marshal",
         "mmap",
         "operator",
+        "_thread",
         "select",
         "socket",
         "struct",

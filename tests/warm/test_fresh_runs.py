@@ -113,12 +113,9 @@ def another_venv(warm: Warm) -> None:
 
 
 def behind_a_link(warm: Warm) -> None:
-    copied_environment(warm.venv.with_name("other"))
-    for place, text in (
-        (warm.site, "told = 'old'"),
-        (Path(str(warm.site).replace("/venv/", "/other/")), "told = 'new'"),
-    ):
-        write_project(place, {**INSTALLED, "helper.py": text})
+    other = copied_environment(warm.venv.with_name("other"))
+    written = {**INSTALLED, "helper.py": "told = 'new'"}
+    write_project(other / warm.site.relative_to(warm.venv), written)
     warm.venv.rename(warm.venv.with_name("first"))
     warm.venv.symlink_to("first")
 

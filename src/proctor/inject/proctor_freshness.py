@@ -20,14 +20,13 @@ SLACK = 20000000  # nanoseconds by which the clock of a file system may be behin
 COARSE = 2000000000  # the same, where it counts whole seconds
 CUSTOM = ("sitecustomize", "usercustomize")  # imported by Python itself if they are there
 STARTED_BY = (".pth", ".start")  # files of a site directory that Python reads when it starts
-MOST_DATA = 3000  # files of a package beside its modules; a package with more is not looked at
+MOST_DATA = 3000  # files of a package beside its modules; with more of them it is out of date
 MOST_DIRECTORIES = 20000  # of a project: to look at more takes as long as to start anew
 SUFFIXES = frozenset(all_suffixes())
 
 _vars = ModuleType.__dict__["__dict__"].__get__  # type: ignore[index]  # whatever a module makes of its own
-facts = attrgetter(
-    "st_mtime_ns", "st_ctime_ns", "st_size", "st_ino"
-)  # no edit leaves all of them as they are
+#: Of a file: no edit leaves all of them as they are.
+facts = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino")
 
 
 def can_import(name):
