@@ -174,6 +174,60 @@ def test_a_run_that_wants_a_package_in_another_way_has_it_in_that_way(conftest: 
     assert warm["warnings"] == []
 
 
+def test_a_package_comes_with_what_it_needs_and_with_nothing_else(tmp_path: Path) -> None:
+    tests = """
+        import os, sys
+        import better
+
+        def test_which_are_there():
+            with open(os.environ["NOTES"], "a") as notes:
+                notes.write("ran %d\\n" % os.getpid())
+            assert sys.modules["good"] is better.good
+            assert sys.modules["wide.inner"] is better.wide.inner
+            assert "finds" not in sys.modules and "Finds" not in map(str, sys.meta_path)
+            import finds
+            assert str(sys.meta_path[-1]) == "Finds"
+            import finds_made
+            assert finds_made is finds.made and "lone" not in sys.modules
+    """
+    finds = """
+        import sys, types
+
+        class Finds:
+            def __str__(self):
+                return "Finds"
+
+            def find_spec(self, name, path=None, target=None):
+                if name == "finds_made":
+                    from importlib.machinery import ModuleSpec
+                    return ModuleSpec(name, self)
+
+            def create_module(self, spec):
+                return made
+
+            def exec_module(self, module):
+                pass
+
+        made = types.ModuleType("finds_made")
+        sys.meta_path.append(Finds())
+    """
+    installed = {
+        "better": "import good, wide.inner",
+        "lone": "",
+        "finds": finds,
+        "wide/__init__": "",
+        "wide/inner": "",
+    }
+    project = Preloading(tmp_path, {"test_a.py": tests}, "wide", "finds", "lone", "good", "better")
+    (site,) = Path(project.python).parent.parent.glob("lib/*/site-packages")
+    write_project(site, _modules(installed))
+    with project.served() as client:
+        warm = project.warm_document(client)
+
+    assert facts(warm) == facts(project.cold_document())
+    assert warm["outcome"] == "passed"
+
+
 def test_a_run_whose_arguments_name_a_package_begins_without_it(tmp_path: Path) -> None:
     project = Preloading(tmp_path, {"test_a.py": TESTS}, "good")
     with project.served() as client:
