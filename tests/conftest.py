@@ -140,6 +140,7 @@ SLOW = (
     "wire/reports/test_junit_schema.py",  # fetches the schema
     "wire/reports/test_mutated.py::test_what_the_schema_of_ctrf",  # likewise
     "wire/reports/test_writers.py::test_ctrf_keeps_to_its_schema",  # fetches the schema
+    "process/test_import_times.py",
     "warm/test_preload",
 )
 # Of those, the longest. They come first, so that no worker is left with one of them when all others are done.

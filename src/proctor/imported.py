@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor.digest import blake2b
 from proctor.launch import Launch, Session, asking
 from proctor.places import user_cache
 
@@ -47,8 +48,6 @@ def read_imported(root: Path, environ: Mapping[str, str]) -> Imported:
 
 
 def _file(root: Path, environ: Mapping[str, str]) -> Path | None:
-    from hashlib import blake2b
-
     cache = user_cache(environ)
     name = blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
     return cache / FOLDER / f"{name}.json" if cache else None

@@ -64,6 +64,8 @@ class Preloading:
     def __init__(self, home: Path, files: dict[str, str], *preload: str) -> None:
         self.cache, self.notes = home / "cache", home / "notes"
         self.expected = len(BAD.keys() & preload)  # to be dropped
+        after = preload[preload.index("good") :]
+        self.imports = 1 + len(BAD.keys() & after)  # of `good`, all but one of them in vain
         self.python = python_with(home / "environment", {"good.py": GOOD, **_modules(BAD)})
         settings = f"preload = {json.dumps(preload)}\nhistory = false\n"
         self.root = write_project(home / "project", {"proctor.toml": settings, **files})
@@ -98,7 +100,9 @@ class Preloading:
         """All that cannot be preloaded is known, and the rest is imported in a process that waits."""
         waiting = [pid for word, pid, name in self.noted() if (word, name) == ("imported", "-m")]
         dropped = [entry["package"] for entry in self.dropped()]
-        return len(dropped) == self.expected and waiting != [] and _is_alive(waiting[-1])
+        if len(dropped) < self.expected or len(waiting) < self.imports:
+            return False
+        return _is_alive(waiting[-1])
 
     def dropped(self) -> list[dict[str, Any]]:
         file = self.cache / "proctor" / FILE
@@ -172,6 +176,60 @@ def test_a_run_that_wants_a_package_in_another_way_has_it_in_that_way(conftest: 
 
     assert facts(warm) == facts(project.cold_document())
     assert warm["warnings"] == []
+
+
+def test_a_package_comes_with_what_it_needs_and_with_nothing_else(tmp_path: Path) -> None:
+    tests = """
+        import os, sys
+        import better
+
+        def test_which_are_there():
+            with open(os.environ["NOTES"], "a") as notes:
+                notes.write("ran %d\\n" % os.getpid())
+            assert sys.modules["good"] is better.good
+            assert sys.modules["wide.inner"] is better.wide.inner
+            assert "finds" not in sys.modules and "Finds" not in map(str, sys.meta_path)
+            import finds
+            assert str(sys.meta_path[-1]) == "Finds"
+            import finds_made
+            assert finds_made is finds.made and "lone" not in sys.modules
+    """
+    finds = """
+        import sys, types
+
+        class Finds:
+            def __str__(self):
+                return "Finds"
+
+            def find_spec(self, name, path=None, target=None):
+                if name == "finds_made":
+                    from importlib.machinery import ModuleSpec
+                    return ModuleSpec(name, self)
+
+            def create_module(self, spec):
+                return made
+
+            def exec_module(self, module):
+                pass
+
+        made = types.ModuleType("finds_made")
+        sys.meta_path.append(Finds())
+    """
+    installed = {
+        "better": "import good, wide.inner",
+        "lone": "",
+        "finds": finds,
+        "wide/__init__": "",
+        "wide/inner": "",
+    }
+    project = Preloading(tmp_path, {"test_a.py": tests}, "wide", "finds", "lone", "good", "better")
+    (site,) = Path(project.python).parent.parent.glob("lib/*/site-packages")
+    write_project(site, _modules(installed))
+    with project.served() as client:
+        warm = project.warm_document(client)
+
+    assert facts(warm) == facts(project.cold_document())
+    assert warm["outcome"] == "passed"
 
 
 def test_a_run_whose_arguments_name_a_package_begins_without_it(tmp_path: Path) -> None:

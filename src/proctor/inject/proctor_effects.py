@@ -47,9 +47,7 @@ def state():
         "changes sys.path": list(sys.path),
         "changes import hooks": _import_hooks(),
         "replaces the modules": _modules(),
-        "changes the builtins": {
-            name: _Is(value) for name, value in vars(sys.modules["builtins"]).items() if name != "_"
-        },
+        "changes the builtins": _builtins(),
         "replaces stdin, stdout or stderr": [_Is(getattr(sys, name, None)) for name in _STREAMS],
         "changes hooks for exceptions or output": _hooks(),
         "traces or profiles": _tracing(),
@@ -226,6 +224,10 @@ class _AtLeast(dict):  # type: ignore[type-arg]
 
     def __ne__(self, other):
         return not self == other
+
+
+def _builtins():
+    return {name: _Is(value) for name, value in vars(sys.modules["builtins"]).items() if name != "_"}
 
 
 def _hooks():

@@ -14,6 +14,7 @@ _SHOWN = 200  # characters of what the interpreter says
 VARIABLE = "PROCTOR_MODULES"
 # Of `-X importtime`: microseconds of the module itself, and with all that it imports; its name is indented.
 _LINE = re.compile(r"import time:\s+[0-9]+ \|\s+([0-9]+) \| +(\S+)")
+_FAILED = re.compile(r"^proctor-failed:(\S+)$", re.M)
 
 
 class ImportTimes(msgspec.Struct, frozen=True):
@@ -43,7 +44,8 @@ def import_times(
     if not begun:
         return ImportTimes(fault=f"{python} did not say how long they take")
     found = {name: int(taken) / 1e6 for taken, name in _LINE.findall(measured)}
-    return ImportTimes({name: found[name] for name in wanted if name in found})
+    failed = set(_FAILED.findall(measured))
+    return ImportTimes({name: found[name] for name in wanted if name in found and name not in failed})
 
 
 MARK = "proctor-imports:"
@@ -62,12 +64,12 @@ for one in distributions():
     if any(entry.group == "pytest11" for entry in one.entry_points):
         plugins.update(config._iter_rewritable_modules([str(file) for file in one.files or ()]))
 os.dup2(1, 2)
-os.write(2, b"proctor-imports:\n")
+os.write(2, b"\nproctor-imports:\n")
 for name in names:
     if name not in plugins:
         try:
             __import__(name)
         except BaseException:
-            pass
+            os.write(2, b"\nproctor-failed:" + name.encode() + b"\n")
 os._exit(0)
 """
