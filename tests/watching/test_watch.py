@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -161,6 +162,18 @@ def test_settings_that_cannot_be_read_are_shown_and_watching_goes_on(tmp_path: P
         watch.wait(lambda so_far: "[config]" in so_far.err)
         write_project(tmp_path, {"pyproject.toml": "[tool.proctor]"})
         watch.wait(lambda so_far: len(so_far.titles) >= 3 and "2 passed" in so_far.last)
+        watch.end()
+
+
+def test_a_project_behind_a_link_is_watched(tmp_path: Path) -> None:
+    write_project(tmp_path / "real", SHOP)
+    (tmp_path / "link").symlink_to("real")
+    with watched(tmp_path, "-C", "link") as watch:
+        watch.wait_for("2 passed")
+        write_project(tmp_path / "real", BROKEN)
+        watch.wait_for("1 failed", "cart.py changed: ")
+        os.rename(tmp_path / "real" / "test_other.py", tmp_path / "gone.py")
+        watch.wait_for("1 failed", "test_other.py changed: ")
         watch.end()
 
 

@@ -15,7 +15,7 @@ FILES = {
     "cart.py": "VALUE = 1",
     "test_cart.py": "import cart\n\ndef test_value(): assert cart.VALUE == 1\n\ndef test_tax(): pass\n",
 }
-WAITS = "waiting for a change: Enter runs all tests"
+WAITS = "waiting for a change (Enter: all tests"
 ICANON_ECHO = termios.ICANON | termios.ECHO
 
 
@@ -62,7 +62,9 @@ def test_keys_choose_what_runs_and_the_screen_is_cleared_before(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("keys", "code"), [(b"q", 2), (b"\x03", 130), (b"f", None)], ids=["q", "ctrl-c", "another run"]
+    ("keys", "code"),
+    [(b"q", 2), (b"\x03", 130), (b"f", None), (b"p\x1b", None)],
+    ids=["q", "ctrl-c", "another run", "nothing"],
 )
 def test_a_key_ends_the_run_under_way(tmp_path: Path, keys: bytes, code: int | None) -> None:
     test = "import time\n\ndef test_long():\n    while True: time.sleep(0.1)\n"
@@ -133,7 +135,7 @@ def test_without_keys_to_read_it_watches_all_the_same(tmp_path: Path) -> None:
         project_python(),
     ]
     with at_terminal(tmp_path, program=program) as terminal:
-        terminal.wait(lambda lines: lines[-1] == "waiting for a change: Ctrl-C ends it")
+        terminal.wait(lambda lines: lines[-1] == "waiting for a change (Ctrl-C: quit)")
         assert modes(terminal) == ICANON_ECHO
         write_project(tmp_path, {"cart.py": "VALUE = 1  # still"})
         terminal.wait(lambda lines: "cart.py changed" in lines[0] and lines[-1].startswith("waiting"))

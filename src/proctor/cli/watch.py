@@ -92,11 +92,11 @@ def _watch(
         keys = sys.stdin.isatty()
         screen = Screen(_write, wants_colours(os.environ), keys)
     standbys = Standbys(Preloads(user_cache(os.environ)), lambda _: None)
-    living.callback(standbys.close)
     runs = _Runs(parsed, passed_on, root, standbys)
     loop = Loop(root, rounds, runs.perform, screen or Lines(_write, sys.stdout.fileno()), is_source)
     inbox = loop.inbox
-    living.enter_context(inbox.signals(runs.heard))
+    living.enter_context(inbox.signals(runs.heard))  # first: it holds while the others end
+    living.callback(standbys.close)
     written = [os.path.abspath(path) for _, _, path in (given.partition("=") for given in parsed.outputs)]
     ignored = Ignored(root, written, os.environ)
     living.callback(ignored.close)

@@ -32,6 +32,7 @@ class Changes:
     def __init__(self, root: Path, ignored: Ignored, tell: Tell, failed: Callable[[str], None]) -> None:
         """`failed` is called if it cannot go on. Raises UsageError if it cannot begin."""
         self._root, self._ignored, self._tell = root, ignored, tell
+        self._roots = [os.path.join(path, "") for path in (str(root), os.path.realpath(root))]
         self._contents = Contents(root)
         self._began = threading.Event()
         self._stopped = False
@@ -80,8 +81,14 @@ class Changes:
             self._look({path for _, path in batch})
 
     def _look(self, paths: set[str]) -> None:
-        prefix = f"{self._root}{os.sep}"
-        inside = {path.removeprefix(prefix) for path in paths if path.startswith(prefix)}
+        inside = {relative for path in paths if (relative := self._relative(path))}
         counting = self._ignored.without(self._contents.files(inside, self._ignored.is_known))
         if changed := self._contents.changed(counting):
             self._tell(changed)
+
+    def _relative(self, path: str) -> str:
+        """Some systems tell real paths, whatever they were asked to watch."""
+        for root in self._roots:
+            if path.startswith(root):
+                return path.removeprefix(root)
+        return ""

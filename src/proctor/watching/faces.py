@@ -14,8 +14,13 @@ from proctor.render.neutral import neutral
 _CLEAR = "\x1b[H\x1b[2J"
 _ERASE_LINE = "\r\x1b[K"
 _DIM, _YELLOW, _PLAIN = "\x1b[2m", "\x1b[33m", "\x1b[0m"
-_KEYS = "Enter runs all tests, f failed ones, p a pattern, q quits"
-_NO_KEYS = "Ctrl-C ends it"
+#: The last line: the first that fits.
+_KEYS = (
+    "waiting for a change (Enter: all tests, f: failed tests, p: pattern, q: quit)",
+    "Enter: all, f: failed, p: pattern, q: quit",
+    "waiting",
+)
+_NO_KEYS = ("waiting for a change (Ctrl-C: quit)", "waiting")
 
 
 class Lines:
@@ -52,26 +57,32 @@ class Screen:
     def __init__(self, write: Callable[[str], None], colours: bool, keys: bool) -> None:
         """`write` flushes. `keys`: somebody reads them."""
         self._write, self._colours = write, colours
-        self._help = f"waiting for a change: {_KEYS if keys else _NO_KEYS}"
+        self._help = _KEYS if keys else _NO_KEYS
         self._rests = False  # the last line is the one about keys, or what is typed
+        self._said = ""  # on the line above
+        self._shown = ""  # on the last line
 
     def begin(self, title: str) -> None:
-        self._rests = False
+        self._rests, self._said = False, ""
         self._write(_CLEAR + self._toned(f"{_now()} {neutral(title)}", _DIM) + "\n")
 
     def say(self, line: str) -> None:
         rests = self._rests
+        if rests and line == self._said:
+            return
+        self._said = line
         self.leave()
         self._write(self._toned(neutral(line), _YELLOW) + "\n")
         if rests:
-            self.rest()
+            self._show(self._shown)
 
     def refuse(self, error: ProctorError) -> None:
         self.leave()
         _refuse(error)
 
     def rest(self) -> None:
-        self._show(self._toned(self._help[: _columns() - 1], _DIM))
+        room = _columns() - 1
+        self._show(self._toned(next((text for text in self._help if len(text) <= room), ""), _DIM))
 
     def ask(self, typed: str) -> None:
         before = "only tests matching: "
@@ -89,7 +100,7 @@ class Screen:
 
     def _show(self, line: str) -> None:
         self._write(_ERASE_LINE + line)
-        self._rests = True
+        self._rests, self._shown = True, line
 
     def _toned(self, text: str, tone: str) -> str:
         return f"{tone}{text}{_PLAIN}" if self._colours else text
