@@ -61,6 +61,14 @@ def test_a_source_ends_more_runs_and_is_never_left_alone_for_good() -> None:
     assert player.runs == [True, True]  # not ended, and followed by another
 
 
+def test_a_source_that_changes_at_the_end_of_a_few_runs_starts_one_after_each() -> None:
+    written = Written()
+    for began in (0, 100, 200, 300):
+        written.begin(began, "inside" if began else "outside")
+        written.end(began + LONG, whole=True)
+        assert written.cause("cart.py", began + LONG, True) == "inside"
+
+
 def test_a_change_between_two_runs_always_counts_and_is_no_longer_the_tests_own() -> None:
     player = Player(source=False)
     player.play(["state.txt"])

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from proctor.cli import options, output, run
 from proctor.cli.interrupt import announce_interrupt
 from proctor.cli.text_settings import on_terminal, wants_colours
 from proctor.errors import UsageError
-from proctor.execute import Executed, Starting, execute
+from proctor.events import Event
+from proctor.execute import Starting, execute
 from proctor.imported import asking_for_imports
 from proctor.places import user_cache
 from proctor.plan_run import RunPlan, plan_run
@@ -26,6 +28,7 @@ from proctor.process.cold_start import ColdStart
 from proctor.process.preloads import Preloads
 from proctor.process.stop import Stop
 from proctor.process.warm_start import Standbys
+from proctor.result import RunResult
 from proctor.watching.affected import affected
 from proctor.watching.changes import Changes, check_installed
 from proctor.watching.faces import Lines, Screen
@@ -133,15 +136,17 @@ class _Runs:
         outputs = run.outputs_of(self._parsed, plan)
         starting: Starting = self._standbys.starter if settings.warm else ColdStart
         self._announces = not outputs.live
+        request = run.request(plan, stop, outputs, starting)
         ended = 0
 
-        def finish(executed: Executed) -> None:
+        def before_end(so_far: RunResult, seconds: float) -> Iterable[Event]:
+            """Before anybody can read how it ended, and change a file because of that."""
             nonlocal ended
             ended = time.time_ns()
-            outputs.finish(executed)
+            return request.before_end(so_far, seconds) if request.before_end is not None else ()
 
         try:
-            executed = execute(replace(run.request(plan, stop, outputs, starting), finish=finish))
+            executed = execute(replace(request, before_end=before_end))
         finally:
             self._announces = False
             outputs.close()

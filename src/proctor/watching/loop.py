@@ -30,7 +30,7 @@ class Performed(msgspec.Struct, frozen=True):
 
     result: RunResult
     code: int
-    ended: int  # when the last of its processes was gone, in nanoseconds
+    ended: int  # when the last of its processes was gone, in nanoseconds; nothing was shown before
 
 
 #: Runs the tests of a round and shows how they ended. Raises ProctorError if they cannot run.

@@ -72,15 +72,16 @@ class Written:
             return None
         if not run.whole:
             return "inside"
+        if source:
+            if self._chain < _WHOLE - 1 + (0 if path in self._suspected else _PATIENCE):
+                return "inside"
+            self._suspected.add(path)
+            return None
         times = self._times.setdefault(path, set())
         times.add(run.began)
-        if len(times) < _WHOLE and self._chain < _PATIENCE + _WHOLE:
+        if len(times) < _WHOLE and self._chain < _WHOLE - 1 + _PATIENCE:
             return "inside"
-        if source:
-            self._suspected.add(path)
-            del self._times[path]  # it will start another run again
-        else:
-            self._own.add(path)
+        self._own.add(path)
         return None
 
     def _run_at(self, at: int) -> _Run | None:
