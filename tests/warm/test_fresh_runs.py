@@ -300,7 +300,7 @@ def test_the_same_questions_are_answered_in_the_old_way_before_anything_changes(
 
 
 @pytest.mark.parametrize("name", ["code", "cmd", "pdb"])
-def test_a_file_beside_tests_comes_before_what_was_imported_for_later(warm: Warm, name: str) -> None:
+def test_a_file_beside_tests_comes_before_what_pytest_imports_late(warm: Warm, name: str) -> None:
     """pytest itself imports it only when conftest.py, and the directory of that, are there."""
     write_project(
         warm.root, {"pytest.ini": "[pytest]\ntestpaths = tests", "tests/test_it.py": asserting("1")}
@@ -315,4 +315,4 @@ def test_a_file_beside_tests_comes_before_what_was_imported_for_later(warm: Warm
     write_project(warm.root / "tests", {f"{name}_of_python.py": source})
 
     assert told(warm) == NEW
-    assert warm.used == 0
+    assert warm.used == 1

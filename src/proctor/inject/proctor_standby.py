@@ -55,7 +55,6 @@ def _prepare(asked, socket):
     sys.path[:] = [entry for entry in path if places.has(entry)]
     ours = _import_what_runs_need()
     places.early = frozenset(sys.modules)
-    _import_late()
     sys.path[:] = path
     packages = None
     if asked["preload"]:
@@ -101,6 +100,11 @@ def _import_what_runs_need():
     import_module("pytest")
     for name in config.default_plugins:
         import_module("_pytest." + name)
+    for name in _late():
+        try:
+            import_module(name)
+        except ImportError:
+            pass  # Python can be built without it
     try:
         from importlib.metadata import distributions
     except ImportError:  # Python 3.7
@@ -111,18 +115,13 @@ def _import_what_runs_need():
     return [load(name).__file__ for name in OURS]
 
 
-#: Modules that Python and pytest import late in every run, however it is asked for.
-LATE = ("runpy", "_pytest._argcomplete", "faulthandler", "pdb")
-
-
-def _import_late():
+def _late():
+    """Modules that Python and pytest import in every run, and before any file of the project. Not pdb: pytest
+    imports that when files beside the tests may hide a part of it, such as `code.py`."""
+    yield from ("runpy", "_pytest._argcomplete", "faulthandler")
     modern = not sys.modules["pytest"].__version__.startswith("6.")  # where it is for Windows
-    reads = modern and hasattr(sys.modules["_pytest.capture"], "_readline_workaround")
-    for name in (*LATE, "readline") if reads else LATE:
-        try:
-            import_module(name)
-        except ImportError:
-            pass  # Python can be built without it
+    if modern and hasattr(sys.modules["_pytest.capture"], "_readline_workaround"):
+        yield "readline"
 
 
 def _become(argv, variables):

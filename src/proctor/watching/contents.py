@@ -6,8 +6,9 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable
-from hashlib import blake2b
 from pathlib import Path
+
+from proctor.digest import blake2b
 
 _MOST = 20_000  # files that are read before the first change
 _LARGEST = 4 << 20  # bytes of a file that is read; of a larger one, size and time must do
