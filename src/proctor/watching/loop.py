@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from proctor.errors import ProctorError
+from proctor.errors import ProctorError, UsageError
 from proctor.outcome import RunOutcome
 from proctor.process.stop import Stop
 from proctor.result import RunResult
@@ -106,7 +106,7 @@ class Loop:
         self._face.begin(f"{due.why}: {due.round.name}" if due.why else due.round.name)
         with self.inbox.lock:
             self._written.begin(time.time_ns(), due.cause)
-        performed = self._cut = None
+        self._cut = None
         try:
             with self.inbox.run() as stop:
                 performed = self._perform(due.round, stop)
@@ -115,9 +115,10 @@ class Loop:
                 raise
             self._face.refuse(error)
             self._code = error.exit_code
-        if performed is None:
             self._end(time.time_ns(), whole=False)
-            return None
+            # One of all tests would meet the same broken settings, but not a test that is no longer there.
+            follows = self._rounds.refused(due.round) if type(error) is UsageError else None
+            return _Due(follows, cause="next") if follows is not None else None
         cut = stop.reason is not None and performed.result.stopped is not None
         self._end(performed.ended, whole=not cut)
         self._cut = due.round if cut else None
