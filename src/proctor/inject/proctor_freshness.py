@@ -278,13 +278,16 @@ def _specs():
             continue
 
 
-def _spec(name, module):
+def attributes(module):
     """Anything may be in `sys.modules`; to ask it for an attribute may import more."""
     try:
-        attributes = _vars(module) if issubclass(type(module), ModuleType) else vars(module)
-        spec = attributes.get("__spec__")
-    except (AttributeError, TypeError):
-        spec = None
+        return _vars(module) if issubclass(type(module), ModuleType) else vars(module)
+    except Exception:  # an object of its own kind
+        return {}
+
+
+def _spec(name, module):
+    spec = attributes(module).get("__spec__")
     if spec is not None:
         return spec
     parent, _, _ = name.rpartition(".")

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 
 load = globals()["load"]  # the loader gives it to each file
+_facts = load("proctor_freshness").attributes
 
 REWRITES = "AssertionRewritingHook"  # pytest's own finder
 VARIABLES = ("PYTEST_PLUGINS", "PYTEST_ADDOPTS")
@@ -232,13 +233,6 @@ def _loader(known):
 
 def _without(finders, others):
     return [finder for finder in finders if not any(finder is other for other in others)]
-
-
-def _facts(module):
-    try:
-        return vars(module)
-    except Exception:  # an object of its own kind
-        return {}
 
 
 def _is_one_of(name, names):

@@ -103,8 +103,8 @@ class Imports:
             text = self._dumps(record)
         fresh = "%s.%d" % (self._asked["file"], self._process)
         try:
-            with _open(fresh, "w", encoding="ascii") as file:
-                file.write(text)
+            with _open(fresh, "wb") as file:
+                file.write(text.encode("ascii"))  # a text file would import its codec
             _replace(fresh, self._asked["file"])
         except OSError:
             _unlink(fresh)
