@@ -109,6 +109,18 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
     )
 
 
+def writing_down_imports(plan: RunPlan) -> RunPlan:
+    """The same run, whose sessions write down what they import: see `imported`."""
+    from proctor.imported import asking_for_imports  # only for who runs tests again and again
+
+    root, replace = Path(plan.spec.root), msgspec.structs.replace
+    suites = tuple(
+        replace(suite, launches=tuple(asking_for_imports(one, root, plan.environ) for one in suite.launches))
+        for suite in plan.prepared.suites
+    )
+    return replace(plan, prepared=replace(plan.prepared, suites=suites))
+
+
 def _order(spec: RunSpec, environ: Mapping[str, str], uses_history: bool) -> tuple[Order, list[str]]:
     """With what the caller should know about it. Most runs look at no earlier one."""
     order, notices = Order(), []

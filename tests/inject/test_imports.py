@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import msgspec
 import pytest
 from support.projects import clean_environment, project_python, write_project
 
@@ -19,7 +18,7 @@ from proctor.config import Settings
 from proctor.execute import Request, execute
 from proctor.imported import Imported, asking_for_imports, read_imported
 from proctor.launch import ASKED_VARIABLE, Launch, Lines, Session
-from proctor.plan_run import Asked, RunPlan, plan_run
+from proctor.plan_run import Asked, plan_run, writing_down_imports
 from proctor.process.stop import Stop
 from proctor.result import RunResult
 
@@ -44,19 +43,8 @@ def run(root: Path, asks: bool = True, **more: Any) -> tuple[RunResult, Imported
     """A run whose session is asked for what it imports, and what it wrote."""
     environ = clean_environment(XDG_CACHE_HOME=str(root.parent / "cache"), HOME=str(root.parent))
     plan = plan_run(Asked(root=root, python=project_python(), archive=False, **more), Settings(), environ)
-    result = execute(Request(asking(plan) if asks else plan, Stop())).result
+    result = execute(Request(writing_down_imports(plan) if asks else plan, Stop())).result
     return result, read_imported(root, environ)
-
-
-def asking(plan: RunPlan) -> RunPlan:
-    root, environ = Path(plan.spec.root), plan.environ
-    suites = tuple(
-        msgspec.structs.replace(
-            suite, launches=tuple(asking_for_imports(launch, root, environ) for launch in suite.launches)
-        )
-        for suite in plan.prepared.suites
-    )
-    return msgspec.structs.replace(plan, prepared=msgspec.structs.replace(plan.prepared, suites=suites))
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,8 @@ from proctor.cli.text_settings import on_terminal, wants_colours
 from proctor.errors import UsageError
 from proctor.events import Event
 from proctor.execute import Starting, execute
-from proctor.imported import asking_for_imports
 from proctor.places import user_cache
-from proctor.plan_run import RunPlan, plan_run
+from proctor.plan_run import plan_run, writing_down_imports
 from proctor.process.cold_start import ColdStart
 from proctor.process.preloads import Preloads
 from proctor.process.stop import Stop
@@ -132,7 +131,7 @@ class _Runs:
         asked = run.asked_for(self._parsed, self._passed_on, self._root, settings)
         if round.selection is not None:
             asked = replace(asked, selection=round.selection, last_failed=False)
-        plan = self._asking(plan_run(asked, settings, os.environ))
+        plan = writing_down_imports(plan_run(asked, settings, os.environ))
         outputs = run.outputs_of(self._parsed, plan)
         starting: Starting = self._standbys.starter if settings.warm else ColdStart
         self._announces = not outputs.live
@@ -161,17 +160,6 @@ class _Runs:
         """In a signal handler."""
         if number == signal.SIGINT and self._announces:
             announce_interrupt()
-
-    def _asking(self, plan: RunPlan) -> RunPlan:
-        """The same, whose sessions write down what they import: it tells what a change touches."""
-        suites = [
-            replace(
-                suite,
-                launches=tuple(asking_for_imports(one, self._root, os.environ) for one in suite.launches),
-            )
-            for suite in plan.prepared.suites
-        ]
-        return replace(plan, prepared=replace(plan.prepared, suites=suites))
 
 
 def _write(text: str) -> None:

@@ -10,11 +10,9 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from proctor.archive.inside import Folder, open_inside
 from proctor.archive.store import RESULT_FILE, RunDirectory
@@ -23,11 +21,10 @@ from proctor.config import Settings
 from proctor.errors import LaunchError
 from proctor.events import Entry
 from proctor.execute import Executed, Request, execute
-from proctor.imported import asking_for_imports
 from proctor.mcp_server import run_data
 from proctor.mcp_server.run_data import RunData
 from proctor.outcome import RunOutcome
-from proctor.plan_run import RunPlan
+from proctor.plan_run import RunPlan, writing_down_imports
 from proctor.process.cold_start import ColdStart
 from proctor.process.stop import Stop
 from proctor.process.warm_start import Standbys
@@ -177,7 +174,7 @@ class ServerRun:
             plan = self._make_plan()
             warm = self._standbys if plan.settings.warm else None
             if warm is not None:
-                plan = _asking_for_imports(plan)
+                plan = writing_down_imports(plan)
             request = Request(
                 plan,
                 self._stop,
@@ -307,16 +304,3 @@ class ServerRuns:
             run.join(max(0.0, deadline - time.monotonic()))
         if self._standbys is not None:
             self._standbys.close(max(0.0, deadline - time.monotonic()))
-
-
-def _asking_for_imports(plan: RunPlan) -> RunPlan:
-    """What a session imports tells which packages are worth to be preloaded."""
-    root = Path(plan.spec.root)
-    suites = tuple(
-        replace(
-            suite,
-            launches=tuple(asking_for_imports(launch, root, plan.environ) for launch in suite.launches),
-        )
-        for suite in plan.prepared.suites
-    )
-    return replace(plan, prepared=replace(plan.prepared, suites=suites))
