@@ -65,6 +65,16 @@ class Scene:
         with closing(self.starter(number).start(launch)) as process:
             return self.heard(process)
 
+    def run_that_lets_it_go_on(self, launch: Launch) -> str:
+        """The same, of a run that begins while a standby waits for the file `go`."""
+        until(lambda: self.waiting() != [])
+        said: list[str] = []
+        thread = threading.Thread(target=lambda: said.append(self.run(launch)))
+        thread.start()
+        (self.home / "go").touch()
+        thread.join(GUARD)
+        return "".join(said)
+
     def starter(self, number: int = 1) -> WarmStart:
         return self.standbys.starter(f"run-{self.mark}-{number}", self.environ, self.stop)
 
@@ -172,14 +182,8 @@ def test_a_run_waits_for_a_process_that_is_importing(scene: Scene) -> None:
     launch = scene.project(before="until [ -e ../go ]; do sleep 0.01; done")
     assert scene.run(launch) == "cold\n"
     scene.rest()
-    until(lambda: scene.waiting() != [])
-    said: list[str] = []
-    thread = threading.Thread(target=lambda: said.append(scene.run(launch)))
-    thread.start()
-    (scene.home / "go").touch()
-    thread.join(GUARD)
 
-    assert said == ["warm\n"]
+    assert scene.run_that_lets_it_go_on(launch) == "warm\n"
 
 
 def test_of_fifty_projects_the_last_four_have_a_process_and_never_more(scene: Scene) -> None:
@@ -293,14 +297,8 @@ def test_one_that_fills_a_pipe_after_the_launch_came_holds_nobody_up(scene: Scen
     launch = scene.project(before=write)
     scene.run(launch)
     scene.rest()
-    until(lambda: scene.waiting() != [])
-    said: list[str] = []
-    thread = threading.Thread(target=lambda: said.append(scene.run(launch)))
-    thread.start()
-    (scene.home / "go").touch()
-    thread.join(GUARD)
 
-    assert said == ["cold\n"]
+    assert scene.run_that_lets_it_go_on(launch) == "cold\n"
 
 
 def test_one_that_closes_its_output_is_waited_for_without_a_hurry(scene: Scene) -> None:

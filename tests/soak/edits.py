@@ -9,7 +9,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from support.fresh_runs import Warm, warm_project
@@ -179,10 +178,9 @@ def edit_and_run(home: Path, steps: int, seed: int, tell: Callable[[str], None])
             edit = editor.edit()
             done[edit] += 1
             used = warm.used
-            found = warm.documents()
-            if found[0] != found[1]:
+            if found := warm.disagreements():
                 how = "warm" if warm.used > used else "cold"
-                faults.append(f"step {step}, {edit}, {how}: {_difference(*found)}")
+                faults.append(f"step {step}, {edit}, {how}: {found[0]}")
                 tell(f"FAULT {faults[-1]}")
             if step % 50 == 0:
                 tell(f"{step} edits: {warm.used} runs were warm")
@@ -195,14 +193,3 @@ def edit_and_run(home: Path, steps: int, seed: int, tell: Callable[[str], None])
 def _reason(line: str) -> str:
     """Without the paths."""
     return " ".join(word for word in line.split() if os.sep not in word)
-
-
-def _difference(warm: Any, cold: Any, where: str = "") -> str:
-    """The first one, and where in the documents it is."""
-    if isinstance(warm, dict) and isinstance(cold, dict) and warm.keys() == cold.keys():
-        pairs = [(name, warm[name], cold[name]) for name in warm]
-    elif isinstance(warm, list) and isinstance(cold, list) and len(warm) == len(cold):
-        pairs = [(str(number), *pair) for number, pair in enumerate(zip(warm, cold, strict=True))]
-    else:
-        return f"{where}: {warm!r} instead of {cold!r}"
-    return next(_difference(one, other, f"{where}/{name}") for name, one, other in pairs if one != other)

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from proctor.archive.recording import document_chunks
 from proctor.config import Settings
-from proctor.execute import Executed, Request, Starting, execute
+from proctor.execute import Request, execute
 from proctor.plan_run import Asked, RunPlan, plan_run
 from proctor.process.cold_start import ColdStart
-from proctor.process.preloads import Preloads
 from proctor.process.standby import State
 from proctor.process.stop import Stop
-from proctor.process.supervise import Supervised
-from proctor.process.warm_start import Standbys
 from proctor.result import RunResult
 from support.mcp_client import until
 from support.projects import clean_environment, project_python, write_project
+from support.warm import Counted, differences, document_of
 
 SETTLED = 50_000_000  # nanoseconds after which nobody doubts that a change came earlier
-_TIMES = {"created", "duration", "started_at", "ended_at", "started", "finished", "start", "stop", "cpu"}
-_CHANCE = re.compile(r"(?<= in )\d+\.\d+s|\b0x[0-9a-f]+")  # times, and where objects are
 _NEEDED = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 
@@ -40,9 +32,16 @@ class Warm:
         self.environ = clean_environment(HOME=str(root.parent), PYTHONUSERBASE=str(root.parent / "user"))
         self.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # what is compiled while it is imported is too new
         self.settings = Settings(history=False)
-        self.log: list[str] = []
-        self.used = 0  # standbys that became a run
-        self._standbys = _Counted(self)
+        self._standbys = Counted()
+
+    @property
+    def used(self) -> int:
+        """Standbys that became a run."""
+        return self._standbys.used
+
+    @property
+    def log(self) -> list[str]:
+        return self._standbys.said
 
     @property
     def site(self) -> Path:
@@ -82,55 +81,15 @@ class Warm:
         """Of the tests of a run."""
         return {test.test: test.message or str(test.outcome) for test in self.run().tests.values()}
 
-    def documents(self) -> tuple[Any, Any]:
-        """Of a run that may use a standby, and of one that may not."""
-        warm = _document(self.plan(), self._standbys.starter)
-        cold = _document(self.plan(), ColdStart)
+    def disagreements(self) -> list[str]:
+        """Between a run that may use a standby, and one that may not."""
+        warm = document_of(self.plan(), self._standbys.starter)
+        cold = document_of(self.plan(), ColdStart)
         self._standbys.refill()
-        return warm, cold
+        return differences(warm, cold)
 
     def close(self) -> None:
         self._standbys.close()
-
-
-def _document(plan: RunPlan, starting: Starting) -> Any:
-    """Without what is different in any two runs."""
-    found: list[bytes] = []
-
-    def keep(executed: Executed) -> None:
-        found.extend(document_chunks(executed.result, executed.directory))
-
-    run_id = execute(Request(plan, Stop(), finish=keep, starting=starting)).result.run.run_id
-    return _masked(json.loads(b"".join(found).replace(run_id.encode(), b"(run)")))
-
-
-def _masked(value: Any, key: str = "") -> Any:
-    if isinstance(value, dict):
-        return {name: _masked(item, name) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_masked(item, key) for item in value]
-    if key in _TIMES:
-        return "(time)"
-    return _CHANCE.sub("(chance)", value) if isinstance(value, str) else value
-
-
-class _Counted(Standbys):
-    def __init__(self, warm: Warm) -> None:
-        super().__init__(Preloads(None), warm.log.append)
-        self._warm = warm
-
-    def take(self, *arguments: Any, **more: Any) -> Supervised | None:
-        taken = super().take(*arguments, **more)
-        self._warm.used += taken is not None
-        return taken
-
-    def wait(self, states: Collection[State]) -> None:
-        def reached(kind: Any) -> bool:
-            if kind.standby is None:  # none is wanted, or not soon: it would fail again
-                return kind.due is None or kind.due == kind.not_before > time.monotonic() + 1
-            return kind.standby.state in states
-
-        until(lambda: all(map(reached, list(self._kinds.values()))))
 
 
 @contextmanager

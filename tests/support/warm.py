@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,21 @@ class Counted(Standbys):
         self.taken.append(begun)
         return begun
 
+    @property
+    def used(self) -> int:
+        """Processes that waited and became a run's."""
+        return sum(begun is not None for begun in self.taken)
+
+    def wait(self, states: Collection[State]) -> None:
+        """Until all that are to wait have come so far."""
+
+        def reached(kind: Any) -> bool:
+            if kind.standby is None:  # none is wanted, or not soon: it would fail again
+                return kind.due is None or kind.due == kind.not_before > time.monotonic() + 1
+            return kind.standby.state in states
+
+        until(lambda: all(map(reached, list(self._kinds.values()))))
+
     def want(self, launch: Launch, environ: Mapping[str, str]) -> None:
         """Returns when a process waits for this launch, or it is said why none does."""
         with self._changed:
@@ -74,13 +90,13 @@ def planned(root: Path, environ: Mapping[str, str] | None = None, **asked: Any) 
 
 
 def cold(plan: RunPlan) -> Document:
-    return _executed(plan, ColdStart)
+    return document_of(plan, ColdStart)
 
 
 def warm(plan: RunPlan, waiting: Counted) -> Document:
     """Of a run whose first process waited for it; fails if that had to be started."""
     waiting.want(plan.prepared.suites[0].launches[0], plan.environ)
-    document = _executed(plan, waiting.starter)
+    document = document_of(plan, waiting.starter)
     assert waiting.taken and waiting.taken[0] is not None, waiting.said
     return document
 
@@ -88,13 +104,14 @@ def warm(plan: RunPlan, waiting: Counted) -> Document:
 def refused(plan: RunPlan, waiting: Counted) -> Document:
     """Of a run for which a process was to wait and did not; fails if it did."""
     waiting.want(plan.prepared.suites[0].launches[0], plan.environ)
-    document = _executed(plan, waiting.starter)
+    document = document_of(plan, waiting.starter)
     assert waiting.taken == [None]
     assert waiting.said
     return document
 
 
-def _executed(plan: RunPlan, starting: Starting) -> Document:
+def document_of(plan: RunPlan, starting: Starting) -> Document:
+    """Executes the plan."""
     parts: list[bytes] = []
 
     def keep(executed: Executed) -> None:
@@ -118,6 +135,7 @@ _IN_TEXTS = (
     (re.compile(r"\b\d+\.\d+s\b"), "N s"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0xN"),
     (re.compile(r"\b\d{8}-\d{6}-\w{6}\b"), "RUN"),
+    (re.compile(r"\[gw\d+\]"), "[gwN]"),  # which worker is chance
     (re.compile(r"(byte|result) \d+\b"), r"\1 N"),  # of a channel on which times are written, too
 )
 

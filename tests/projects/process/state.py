@@ -69,7 +69,7 @@ def environment():
 
 def masked(variables):
     """The names of variables that are the run's own; the values of others."""
-    of_run = ("PROCTOR_", "PYTEST_XDIST_TESTRUNUID", "_")
+    of_run = ("PROCTOR_", "PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER", "_")  # which worker is chance
     return {name: "" if name.startswith(of_run) else value for name, value in variables.items()}
 
 
