@@ -21,7 +21,7 @@ from soak.levels import MIB
 from soak.soaking import soak
 
 TOLERANCE = 4 * MIB  # in a thousand runs, 8 KiB of each; what was measured is 0.5 to 0.9 MiB
-LEAST_WARM = 0.1  # of the runs after edits; or nothing was tried
+LEAST_WARM = 0.3  # of the runs after edits; or nothing was tried
 
 
 def main() -> int:
