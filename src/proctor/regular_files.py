@@ -1,4 +1,4 @@
-"""Reads a project's files. Only regular files are read: a pipe or a device could block forever."""
+"""Reads files, only regular ones: a pipe or a device could block forever. Replaces files of a cache."""
 
 from __future__ import annotations
 
@@ -20,3 +20,16 @@ def read_text(path: str | os.PathLike[str], errors: str = "strict") -> str:
     """As UTF-8, with the line endings that the file has turned into plain ones."""
     text = read_bytes(path).decode("utf-8", errors)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """As a whole, so that nobody reads half of it. Makes its directory."""
+    from tempfile import TemporaryDirectory  # what is kept is seldom written
+
+    folder, name = os.path.split(path)
+    os.makedirs(folder, exist_ok=True)
+    with TemporaryDirectory(dir=folder) as scratch:
+        fresh = os.path.join(scratch, name)
+        with open(fresh, "wb") as file:
+            file.write(data)
+        os.replace(fresh, path)

@@ -45,7 +45,7 @@ def test_what_python_would_not_import_hides_nothing(
 
 def test_a_module_is_not_hidden_by_itself_nor_by_what_comes_later(tmp_path: Path) -> None:
     write_project(tmp_path, {"root/own.py": "", "root/first/two.py": "", "place/two.py": ""})
-    path = f"{tmp_path}/root:{tmp_path}/root/first:{tmp_path}/place"
+    path = ":".join(str(tmp_path / part) for part in ("root", "root/first", "place"))
     with imported(tmp_path, "import own, two", path=path) as process:
         assert process.stale() == FRESH
         assert process.stale() == FRESH
@@ -155,7 +155,7 @@ def test_files_in_a_project_that_cannot_come_before_such_a_module(tmp_path: Path
 def test_a_package_of_the_project_itself_may_be_imported_early(tmp_path: Path) -> None:
     write_project(tmp_path, {"root/src/own/__init__.py": "", "root/src/own/part.py": ""})
     code = "places.early = set(sys.modules)\nimport own.part"
-    with imported(tmp_path, code, path=f"{tmp_path}/root/src") as process:
+    with imported(tmp_path, code, path=str(tmp_path / "root" / "src")) as process:
         write_project(tmp_path, {"root/tests/test_own.py": ""})
 
         assert process.stale() == FRESH

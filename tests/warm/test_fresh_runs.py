@@ -259,28 +259,25 @@ def told(warm: Warm) -> str:
     return end.partition("\n")[0]
 
 
-@pytest.mark.parametrize("change", STALE.values(), ids=list(STALE))
-def test_what_has_changed_is_seen_by_the_next_run(warm: Warm, change: Change) -> None:
+def told_after(change: Change, warm: Warm) -> str:
+    """By a run after the change, for which a process waited before it."""
     change.before(warm)
     write_project(warm.root, {"test_it.py": asserting(change.told, change.imports)})
     warm.get_ready()
-
     change.after(warm)
+    return told(warm)
 
-    assert told(warm) == NEW
+
+@pytest.mark.parametrize("change", STALE.values(), ids=list(STALE))
+def test_what_has_changed_is_seen_by_the_next_run(warm: Warm, change: Change) -> None:
+    assert told_after(change, warm) == NEW
     assert warm.used == 0
     assert not [line for line in warm.log if "while it was imported" in line]
 
 
 @pytest.mark.parametrize("change", FRESH.values(), ids=list(FRESH))
 def test_what_a_run_reads_itself_is_no_reason_to_start_anew(warm: Warm, change: Change) -> None:
-    change.before(warm)
-    write_project(warm.root, {"test_it.py": asserting(change.told, change.imports)})
-    warm.get_ready()
-
-    change.after(warm)
-
-    assert told(warm) == NEW
+    assert told_after(change, warm) == NEW
     assert (warm.used, warm.log) == (1, [])
 
 

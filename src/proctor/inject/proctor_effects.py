@@ -33,7 +33,7 @@ def difference(before, after):
 
 
 def state():
-    """What a package would do if it differs: the words, and a value that can be compared."""
+    """Values by words: a package whose import changes the value does what the words say."""
     return {
         "starts a process": _children(),
         "starts a thread": (len(sys._current_frames()), _thread_count()),

@@ -12,7 +12,7 @@ import msgspec
 from proctor.errors import InterpreterError
 from proctor.places import is_program, program
 from proctor.process.managed import advice, environments
-from proctor.regular_files import read_bytes
+from proctor.regular_files import read_bytes, replace_file
 
 ENVIRONMENT_NAMES = (".venv", "venv", ".virtualenv")
 COMMANDS = ("python3", "python")
@@ -250,15 +250,8 @@ def _recall(cache: Path) -> dict[str, _Remembered]:
 def _remember(cache: Path, path: str, answer: _Remembered) -> None:
     """Replaces the file as a whole. Of two writers at once one is forgotten, and asks again."""
     import contextlib
-    import tempfile
 
     # Environments come and go, above all in tests of environments.
     kept = {python: known for python, known in _recall(cache).items() if os.path.exists(python)}
     with contextlib.suppress(OSError, UnicodeError):  # a cache is never worth an error
-        data = msgspec.json.encode({**kept, path: answer})
-        os.makedirs(cache, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as scratch:
-            fresh = os.path.join(scratch, CACHE_NAME)
-            with open(fresh, "wb") as file:
-                file.write(data)
-            os.replace(fresh, os.path.join(cache, CACHE_NAME))
+        replace_file(cache / CACHE_NAME, msgspec.json.encode({**kept, path: answer}))

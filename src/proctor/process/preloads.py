@@ -7,8 +7,6 @@ process alone. Of two processes that write at once one is forgotten, and learns 
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +16,7 @@ import msgspec
 
 from proctor.digest import blake2b
 from proctor.process.standby import Key
-from proctor.regular_files import read_bytes
+from proctor.regular_files import read_bytes, replace_file
 from proctor.text import first_line
 
 FILE = "preloads-1.json"
@@ -57,7 +55,8 @@ class Preloads:
         entry = Dropped(package, first_line(why, _LONGEST), _digest(key), project, self._now())
         with self._writing, contextlib.suppress(OSError, UnicodeError):
             self._own = [*self._own, entry][-_MOST:]
-            self._write(self._known()[-_MOST:])
+            if self._file is not None:
+                replace_file(self._file, msgspec.json.encode(self._known()[-_MOST:]))
 
     def of_project(self, cwd: str, python: str, installed: tuple[str, ...]) -> dict[str, str]:
         """The packages, and the last word on each, in any environment."""
@@ -80,17 +79,6 @@ class Preloads:
             return msgspec.json.decode(read_bytes(self._file, _LARGEST), type=list[Dropped])
         except (OSError, msgspec.DecodeError, UnicodeError):
             return []
-
-    def _write(self, entries: list[Dropped]) -> None:
-        """The file as a whole, so that nobody reads half of it."""
-        if self._file is None:
-            return
-        data = msgspec.json.encode(entries)
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self._file.parent) as scratch:
-            fresh = Path(scratch, FILE)
-            fresh.write_bytes(data)
-            os.replace(fresh, self._file)
 
 
 def _digest(key: Key) -> str:

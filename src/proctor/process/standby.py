@@ -194,7 +194,7 @@ class Standby:
         self._talk(message, stop)
         if self.state is not State.TAKEN:
             return None
-        self._process.rename(tag)
+        self._process.add_tag(tag)
         self._socket.close()
         return self._process
 

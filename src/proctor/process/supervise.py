@@ -131,7 +131,7 @@ class Supervised:
         except OSError:
             pass  # it has ended by itself
 
-    def rename(self, tag: str) -> None:
+    def add_tag(self, tag: str) -> None:
         """From now on what it starts has this tag; the process itself keeps its first one."""
         self._tags.append(tag)
 

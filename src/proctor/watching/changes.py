@@ -14,7 +14,7 @@ from proctor.errors import UsageError
 from proctor.watching.contents import Contents
 from proctor.watching.ignored import Ignored
 
-_STEP = 40  # milliseconds without another change until a change is told
+_STEP = 40  # milliseconds without another change until a change is reported
 _MOST = 400  # milliseconds for which changes are collected
 
 #: Called with what has changed, by relative path, and when that was, in nanoseconds.
