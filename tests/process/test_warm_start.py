@@ -103,7 +103,9 @@ class Scene:
 
     def waiting(self) -> list[int]:
         """Processes that stand by, without their supervisors."""
-        return [pid for pid in self.alive() if b"program\0" in _read(f"/proc/{pid}/cmdline")]
+        found = [pid for pid in self.alive() if b"program\0" in _read(f"/proc/{pid}/cmdline")]
+        # A shell is there twice for a moment, before its child becomes another program.
+        return [pid for pid in found if _parent(pid) not in found]
 
     def tries(self, launch: Launch) -> int:
         """Lines of the file in which a program counts its starts."""
@@ -124,6 +126,10 @@ class Scene:
 
     def alive(self) -> list[int]:
         return processes_with(MARK, self.mark)
+
+
+def _parent(pid: int) -> int:
+    return int((_read(f"/proc/{pid}/stat").rpartition(b")")[2].split() or [b"", b"0"])[1])
 
 
 def _read(path: str) -> bytes:
