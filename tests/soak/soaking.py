@@ -24,7 +24,7 @@ from mcp import Client
 from mcp_types import CallToolResult
 from soak.errands import Errand, errands
 from soak.kinds import BEGUN, CROWDED, KEPT, write_projects
-from soak.levels import MIB, Levels, children, described, descriptors, growth, levels, with_argument
+from soak.levels import MIB, Levels, children, described, descriptors, growth, left_in, levels, with_argument
 from support.mcp_client import server_pid, stdio, text_of
 from support.projects import GUARD, processes_with
 
@@ -227,7 +227,7 @@ class Soak:
     def _which(self, name: str) -> str:
         if name == "descriptors":
             return f": {sorted(descriptors(self._server))}"
-        return f": {list(self._temporary.rglob('*'))}" if name == "temporary" else ""
+        return f": {left_in(self._temporary)}" if name == "temporary" else ""
 
 
 @asynccontextmanager
