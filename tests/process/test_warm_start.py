@@ -466,7 +466,3 @@ def test_what_a_warm_run_leaves_behind_dies_with_it_though_it_killed_its_supervi
 
     assert scene.run(launch) == "warm\n"
     assert scene.alive() == []
-
-
-def _parent(pid: int) -> int:
-    return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
