@@ -152,6 +152,17 @@ class RunStarted(Fact, frozen=True):
     flaky_fails: bool = False  # a test that passes only when it runs again is a failure of the run
 
 
+class TestsPlanned(Fact, frozen=True):
+    """Tests that the run has to have: its part of a plan that several runs share, or all of that."""
+
+    tests: tuple[str, ...]  # one that is there twice runs twice
+    plan: str = ""  # a hash: equal where the plans are
+    shard: int = 0  # the number of the part, from 1 on; 0: all parts together
+    shards: int = 1
+    own: bool = False  # nobody made the plan before: the run has worked it out by itself
+    gaps: tuple[str, ...] = ()  # what is known to be missing beside tests that can be named
+
+
 class SuiteEntered(Fact, frozen=True):
     """A suite of the run begins. Entries carry its number; suites may overlap in time."""
 
@@ -162,6 +173,7 @@ class SuiteEntered(Fact, frozen=True):
     interpreter: str = ""
     source: str = "control"  # a Voice
     following: int = 0  # suites that come after it, as far as is known; what a build makes counts as one
+    tries: int = 1  # how often its shard was started; one of them counts
 
 
 class SuiteDescribed(Fact, frozen=True):
@@ -477,6 +489,7 @@ Event: TypeAlias = (
     | FileAttached
     | OutputReceived
     | RunStarted
+    | TestsPlanned
     | SuiteEntered
     | SuiteDescribed
     | CollectorFinished

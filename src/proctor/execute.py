@@ -16,6 +16,7 @@ from proctor import events as e
 from proctor.archive.inside import Folder
 from proctor.archive.store import new_run_id
 from proctor.crew import Crew, command, is_process
+from proctor.errors import LaunchError
 from proctor.ordering import told
 from proctor.plan_run import RunPlan
 from proctor.prepare import Prepared
@@ -37,6 +38,8 @@ _WORDS = 20  # of what was asked for that a list of runs shows
 
 #: Called when all tests have ended, with the result so far and the seconds since the start: more events.
 BeforeEnd: TypeAlias = Callable[[RunResult, float], Iterable[e.Event]]
+#: Runs the tests somewhere else, and publishes what happens: no process is started here.
+Elsewhere: TypeAlias = Callable[[Running], None]
 #: Called with the id of the run, the environment of its processes, and the request to stop.
 Starting: TypeAlias = Callable[[str, Mapping[str, str], Stop], ColdStart]
 
@@ -51,6 +54,7 @@ class Request(msgspec.Struct, frozen=True):
     finish: Callable[[Executed], None] | None = None  # called while the run's files are there, kept or not
     before_end: BeforeEnd | None = None
     starting: Starting = ColdStart
+    elsewhere: Elsewhere | None = None
 
 
 class Executed(msgspec.Struct, frozen=True):
@@ -77,20 +81,26 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
         with ExitStack() as living:
             # A suite that cannot be started is no run; a program that cannot is a test that fails.
             first = prepared.suites[0]
-            begun = processes.start(first.launches[0]) if is_process(first) else None
+            here = is_process(first) and request.elsewhere is None
+            begun = processes.start(first.launches[0]) if here else None
             if begun is not None:
                 living.callback(begun.close)
             started = _started(plan, run_id)
             quarantine = _quarantine(plan.spec)
             run = Running(started, request.sinks, shelf, request.result_lines, since, quarantine)
+            if plan.part is not None:
+                run.publish(plan.part.planned)
             for missing in prepared.missing:
                 run.publish(missing)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
-            crew = living.enter_context(
-                Crew(run, plan, request.stop, prepared, processes, _first_new(memory, run, plan))
-            )
-            crew.perform(begun)
+            if request.elsewhere is not None:
+                request.elsewhere(run)
+            else:
+                crew = living.enter_context(
+                    Crew(run, plan, request.stop, prepared, processes, _first_new(memory, run, plan))
+                )
+                crew.perform(begun)
             if quarantine is not None:
                 complete = started.everything and not (run.stopped or started.collect_only)
                 for notice in quarantine.unmatched(complete):
@@ -117,10 +127,15 @@ def _first_new(memory: Memory | None, run: Running, plan: RunPlan) -> FirstNew |
 
 
 def _told(plan: RunPlan, shelf: Shelf) -> Prepared:
-    """With suites that know in which order their tests are to begin."""
-    if not plan.order:
-        return plan.prepared
-    suites = told(plan.prepared.suites, plan.order, shelf.keep)
+    """With suites that know which of their tests are to run, and which first."""
+    suites = plan.prepared.suites
+    if plan.order:
+        suites = told(suites, "order", plan.order, shelf.keep) or suites
+    if plan.part is not None:
+        only = told(suites, "only", {"tests": plan.part.tests}, shelf.keep)
+        if only is None:  # they would run all their tests
+            raise LaunchError(f"cannot tell the sessions which tests to run: {shelf.store.fault}")
+        suites = only
     return msgspec.structs.replace(plan.prepared, suites=suites)
 
 

@@ -120,6 +120,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
                 suite.session.exited = event
             if not event.test:
                 suite.session.lost = tuple(suite.running)
+        case e.TestsPlanned():
+            result.planned = event
         case e.SuiteMissing():
             result.missing.append(event)
         case e.SummaryPrinted():
@@ -141,6 +143,7 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             result.outcome = event.outcome
             result.reason = event.reason
             result.seconds = event.seconds
+            result.not_found = result.find_missing()
         case _:
             assert_never(event)
 
@@ -277,7 +280,7 @@ def closing_events(result: RunResult, at: float) -> Iterator[tuple[int, e.Event]
     for number in range(len(result.suites)):
         yield from suite_closing_events(result, number, at)
     outcome, why = worst(result)
-    yield 0, e.RunFinished(outcome, at, result.not_run, why)
+    yield 0, e.RunFinished(outcome, at, (*result.not_run, *result.find_missing()), why)
 
 
 def suite_closing_events(result: RunResult, number: int, at: float) -> Iterator[tuple[int, e.Event]]:

@@ -10,9 +10,9 @@ import msgspec
 from proctor import config
 from proctor.config import Settings
 from proctor.errors import UsageError
-from proctor.events import Invocation
+from proctor.events import Invocation, TestsPlanned
 from proctor.ordering import Order
-from proctor.prepare import Prepared, prepare
+from proctor.prepare import Prepared, nothing, prepare
 from proctor.running import Keeping
 from proctor.spec import Quarantined, RunSpec, Selection
 
@@ -54,6 +54,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     strict_suites: bool | None = None  # as of RunSpec
     baseline: str | None = None  # as of RunPlan
     invocation: Invocation | None = None
+    part: Part | None = None  # then the selection names nothing but its tests
+
+
+class Part(msgspec.Struct, frozen=True):
+    """The part of a plan that a run is to run: see `shards`."""
+
+    planned: TestsPlanned
+    tests: tuple[str, ...] = ()  # that run: those of the plan, and perhaps some that it does not know
+    notices: tuple[str, ...] = ()
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -68,6 +77,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     invocation: Invocation | None = None
     order: Order = Order()
     baseline: str | None = None  # a commit to compare failures with; empty: where the branch began
+    part: Part | None = None
 
 
 def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> RunPlan:
@@ -86,9 +96,15 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
     order, about_order = _order(spec, visible, uses_history)
     python = asked.python or settings.python
     usual = frozenset(option for option in _SETTINGS if getattr(asked, option) is None)
-    prepared = prepare(spec, settings, python, environ, not asked.last_failed, usual)
-    if about_spec:
-        prepared = msgspec.structs.replace(prepared, notices=(*prepared.notices, *about_spec))
+    if asked.part is not None and not asked.part.tests:
+        prepared = nothing(spec)
+    else:
+        names_targets = not asked.last_failed and asked.part is None
+        prepared = prepare(spec, settings, python, environ, names_targets, usual)
+    about_part = asked.part.notices if asked.part is not None else ()
+    if about_spec or about_part:
+        notes = (*prepared.notices, *about_spec, *about_part)
+        prepared = msgspec.structs.replace(prepared, notices=notes)
     keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs, uses_history)
     invocation = asked.invocation and msgspec.structs.replace(
         asked.invocation,
@@ -106,6 +122,7 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
         invocation,
         order,
         asked.baseline,
+        asked.part,
     )
 
 

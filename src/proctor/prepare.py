@@ -111,6 +111,11 @@ def prepare(
     )
 
 
+def nothing(spec: RunSpec) -> Prepared:
+    """A suite without tests."""
+    return Prepared(tuple(suites(spec.runner.partition(",")[0] or table.USUAL, Plan(()))))
+
+
 def _check_optional(settings: Settings) -> None:
     known = (*table.RUNNERS, table.NPM)
     for name in settings.optional_suites:

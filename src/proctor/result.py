@@ -30,6 +30,7 @@ from proctor.events import (
     SuiteMissing,
     TestFinished,
     TestHistory,
+    TestsPlanned,
     WarningRecorded,
 )
 from proctor.outcome import BAD, EXIT_CODES, FLAKY, QUARANTINED, Outcome, RunOutcome
@@ -273,6 +274,8 @@ class RunResult(msgspec.Struct):
     reason: str = ""
     seconds: float = 0.0
     missing: list[SuiteMissing] = []  # suites that could not be started
+    planned: TestsPlanned | None = None  # None: the run is no part of a plan
+    not_found: tuple[str, ...] = ()  # tests of the plan that no suite has, once the run is over
     notices: list[str] = []
     history: HistoryCompared | None = None  # None: it was not compared with earlier runs
     baseline: BaselineCompared | None = None  # None: nobody asked for it
@@ -326,7 +329,7 @@ class RunResult(msgspec.Struct):
 
     @property
     def not_run(self) -> tuple[str, ...]:
-        return tuple(test for suite in self.suites for test in suite.not_run)
+        return (*(test for suite in self.suites for test in suite.not_run), *self.not_found)
 
     @property
     def counts(self) -> Counter[Outcome]:
@@ -423,10 +426,19 @@ class RunResult(msgspec.Struct):
         found = self.history.tests.get(test) if self.history is not None else None
         return None if found is None or found.word == UNKNOWN else found
 
+    def find_missing(self) -> tuple[str, ...]:
+        """Tests of the plan that no suite has."""
+        if self.planned is None or self.run.collect_only:
+            return ()
+        known = set[str]().union(*(names for suite in self.suites for names in (suite.selected, suite.tests)))
+        known.update(test for suite in self.suites for test in suite.not_run)
+        return tuple(test for test in dict.fromkeys(self.planned.tests) if test not in known)
+
     @property
     def exit_code(self) -> int:
-        """proctor's own exit code for this outcome."""
-        return EXIT_CODES[self.outcome]
+        """proctor's own exit code for this outcome. A part of a plan that has no tests is complete."""
+        nothing_owed = self.planned is not None and not (self.planned.tests or self.planned.gaps)
+        return 0 if self.outcome is RunOutcome.NO_TESTS and nothing_owed else EXIT_CODES[self.outcome]
 
     def summary(self) -> dict[str, Any]:
         """The counts as the document has them: each test once, collection errors beside them."""

@@ -18,6 +18,8 @@ Verdict: TypeAlias = tuple[RunOutcome, str]
 #: What a later session makes of a run: the tests that it was asked for were there before.
 _OF_LATER = {RunOutcome.USAGE_ERROR: RunOutcome.INCOMPLETE, RunOutcome.NO_TESTS: RunOutcome.PASSED}
 
+_NAMED = 3  # tests of the plan that the reason names
+
 NOTHING = EXIT_CODES[RunOutcome.NO_TESTS]  # pytest's status for it, and that of others
 
 
@@ -77,7 +79,7 @@ def worst(result: RunResult) -> Verdict:
     if result.stopped is not None:
         last = result.suites[-1]
         return result.stopped, f"during {last.name}" if last.source == Voice.BUILD else ""
-    return without(result.missing, *_of_suites(result))
+    return _by_plan(result, *without(result.missing, *_of_suites(result)))
 
 
 def _of_suites(result: RunResult) -> Verdict:
@@ -96,6 +98,24 @@ def without(missing: Iterable[SuiteMissing], outcome: RunOutcome, why: str) -> V
         return outcome, why
     worst = next(word for word in WORST_FIRST if word in (outcome, RunOutcome.INCOMPLETE))
     return worst, f"{why}; {lacking}" if why else lacking
+
+
+def _by_plan(result: RunResult, outcome: RunOutcome, why: str) -> Verdict:
+    """Likewise, unless tests of the plan were not found."""
+    if result.planned is None:
+        return outcome, why
+    lacking = [*result.planned.gaps]
+    if names := result.find_missing():
+        lacking.append(_not_found(names, len(result.planned.tests)))
+    if not lacking:
+        return outcome, why
+    worst = next(word for word in WORST_FIRST if word in (outcome, RunOutcome.INCOMPLETE))
+    return worst, "; ".join(filter(None, (why, *lacking)))
+
+
+def _not_found(names: Sequence[str], planned: int) -> str:
+    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return f"{len(names)} of {planned} tests of the plan were not found: {shown}"
 
 
 def missing_reason(missing: Iterable[SuiteMissing]) -> str:

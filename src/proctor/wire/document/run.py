@@ -72,6 +72,8 @@ def _events(found: Document, gap: str) -> Iterator[tuple[int, e.Event]]:
             invocation=found.invocation,
         ),
     )
+    if found.plan is not None:
+        yield 0, found.plan
     suites = found.suites or [_only_suite(found)]
     shares: dict[str, _Share] = {suite.name: ([], []) for suite in suites}
     rest = shares[suites[-1].name]  # what names no suite that is known belongs to the last
@@ -135,7 +137,8 @@ def _of_suite(
 ) -> Iterator[e.Event]:
     tests, errors = share
     own = tuple(test.node_id for test in tests if not test.part_of)
-    yield e.SuiteEntered(suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source)
+    entered = suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source
+    yield e.SuiteEntered(*entered, tries=suite.tries)
     if suite.toolchain:
         yield e.SuiteDescribed(suite.root, suite.toolchain)
     yield e.TestsSelected((*own, *suite.not_run))

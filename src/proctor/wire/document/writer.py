@@ -90,6 +90,7 @@ def _suite(name: str, suite: SuiteResult) -> dict[str, Any]:
         "not_run": suite.not_run,
         **_retold(suite, name),
         **_words(suite),
+        **({"tries": suite.entered.tries} if suite.entered.tries > 1 else {}),
     }
 
 
@@ -151,6 +152,7 @@ def _head(result: RunResult) -> dict[str, Any]:
         "started": result.run.started,
         **({"collect_only": True} if result.run.collect_only else {}),
         **({"invocation": result.run.invocation} if result.run.invocation else {}),
+        **({"plan": result.planned} if result.planned else {}),
         **_suites(result),
         **({"missing": list(map(_missing, result.missing))} if result.missing else {}),
         **history.of_run(result),

@@ -23,7 +23,10 @@ from proctor.wire.stream.words import MISSING, NOT_RUN, Object, one_line
 _NAMELESS = 1000  # tests without a name that get a line each: a plan may have any number
 _PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts whose number is unknown before
 #: Facts that no line has. What earlier runs say is known only when the lines of the tests are written.
-_OF_THE_RUN = (e.RunStarted, e.RunStopped, e.SuiteMissing, e.Noticed, e.HistoryCompared, e.BaselineCompared)
+_OF_THE_RUN = (
+    *(e.RunStarted, e.TestsPlanned, e.RunStopped, e.SuiteMissing, e.Noticed),
+    *(e.HistoryCompared, e.BaselineCompared),
+)
 _QUIET = (RunOutcome.PASSED, RunOutcome.NO_TESTS)  # endings that need no failure to explain them
 
 

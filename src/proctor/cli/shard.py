@@ -1,0 +1,44 @@
+"""`proctor run --shard`: the part of a run that this machine has."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+from proctor.cli.interrupt import announce_interrupt
+from proctor.config import Settings
+from proctor.errors import UsageError
+from proctor.plan_run import Asked, RunPlan
+from proctor.process.stop import Stop, stoppable
+from proctor.shards import plan as plans
+from proctor.shards.making import listed, make
+from proctor.shards.part import Taking, take
+from proctor.shards.split import by_hash
+
+_NO_PLAN = "no plan was used: each shard has divided the tests by itself, by a hash of their files"
+
+
+def shard_run(path: str | None, shard: str | None, force: bool, asked: Asked, settings: Settings) -> RunPlan:
+    if shard is None:
+        raise UsageError("--plan needs --shard I/N, which says what part of the plan to run")
+    number, count = plans.numbers(shard)
+    if path is None and force:
+        raise UsageError("--force needs --plan FILE: without a plan, there is nothing to be different from")
+    if path is not None and not asked.selection.everything:
+        raise UsageError("--plan says which tests run: expected no targets, -k or -m beside it")
+    if asked.last_failed:
+        raise UsageError("--shard and --last-failed: expected only one of them")
+    with stoppable(announce_interrupt) as stop:
+        if path is None:
+            return take(asked, _own(number, count, asked, settings, stop), settings, os.environ, stop)
+        plan = plans.read(Path(path))
+        if count != len(plan.shards):
+            raise UsageError(f"--shard {shard}: {path} has {len(plan.shards)} shards, not {count}")
+        return take(asked, Taking(plan, number, force=force), settings, os.environ, stop)
+
+
+def _own(number: int, count: int, asked: Asked, settings: Settings, stop: Stop) -> Taking:
+    found = listed(asked, settings, os.environ, stop)
+    plan = make(found, os.environ, partial(by_hash, shards=count))
+    return Taking(plan, number, own=True, fresh=True, notes=(_NO_PLAN,))

@@ -1,0 +1,94 @@
+"""Makes the suites of other runs suites of one run: every entry of theirs goes the way of all entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from proctor import events as e
+from proctor.result import RunResult, SuiteResult
+
+#: What a run says of itself as a whole: the one that it becomes a part of has its own.
+_OF_THE_RUN = (e.RunStarted, e.TestsPlanned, e.HistoryCompared, e.BaselineCompared, e.RunFinished)
+
+
+class Joined(Protocol):
+    """The run that others become a part of."""
+
+    def enter(self, suite: e.SuiteEntered, at: float) -> int:
+        """A suite begins; returns its number."""
+        ...
+
+    def publish(self, event: e.Event, at: float, suite: int) -> None: ...
+
+
+class Joining:
+    """A reader of one run, which publishes its entries again as those of another run."""
+
+    name = "the run that this one is a part of"
+
+    def __init__(
+        self,
+        joined: Joined,
+        label: str = "",
+        tries: int = 1,
+        wanted: Callable[[e.Event], e.Event | None] = lambda event: event,
+        shift: float = 0.0,
+    ) -> None:
+        """`label` tells its suites from those of other shards: `3/10`. `wanted` returns the event as the
+        other run is to have it, or nothing. `shift`: seconds from the start of that run to that of this."""
+        self._joined, self._label, self._tries = joined, label, tries
+        self._wanted, self._shift = wanted, shift
+        self._numbers: dict[int, int] = {}
+        self._ended: set[int] = set()
+
+    def handle(self, entry: e.Entry, so_far: RunResult) -> None:
+        event, at = entry.event, entry.at + self._shift
+        if isinstance(event, e.RunFinished):
+            for number, suite in enumerate(so_far.suites):
+                if number not in self._ended and not _is_empty(suite):
+                    self._publish(_end(suite), at, number, so_far)
+        elif isinstance(event, e.Noticed):
+            text = f"shard {self._label}: {event.text}" if self._label else event.text
+            self._joined.publish(e.Noticed(text), at, 0)
+        elif isinstance(event, e.SuiteMissing):
+            self._joined.publish(event, at, 0)
+        elif isinstance(event, e.SuiteEntered):
+            self._number(entry.suite, so_far, at)
+        elif isinstance(event, e.RunStopped) and not event.only_suite:
+            for number in [*self._numbers]:
+                self._publish(e.RunStopped(event.reason, only_suite=True), at, number, so_far)
+        elif not isinstance(event, _OF_THE_RUN):
+            self._publish(event, at, entry.suite, so_far)
+
+    def tick(self, now: float, so_far: RunResult) -> None:
+        del now, so_far
+
+    def _publish(self, event: e.Event, at: float, suite: int, so_far: RunResult) -> None:
+        if suite in self._ended:
+            return
+        if isinstance(event, e.SuiteFinished):
+            self._ended.add(suite)
+        wanted = self._wanted(event)
+        if wanted is not None:
+            self._joined.publish(wanted, at, self._number(suite, so_far, at))
+
+    def _number(self, suite: int, so_far: RunResult, at: float) -> int:
+        """Of the suite in the other run, which it enters when something is first said of it."""
+        if suite not in self._numbers:
+            entered = so_far.suites[suite].entered
+            name = f"{entered.name} {self._label}" if self._label else entered.name
+            entered = msgspec.structs.replace(entered, name=name, tries=self._tries, following=0)
+            self._numbers[suite] = self._joined.enter(entered, at)
+        return self._numbers[suite]
+
+
+def _is_empty(suite: SuiteResult) -> bool:
+    """A shard that has nothing to run has no suite worth a line."""
+    return not (suite.selected or suite.tests or suite.errors or suite.reason or suite.deselected)
+
+
+def _end(suite: SuiteResult) -> e.SuiteFinished:
+    return e.SuiteFinished(suite.outcome, suite.seconds, suite.not_run, suite.reason, suite.foreign_end)
