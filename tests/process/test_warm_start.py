@@ -298,9 +298,9 @@ def test_one_that_writes_before_its_run_is_not_used(scene: Scene, stream: str, s
     assert scene.tries(launch) <= MOST_FAILURES
 
 
-def test_one_that_fills_a_pipe_after_the_launch_came_holds_nobody_up(scene: Scene) -> None:
-    write = "until [ -e ../go ]; do sleep 0.01; done; head -c 1000000 /dev/zero"
-    launch = scene.project(before=write)
+@pytest.mark.parametrize("size", [1, 1_000_000])
+def test_one_that_writes_while_a_run_waits_for_it_is_not_used(scene: Scene, size: int) -> None:
+    launch = scene.project(before=f"until [ -e ../go ]; do sleep 0.01; done; head -c {size} /dev/zero")
     scene.run(launch)
     scene.rest()
 

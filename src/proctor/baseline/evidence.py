@@ -17,6 +17,7 @@ _METADATA = re.compile(r"\.(?:egg|dist)-info(?:/|\Z)")  # of an editable install
 #: What test tools write beside the tests, and look for in the next run.
 _WRITTEN = frozenset({"__pycache__", ".pytest_cache", ".hypothesis", ".proctor", ".coverage"})
 _MOST = 200  # files about which git is asked
+_DONE = {"read": "read", "wrote": "written"}
 INJECTED = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "inject"))
 
 
@@ -70,7 +71,7 @@ class _Judge:
             return "the tests read too many files to tell which code they ran"
         if kind == "escaped":
             return f"a test starts {fact[1]} without PYTHONPATH, which may import the working tree"
-        if kind not in ("read", "wrote"):
+        if kind not in _DONE:
             return ""
         file = os.path.realpath(str(fact[1]))
         if below(file, self._known.scratch) is not None and self._trees.from_there(file) is None:
@@ -84,7 +85,7 @@ class _Judge:
         if mine is not None and not self._is_installed(file):
             if below(file, INJECTED) is not None or _METADATA.search(mine):
                 return ""
-            return f"{mine} of the working tree was {'written' if kind == 'wrote' else 'read'}"
+            return f"{mine if kind == 'wrote' else _source(mine)} of the working tree was {_DONE[kind]}"
         return self._installed_copy(file) if kind == "read" else ""
 
     def _is_installed(self, file: str) -> bool:

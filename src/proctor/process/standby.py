@@ -201,26 +201,41 @@ class Standby:
     def _talk(self, message: bytes, stop: Stop | None) -> None:
         """Until it has taken the launch, or is over."""
         assert self._socket is not None
-        heard, seen = time.monotonic(), (self.state, self.package)
+        heard, seen, left = time.monotonic(), (self.state, self.package), message
         while self.state in _WAITING:
-            message = self._send(message)
-            poll = select.poll()
-            for descriptor in [*self.descriptors, *([stop.fileno()] if stop is not None else [])]:
-                poll.register(descriptor, select.POLLIN)
-            if message:
-                poll.register(self._socket.fileno(), select.POLLIN | select.POLLOUT)
-            left = (
-                heard + (ANSWER_SECONDS if self.state is State.READY else IMPORT_SECONDS) - time.monotonic()
-            )
-            ready = dict(poll.poll(max(0.0, left) * 1000))
+            if self.state is State.READY:
+                if left is message and not self._is_silent():
+                    return
+                left = self._send(left)
+            patience = ANSWER_SECONDS if self.state is State.READY else IMPORT_SECONDS
+            rest = heard + patience - time.monotonic()
+            ready = self._wait(rest, stop, bool(left) and self.state is State.READY)
             if stop is not None and stop.reason is not None:
                 self._give_up("the run was stopped")
-            elif not ready and left <= 0:
+            elif not ready and rest <= 0:
                 self._give_up("it does not answer")
             else:
                 self.look(ready)
             if (self.state, self.package) != seen:
                 heard, seen = time.monotonic(), (self.state, self.package)
+
+    def _is_silent(self) -> bool:
+        """Whether it has written nothing before it became ready: once the launch is sent, nobody can tell."""
+        poll = select.poll()
+        for output in self._outputs:
+            poll.register(output, select.POLLIN)
+        self.look(dict(poll.poll(0)))
+        return self.state is State.READY
+
+    def _wait(self, seconds: float, stop: Stop | None, writes: bool) -> dict[int, int]:
+        """What poll says of its descriptors; `writes`: there is more to send."""
+        assert self._socket is not None
+        poll = select.poll()
+        for descriptor in [*self.descriptors, *([stop.fileno()] if stop is not None else [])]:
+            poll.register(descriptor, select.POLLIN)
+        if writes:
+            poll.register(self._socket.fileno(), select.POLLIN | select.POLLOUT)
+        return dict(poll.poll(max(0.0, seconds) * 1000))
 
     def _send(self, message: bytes) -> bytes:
         """What is left of it."""
