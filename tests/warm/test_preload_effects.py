@@ -85,6 +85,10 @@ DROPPED = {
         "import io, sys; sys.stdout = io.StringIO()",
         "replaces stdin, stdout or stderr",
     ),
+    "keeps_a_stream": (
+        "import sys\ndef say(text, file=sys.stdout): ...",
+        "keeps stdin, stdout or stderr",
+    ),
     "excepts": ("import sys; sys.excepthook = print", "changes hooks for exceptions or output"),
     "traces": ("import sys; sys.settrace(lambda *_: None)", "traces or profiles"),
     "profiles_threads": ("import threading; threading.setprofile(lambda *_: None)", "traces or profiles"),
@@ -139,7 +143,7 @@ KEPT = {
     ),
     "replaces_itself": "import sys, types; sys.modules[__name__] = types.SimpleNamespace(a=1)",
     "reads_a_file": "open(__file__).close()",
-    "waits_for_a_thread": "import threading; t = threading.Thread(target=int); t.start(); t.join()",
+    "waits_for_a_thread": "import threading; t = threading.Thread(target=int); t.start(); t.join(); del t",
 }
 
 PLUGIN = {
