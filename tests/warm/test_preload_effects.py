@@ -85,6 +85,20 @@ DROPPED = {
         "import io, sys; sys.stdout = io.StringIO()",
         "replaces stdin, stdout or stderr",
     ),
+    "replaces_a_function": (
+        "import time; time.sleep = lambda seconds: None",
+        "replaces functions of the standard library time.sleep",
+    ),
+    "is_nice": ("import os; os.nice(1)", "changes the limits of the process priority"),
+    "traces_memory": ("import tracemalloc; tracemalloc.start()", "traces or profiles"),
+    "spawns": (
+        "import multiprocessing; multiprocessing.set_start_method('spawn')",
+        "changes how processes or event loops are made",
+    ),
+    "makes_loops": (
+        "import asyncio; asyncio.set_event_loop_policy(asyncio.DefaultEventLoopPolicy())",
+        "changes how processes or event loops are made",
+    ),
     "keeps_a_stream": (
         "import sys\ndef say(text, file=sys.stdout): ...",
         "keeps stdin, stdout or stderr",

@@ -24,6 +24,8 @@ PACKAGES = {
     "looks": "try:\n    import optional\n    told = 'found'\nexcept ImportError:\n    told = 'missing'",
     "logs": LOGS,
     "logs_at_once": LOGS + "\nlogger.setLevel('INFO')",
+    "says_goodbye": "import atexit\n@atexit.register\ndef bye():\n    print('goodbye')",
+    "is_not_used": "import atexit\n@atexit.register\ndef bye():\n    print('never')",
     "needs": "import reads\ntold = reads.told",
     #: It pretends to have a part that cannot be imported twice.
     "logs_in_c": LOGS
@@ -54,6 +56,10 @@ def test_logs(name, caplog):
     state = logger.level, logger.disabled, logger.parent.name, found.level, found.handlers == logger.handlers
     raise AssertionError([record.message for record in caplog.records], len(logger.handlers), state)
 
+def test_goodbye():
+    import atexit, says_goodbye
+    atexit.register(print, "before that")
+
 def test_times_of_a_log_begin_with_the_run():
     record = logging.LogRecord("name", 1, "file", 1, "message", (), None)
     assert record.created - record.relativeCreated / 1000 >= float(open("asked").read()) - 0.1
@@ -81,14 +87,13 @@ def warm(tmp_path: Path) -> Iterator[Warm]:
 
 
 def ends(warm: Warm) -> dict[str, str]:
-    """Of tests, in a run whose process has preloaded all packages; they are those of a run that has not."""
+    """Of tests, in a run whose process has preloaded all packages; a cold run has the same document."""
     warm.get_ready()
     write_project(warm.root, {"asked": str(time.time())})
-    assert warm.log == []
-    found = warm.ends()
-    assert warm.used == 1, warm.log
-    cold = {test.test: test.message or str(test.outcome) for test in warm.cold().tests.values()}
-    assert found == cold
+    assert warm.disagreements() == []
+    assert (warm.used, warm.log) == (1, [])
+    tests = warm.cold().tests.values()
+    found = {test.test: test.message or str(test.outcome) for test in tests}
     return {test.rpartition("::")[2]: end.partition("\n")[0] for test, end in found.items()}
 
 

@@ -24,9 +24,9 @@ WORDS = re.compile(r"[\s,=]+")
 class Package:
     """What one of them has imported that nobody had imported before."""
 
-    def __init__(self, modules, finders, needs, inputs, loggers):
+    def __init__(self, modules, finders, needs, inputs, loggers, exits):
         self.modules, self.finders, self.needs = modules, finders, needs
-        self.inputs, self.loggers = inputs, loggers
+        self.inputs, self.loggers, self.exits = inputs, loggers, exits
         self.hidden = False
         files = [_facts(module).get("__file__") for module in modules.values()]
         self.files = [file for file in files if isinstance(file, str)]
@@ -49,10 +49,10 @@ class Packages:
         self._found_in = {}  # packages by the names of their modules
         self._needs = []  # packages that were shown since they were hidden
         self._rewritten = None
-        self._running = False
+        self._running = self._exiting = False
         self._functions = {}
 
-    def add(self, name, before, inputs):
+    def add(self, name, before, inputs, exits):
         """A package that was imported, and what was there before; or why it cannot stay."""
         modules, finders, loggers = before
         new = {key: module for key, module in list(sys.modules.items()) if key not in modules}
@@ -66,7 +66,8 @@ class Packages:
         visible = {key.partition(".")[0] for key in sys.modules if key not in {**kept, **self._found_in}}
         of_others = [earlier.loggers for earlier in self._packages]
         made = _loggers.Loggers(loggers, visible, of_others)
-        package = Package(kept, _without(sys.meta_path, known), self._needs[:], inputs, made)
+        exits.keep(tops)
+        package = Package(kept, _without(sys.meta_path, known), self._needs[:], inputs, made, exits)
         self._packages.append(package)
         self._found_in.update(dict.fromkeys(kept, package))
         return ""
@@ -114,7 +115,12 @@ class Packages:
         self._running = True
         self._functions = _inputs.functions()
         self.hide()
-        atexit.register(self.show)  # Python takes down in order what it finds
+        atexit.register(self._exit)
+
+    def _exit(self):
+        """Python takes down in order what it finds."""
+        self._exiting = True
+        self.show()
 
     def hide(self):
         self._needs = []
@@ -123,6 +129,7 @@ class Packages:
             for name in package.modules:
                 sys.modules.pop(name, None)
             package.loggers.hide()
+            package.exits.hide()
             sys.meta_path[:] = _without(sys.meta_path, package.finders)
         if self._packages and not any(finder is self for finder in sys.meta_path):
             places = [number for number, finder in enumerate(sys.meta_path) if finder is PathFinder]
@@ -143,6 +150,8 @@ class Packages:
         for name, module in package.modules.items():
             sys.modules.setdefault(name, module)
         package.loggers.show()
+        if not self._exiting:
+            package.exits.show()
         sys.meta_path.extend(_without(package.finders, sys.meta_path))
         package.hidden = False  # not earlier: another thread would import what is on its way
 
