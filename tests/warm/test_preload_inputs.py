@@ -24,6 +24,8 @@ PACKAGES = {
     "looks": "try:\n    import optional\n    told = 'found'\nexcept ImportError:\n    told = 'missing'",
     "logs": LOGS,
     "logs_at_once": LOGS + "\nlogger.setLevel('INFO')",
+    "knows_a_function": "def told():\n    return 'as it was'",
+    "imports_that": "from knows_a_function import told",
     "says_goodbye": "import atexit\n@atexit.register\ndef bye():\n    print('goodbye')",
     "is_not_used": "import atexit\n@atexit.register\ndef bye():\n    print('never')",
     "needs": "import reads\ntold = reads.told",
@@ -112,6 +114,14 @@ def test_what_an_import_reads_is_read_when_the_run_imports_it(warm: Warm) -> Non
 
 def test_a_function_that_was_replaced_is_imported_as_it_is_then(warm: Warm) -> None:
     write_project(warm.root, {"conftest.py": REPLACES, "test_it.py": TOLD})
+
+    assert ends(warm)["test_it"] == "AssertionError: replaced"
+
+
+def test_a_function_of_another_package_is_imported_as_it_is_then(warm: Warm) -> None:
+    replaces = "import knows_a_function\nknows_a_function.told = lambda: 'replaced'"
+    told = "import imports_that\ndef test_it():\n    raise AssertionError(imports_that.told())"
+    write_project(warm.root, {"conftest.py": replaces, "test_it.py": told})
 
     assert ends(warm)["test_it"] == "AssertionError: replaced"
 

@@ -28,6 +28,7 @@ class Package:
         self.modules, self.finders, self.needs = modules, finders, needs
         self.inputs, self.loggers, self.exits = inputs, loggers, exits
         self.hidden = False
+        self.functions = _inputs.functions(modules)
         files = [_facts(module).get("__file__") for module in modules.values()]
         self.files = [file for file in files if isinstance(file, str)]
         self.can_be_imported_twice = not any(file.endswith(tuple(EXTENSION_SUFFIXES)) for file in self.files)
@@ -184,7 +185,8 @@ class Packages:
     def _imported_anew(self, package):
         """Whether the run changes what the import does; then they are as if they had never been imported."""
         together = self._all_needed(package)
-        if not (_inputs.are_replaced(self._functions) or any(_is_changed(each) for each in together)):
+        changed = any(_is_changed(each) or _needs_changed(each) for each in together)
+        if not (changed or _inputs.are_replaced(self._functions)):
             return False
         while True:  # also those that have what is now outdated
             more = [
@@ -284,6 +286,11 @@ def _is_changed(package):
         )
         or _is_measured(package)
     )
+
+
+def _needs_changed(package):
+    """Whether somebody has replaced functions of another package, which the run has imported before."""
+    return any(not needed.hidden and _inputs.are_replaced(needed.functions) for needed in package.needs)
 
 
 def _is_rewritten(package, hook):

@@ -7,6 +7,9 @@ imports a package, a `conftest.py` may set a variable, replace a function, or pu
 import os
 import sys
 
+load = globals()["load"]  # the loader gives it to each file
+attributes = load("proctor_freshness").attributes
+
 _Variables = type(os.environ)  # and of os.environb
 _values = vars(os.environ)["_data"]  # of both
 #: Modules of which functions and classes are replaced, for example by gevent, freezegun and mock.
@@ -66,11 +69,11 @@ def _set_methods(get, go_through):
     setattr(_Variables, "__iter__", go_through)  # noqa: B010
 
 
-def functions():
-    """Functions and classes that somebody may replace."""
+def functions(names=REPLACED):
+    """Functions and classes of these modules that somebody may replace; with some facts of `sys`."""
     found = {("sys", name): getattr(sys, name, None) for name in OF_SYS}
-    for module in REPLACED:
-        for name, value in vars(sys.modules[module]).items() if module in sys.modules else ():
+    for module in names:
+        for name, value in attributes(sys.modules.get(module)).copy().items():
             if callable(value) and name not in NOT_IMPORTED_BY_NAME:
                 found[module, name] = value
     return found
@@ -78,5 +81,5 @@ def functions():
 
 def are_replaced(before):
     """`before`: an earlier answer of `functions`."""
-    now = functions()
+    now = functions({module for module, _ in before})
     return any(now.get(place, value) is not value for place, value in before.items())
