@@ -17,6 +17,7 @@ import pytest
 from mcp import StdioServerParameters
 from support.mcp_client import Talk, server_pid, stdio, until
 from support.projects import GUARD, processes_with, write_project
+from support.supervised import is_watched, parent_of, read_proc
 
 MARK = "PROCTOR_TEST_MARK"
 #: Each session writes down how it was started; a process keeps the environment that it was started with.
@@ -31,6 +32,16 @@ CONFTEST = """
 FILES = {
     "conftest.py": CONFTEST,
     "test_quick.py": "def test_quick(): pass",
+    "test_together.py": """
+        import os, pathlib, time
+
+        def test_no_run_ends_before_three_have_begun():
+            begun = pathlib.Path(os.environ["BEGUN"])
+            begun.mkdir(exist_ok=True)
+            (begun / str(os.getpid())).touch()
+            while len(list(begun.iterdir())) < 3:
+                time.sleep(0.02)
+    """,
     "test_endless.py": """
         import os, pathlib, subprocess, time
 
@@ -53,7 +64,7 @@ FILES = {
     "test_parent.py": """
         import os, signal, subprocess
 
-        def test_kills_its_parent():
+        def test_kills_itsparent_of():
             subprocess.Popen(["sleep", "600"], start_new_session=True)
             os.kill(os.getppid(), signal.SIGKILL)
             signal.pause()
@@ -120,8 +131,8 @@ class Scene:
 
     def standbys(self) -> list[int]:
         """Without their supervisors. One that has been taken by a run is among them."""
-        started = [pid for pid in self.alive() if b"\0pytest\0" in _read(f"/proc/{pid}/cmdline")]
-        return [pid for pid in started if b"\0PROCTOR_STANDBY=" in _read(f"/proc/{pid}/environ")]
+        started = [pid for pid in self.alive() if b"\0pytest\0" in read_proc(f"/proc/{pid}/cmdline")]
+        return [pid for pid in started if b"\0PROCTOR_STANDBY=" in read_proc(f"/proc/{pid}/environ")]
 
     def quick(self, server: Talk) -> str:
         return str(server.document("execute_tests", targets=["test_quick.py"])["outcome"])
@@ -129,19 +140,12 @@ class Scene:
     def first(self, server: Talk) -> int:
         """After a first run one process waits for the next."""
         assert self.quick(server) == "passed"
-        until(lambda: len(self.standbys()) == 1)
+        return self.next()
+
+    def next(self) -> int:
+        """The process that waits for the next run; there is one soon."""
+        until(lambda: len(self.standbys()) == 1 and is_watched(self.standbys()[0]))
         return self.standbys()[0]
-
-
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return b""
-
-
-def _parent(pid: int) -> int:
-    return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
 
 
 @pytest.fixture
@@ -159,7 +163,7 @@ def test_a_server_that_is_ended_leaves_no_process_waiting(scene: Scene, number: 
 
 def test_a_client_that_goes_leaves_no_process_waiting(scene: Scene) -> None:
     with scene.server() as server:
-        os.kill(_parent(scene.first(server)), signal.SIGSTOP)  # who is stopped would not notice
+        os.kill(parent_of(scene.first(server)), signal.SIGSTOP)  # who is stopped would not notice
     until(lambda: processes_with(MARK, scene.mark) == [])
 
 
@@ -180,9 +184,8 @@ def test_a_run_is_right_whatever_happened_to_the_process_that_waited(scene: Scen
         scene.first(server)
         for whom in ("it", "its supervisor"):
             for number in (signal.SIGKILL, signal.SIGSTOP):
-                until(lambda: len(scene.standbys()) == 1)
-                (waits,) = scene.standbys()
-                os.kill(waits if whom == "it" else _parent(waits), number)
+                waits = scene.next()
+                os.kill(waits if whom == "it" else parent_of(waits), number)
                 assert scene.quick(server) == "passed"
 
     assert scene.starts() == ["cold", "cold", "warm", "cold", "warm"]
@@ -195,12 +198,12 @@ def test_warm_runs_are_cancelled_time_out_and_crash_like_others(scene: Scene) ->
         until(scene.begun.exists)
         cancelled = server.document("cancel_run", run_id=run_id)
         until(lambda: _sleepers(scene) == [])
-        until(lambda: len(scene.standbys()) == 1)
+        scene.next()
         late = server.document("execute_tests", targets=["test_endless.py"], timeout=4)
         sleepers = _sleepers(scene)
-        until(lambda: len(scene.standbys()) == 1)
+        scene.next()
         crashed = server.document("execute_tests", targets=["test_dies.py"])
-        until(lambda: len(scene.standbys()) == 1)
+        scene.next()
         orphaned = server.document("execute_tests", targets=["test_parent.py"])
         sleepers += _sleepers(scene)
 
@@ -214,7 +217,7 @@ def test_warm_runs_are_cancelled_time_out_and_crash_like_others(scene: Scene) ->
 
 
 def _sleepers(scene: Scene) -> list[int]:
-    return [pid for pid in scene.alive() if _read(f"/proc/{pid}/cmdline").startswith(b"sleep\0")]
+    return [pid for pid in scene.alive() if read_proc(f"/proc/{pid}/cmdline").startswith(b"sleep\0")]
 
 
 def test_tests_that_run_again_are_in_a_session_of_their_own(scene: Scene) -> None:
@@ -240,7 +243,7 @@ def test_calls_at_the_same_time_are_all_answered(scene: Scene) -> None:
     with scene.server() as server:
         scene.first(server)
         calls = [
-            server.begin(server.client.call_tool("execute_tests", {"targets": ["test_quick.py"]}))
+            server.begin(server.client.call_tool("execute_tests", {"targets": ["test_together.py"]}))
             for _ in range(3)
         ]
         ends = [call.result(GUARD).structured_content["outcome"] for call in calls]

@@ -14,10 +14,12 @@ from uuid import uuid4
 import pytest
 from support.mcp_client import until
 from support.projects import GUARD, processes_with
+from support.supervised import is_watched, parent_of, read_proc
 
 from proctor.launch import Ahead, Launch
 from proctor.outcome import RunOutcome
 from proctor.process import standby as standby_module
+from proctor.process import warm_start
 from proctor.process.preloads import Preloads
 from proctor.process.standby import Standby, State, key_of
 from proctor.process.stop import Stop
@@ -99,17 +101,21 @@ class Scene:
 
     def rest_until_ready(self, launch: Launch) -> None:
         self.rest()
-        until(lambda: any((Path(launch.cwd) / f"ready-{pid}").exists() for pid in self.waiting()))
+
+        def is_ready(pid: int) -> bool:
+            return (Path(launch.cwd) / f"ready-{pid}").exists() and is_watched(pid)
+
+        until(lambda: any(map(is_ready, self.waiting())))
 
     def waiting(self) -> list[int]:
         """Processes that stand by, without their supervisors."""
-        found = [pid for pid in self.alive() if b"program\0" in _read(f"/proc/{pid}/cmdline")]
+        found = [pid for pid in self.alive() if b"program\0" in read_proc(f"/proc/{pid}/cmdline")]
         # A shell is there twice for a moment, before its child becomes another program.
-        return [pid for pid in found if _parent(pid) not in found]
+        return [pid for pid in found if parent_of(pid) not in found]
 
     def tries(self, launch: Launch) -> int:
         """Lines of the file in which a program counts its starts."""
-        return len(_read(f"{launch.cwd}/tries").splitlines())
+        return len(read_proc(f"{launch.cwd}/tries").splitlines())
 
     def claim(self, launch: Launch) -> Standby | None:
         key = key_of(launch, self.environ)
@@ -128,19 +134,11 @@ class Scene:
         return processes_with(MARK, self.mark)
 
 
-def _parent(pid: int) -> int:
-    return int((_read(f"/proc/{pid}/stat").rpartition(b")")[2].split() or [b"", b"0"])[1])
-
-
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return b""
-
-
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    for name in ("ANSWER_SECONDS", "IMPORT_SECONDS"):  # the machine may be busy
+        monkeypatch.setattr(standby_module, name, GUARD)
+    monkeypatch.setattr(warm_start, "START_PATIENCE", GUARD)
     scene = Scene(tmp_path)
     yield scene
     scene.standbys.close()
@@ -232,7 +230,7 @@ def test_one_that_is_killed_is_not_missed(scene: Scene, whom: str) -> None:
     launch = scene.project()
     scene.after_a_run(launch)
     (pid,) = scene.waiting()
-    os.kill(pid if whom == "it" else _parent(pid), signal.SIGKILL)
+    os.kill(pid if whom == "it" else parent_of(pid), signal.SIGKILL)
     until(lambda: scene.alive() == [])
 
     assert scene.run(launch) == "cold\n"
@@ -244,7 +242,7 @@ def test_one_that_was_stopped_goes_on(scene: Scene, whom: str) -> None:
     launch = scene.project()
     scene.after_a_run(launch)
     (pid,) = scene.waiting()
-    os.kill(pid if whom == "it" else _parent(pid), signal.SIGSTOP)
+    os.kill(pid if whom == "it" else parent_of(pid), signal.SIGSTOP)
 
     assert scene.run(launch) == "warm\n"
 

@@ -16,6 +16,7 @@ from proctor.archive.recording import document_chunks
 from proctor.execute import Executed, Request, Starting, execute
 from proctor.launch import Launch
 from proctor.plan_run import Asked, RunPlan, plan_run
+from proctor.process import standby
 from proctor.process.cold_start import ColdStart
 from proctor.process.preloads import Preloads
 from proctor.process.standby import State, key_of
@@ -23,7 +24,9 @@ from proctor.process.stop import Stop
 from proctor.process.supervise import Supervised
 from proctor.process.warm_start import Standbys
 from support.mcp_client import until
-from support.projects import clean_environment, project_python
+from support.projects import GUARD, clean_environment, project_python
+
+standby.ANSWER_SECONDS = standby.IMPORT_SECONDS = GUARD  # the machine may be busy
 
 Document = dict[str, Any]
 

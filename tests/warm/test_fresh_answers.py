@@ -269,6 +269,17 @@ def test_a_data_file_of_a_package_that_is_worked_on(tmp_path: Path) -> None:
         assert "words.txt has changed" in process.stale()
 
 
+def test_a_data_file_of_an_installed_package_that_was_preloaded(tmp_path: Path) -> None:
+    write_project(tmp_path, {"place/many/__init__.py": "", "place/many/data/words.txt": "one"})
+    late = "places.early = set(sys.modules)\nimport many"
+    with imported(tmp_path, late, in_site=True) as process:
+        assert process.stale() == FRESH
+
+        rewrite(tmp_path / "place/many/data/words.txt", "two")
+
+        assert "words.txt has changed" in process.stale()
+
+
 def test_the_directory_is_another_one_of_the_same_name(tmp_path: Path) -> None:
     with imported(tmp_path, "") as process:
         (tmp_path / "root").rename(tmp_path / "away")

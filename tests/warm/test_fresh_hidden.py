@@ -134,6 +134,19 @@ def test_a_file_that_may_come_before_a_module_that_was_imported_too_early(tmp_pa
         assert "wave.py may hide" in process.stale()
 
 
+@pytest.mark.parametrize("file", ["root/tests/optional.py", "root/tests/optional/x.py", "root/optional/x.py"])
+def test_a_file_that_a_module_imported_too_early_has_looked_for_in_vain(tmp_path: Path, file: str) -> None:
+    """Also a directory alone: it is found as a namespace."""
+    write_project(tmp_path, {"root/tests/test_it.py": "", "place/x.py": ""})
+    code = "places.early = set(sys.modules)\ntry:\n  import optional\nexcept ImportError: pass"
+    with imported(tmp_path, code) as process:
+        assert process.stale() == FRESH
+
+        write_project(tmp_path, {file: ""})
+
+        assert "optional" in process.stale()
+
+
 def test_files_in_a_project_that_cannot_come_before_such_a_module(tmp_path: Path) -> None:
     files = (
         "package/__init__.py",

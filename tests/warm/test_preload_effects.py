@@ -85,6 +85,24 @@ DROPPED = {
         "import io, sys; sys.stdout = io.StringIO()",
         "replaces stdin, stdout or stderr",
     ),
+    "replaces_a_function": (
+        "import time; time.sleep = lambda seconds: None",
+        "replaces functions of the standard library time.sleep",
+    ),
+    "is_nice": ("import os; os.nice(1)", "changes the limits of the process priority"),
+    "traces_memory": ("import tracemalloc; tracemalloc.start()", "traces or profiles"),
+    "spawns": (
+        "import multiprocessing; multiprocessing.set_start_method('spawn')",
+        "changes how processes or event loops are made",
+    ),
+    "makes_loops": (
+        "import asyncio; asyncio.set_event_loop_policy(asyncio.DefaultEventLoopPolicy())",
+        "changes how processes or event loops are made",
+    ),
+    "keeps_a_stream": (
+        "import sys\ndef say(text, file=sys.stdout): ...",
+        "keeps stdin, stdout or stderr",
+    ),
     "excepts": ("import sys; sys.excepthook = print", "changes hooks for exceptions or output"),
     "traces": ("import sys; sys.settrace(lambda *_: None)", "traces or profiles"),
     "profiles_threads": ("import threading; threading.setprofile(lambda *_: None)", "traces or profiles"),
@@ -139,7 +157,7 @@ KEPT = {
     ),
     "replaces_itself": "import sys, types; sys.modules[__name__] = types.SimpleNamespace(a=1)",
     "reads_a_file": "open(__file__).close()",
-    "waits_for_a_thread": "import threading; t = threading.Thread(target=int); t.start(); t.join()",
+    "waits_for_a_thread": "import threading; t = threading.Thread(target=int); t.start(); t.join(); del t",
 }
 
 PLUGIN = {

@@ -10,6 +10,9 @@ import signal
 import sys
 from importlib import import_module
 
+load = globals()["load"]  # the loader gives it to each file
+_functions = load("proctor_inputs").functions
+
 DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
 STATUS = "/proc/self/status"
 HANDLED = (b"SigBlk:", b"SigIgn:", b"SigCgt:")  # lines of it: also what no Python code has set
@@ -48,9 +51,16 @@ def state():
         "changes import hooks": _import_hooks(),
         "replaces the modules": _modules(),
         "changes the builtins": _builtins(),
+        "replaces functions of the standard library": _AtLeast(
+            {"%s.%s" % place: _Is(value) for place, value in _functions().items()}
+        ),
         "replaces stdin, stdout or stderr": [_Is(getattr(sys, name, None)) for name in _STREAMS],
         "changes hooks for exceptions or output": _hooks(),
         "traces or profiles": _tracing(),
+        "changes how processes or event loops are made": (
+            _of("multiprocessing.context", lambda of: _kind(of._default_context, "_actual_context"), None),
+            _of("asyncio.events", lambda of: _kind(of, "_event_loop_policy"), None),
+        ),
         "changes settings of the interpreter": _interpreter(),
         "changes the locale": _locale(),
         "changes the state of random": _of("random", lambda random: random.getstate(), _UNREAD),
@@ -64,6 +74,11 @@ def state():
 
 _UNREAD = object()  # nobody knows what it was
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
+
+
+def stream_references():
+    """How often each is referred to: pytest has others in their place when a run imports something."""
+    return [sys.getrefcount(getattr(sys, name, None)) for name in _STREAMS]
 
 
 class _Is:
@@ -80,6 +95,11 @@ def _of(name, read, usual):
     """`usual` as long as nobody has imported the module."""
     module = sys.modules.get(name)
     return usual if module is None else read(module)
+
+
+def _kind(holder, name):
+    value = getattr(holder, name, None)
+    return value and type(value).__name__
 
 
 def _borrowed(name):
@@ -171,7 +191,10 @@ def _limits():
     if _resource is None:
         return {}
     names = [name for name in dir(_resource) if name.startswith("RLIMIT_")]
-    return {name: _resource.getrlimit(getattr(_resource, name)) for name in names}
+    found = {name: _resource.getrlimit(getattr(_resource, name)) for name in names}
+    found["priority"] = os.getpriority(os.PRIO_PROCESS, 0)
+    found["processors"] = getattr(os, "sched_getaffinity", lambda _: None)(0)
+    return found
 
 
 def _logging():
@@ -246,6 +269,7 @@ def _tracing():
         _Is(sys.getprofile()),
         of_threads,
         tools,
+        _of("tracemalloc", lambda tracemalloc: tracemalloc.is_tracing(), False),
         tuple(map(_Is, sys.get_asyncgen_hooks())),
     )
 

@@ -115,14 +115,11 @@ class Seen:
 
     def _paths(self):
         """Of directories, and of files that need not exist."""
-        for spec in self._specs.values():
+        for name, spec in self._specs.items():
             if spec.has_location and spec.cached not in (None, spec.origin):
                 yield os.path.dirname(spec.cached)  # bytecode may say something else than its source
             for directory in spec.submodule_search_locations or ():
-                data = [directory] if self._places.holds(directory) else _data(directory)
-                if len(data) > MOST_DATA:
-                    self._why = self._why or "%s has too many files to look at" % directory
-                for path in data:
+                for path in self._data(directory, name):
                     yield path
         for place in filter(self._places.has, self._path):
             yield place
@@ -139,6 +136,22 @@ class Seen:
                     yield os.path.join(place, name)
                     for path in _absent(place, name):
                         yield path
+
+    def _data(self, directory, name):
+        """The directory of a package, and what the import may have read beside its modules."""
+        installed = self._places.holds(directory)
+        if installed and self._is_early(name):
+            return [directory]
+        found = _data(directory)
+        if len(found) <= MOST_DATA:
+            return found
+        if not installed:
+            self._why = self._why or "%s has too many files to look at" % directory
+        return [directory]
+
+    def _is_early(self, name):
+        """Whether every run has imported it before any file of the project."""
+        return self._places.early is None or name.partition(".")[0] in self._places.early
 
     def _positions(self):
         """Top-level modules, and how many entries of the path come before the one that has them."""
@@ -164,11 +177,10 @@ class Seen:
         _forget(place)
 
     def _late(self):
-        """Modules that a run would import only after the project had a chance to put others before them."""
-        if self._places.early is None:
-            return {}
-        late = {name: spec for name, spec in self._specs.items() if "." not in name}
-        return {name: spec for name, spec in late.items() if name not in self._places.early}
+        """Modules that a run would look for only after the project had a chance to put others before them.
+        None: one that is not there."""
+        known = {**dict.fromkeys(self._places.missed.names), **self._specs}
+        return {name: spec for name, spec in known.items() if "." not in name and not self._is_early(name)}
 
     def stale(self, cwd):
         """Why a run in `cwd` must not begin from here; empty: it may."""
@@ -212,6 +224,8 @@ class Seen:
 
     def _is_found(self, module, path):
         spec = self._specs.get(module)
+        if spec is None and not self._is_early(module):
+            return _is_module(path) or os.path.isdir(path)
         if spec is not None and not spec.has_location:  # a namespace: every directory of its name is a part
             return _is_module(path) or (os.path.isdir(path) and path not in self._stats)
         return _is_module(path)
@@ -255,6 +269,8 @@ class _Tree:
 
     def _is_other(self, module, path):
         spec = self._specs[module]
+        if spec is None:
+            return _is_module(path) or os.path.isdir(path)
         own = [os.path.dirname(spec.origin), spec.origin] if spec.has_location else []
         return _is_module(path) and not any(os.path.realpath(path) == os.path.realpath(file) for file in own)
 

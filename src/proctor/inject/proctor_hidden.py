@@ -14,6 +14,7 @@ from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 
 load = globals()["load"]  # the loader gives it to each file
 _facts = load("proctor_freshness").attributes
+_inputs, _loggers = load("proctor_inputs"), load("proctor_loggers")
 
 REWRITES = "AssertionRewritingHook"  # pytest's own finder
 VARIABLES = ("PYTEST_PLUGINS", "PYTEST_ADDOPTS")
@@ -23,9 +24,11 @@ WORDS = re.compile(r"[\s,=]+")
 class Package:
     """What one of them has imported that nobody had imported before."""
 
-    def __init__(self, modules, finders, needs):
+    def __init__(self, modules, finders, needs, inputs, loggers, exits):
         self.modules, self.finders, self.needs = modules, finders, needs
+        self.inputs, self.loggers, self.exits = inputs, loggers, exits
         self.hidden = False
+        self.functions = _inputs.functions(modules)
         files = [_facts(module).get("__file__") for module in modules.values()]
         self.files = [file for file in files if isinstance(file, str)]
         self.can_be_imported_twice = not any(file.endswith(tuple(EXTENSION_SUFFIXES)) for file in self.files)
@@ -47,10 +50,12 @@ class Packages:
         self._found_in = {}  # packages by the names of their modules
         self._needs = []  # packages that were shown since they were hidden
         self._rewritten = None
-        self._running = False
+        self._running = self._exiting = False
+        self._functions = {}
 
-    def add(self, name, modules, finders):
-        """A package that was imported when there were these modules and finders; or why it cannot stay."""
+    def add(self, name, before, inputs, exits):
+        """A package that was imported, and what was there before; or why it cannot stay."""
+        modules, finders, loggers = before
         new = {key: module for key, module in list(sys.modules.items()) if key not in modules}
         new = {key: module for key, module in new.items() if key not in self._found_in}
         why = self._foreign(name, new) or self._plugin(name, new)
@@ -59,7 +64,11 @@ class Packages:
         tops = {key.partition(".")[0] for key, module in new.items() if self._is_installed(module)}
         kept = {key: module for key, module in new.items() if key.partition(".")[0] in tops}
         known = [self, *finders, *(finder for earlier in self._packages for finder in earlier.finders)]
-        package = Package(kept, _without(sys.meta_path, known), self._needs)
+        visible = {key.partition(".")[0] for key in sys.modules if key not in {**kept, **self._found_in}}
+        of_others = [earlier.loggers for earlier in self._packages]
+        made = _loggers.Loggers(loggers, visible, of_others)
+        exits.keep(tops)
+        package = Package(kept, _without(sys.meta_path, known), self._needs[:], inputs, made, exits)
         self._packages.append(package)
         self._found_in.update(dict.fromkeys(kept, package))
         return ""
@@ -105,8 +114,14 @@ class Packages:
     def begin(self):
         """The run begins: they are hidden."""
         self._running = True
+        self._functions = _inputs.functions()
         self.hide()
-        atexit.register(self.show)  # Python takes down in order what it finds
+        atexit.register(self._exit)
+
+    def _exit(self):
+        """Python takes down in order what it finds."""
+        self._exiting = True
+        self.show()
 
     def hide(self):
         self._needs = []
@@ -114,6 +129,8 @@ class Packages:
             package.hidden = True
             for name in package.modules:
                 sys.modules.pop(name, None)
+            package.loggers.hide()
+            package.exits.hide()
             sys.meta_path[:] = _without(sys.meta_path, package.finders)
         if self._packages and not any(finder is self for finder in sys.meta_path):
             places = [number for number, finder in enumerate(sys.meta_path) if finder is PathFinder]
@@ -133,6 +150,9 @@ class Packages:
             self._show(needed)
         for name, module in package.modules.items():
             sys.modules.setdefault(name, module)
+        package.loggers.show()
+        if not self._exiting:
+            package.exits.show()
         sys.meta_path.extend(_without(package.finders, sys.meta_path))
         package.hidden = False  # not earlier: another thread would import what is on its way
 
@@ -165,7 +185,8 @@ class Packages:
     def _imported_anew(self, package):
         """Whether the run changes what the import does; then they are as if they had never been imported."""
         together = self._all_needed(package)
-        if not any(_is_changed(each) for each in together):
+        changed = any(_is_changed(each) or _needs_changed(each) for each in together)
+        if not (changed or _inputs.are_replaced(self._functions)):
             return False
         while True:  # also those that have what is now outdated
             more = [
@@ -258,6 +279,8 @@ def _plugins():
 def _is_changed(package):
     return (
         any(name in sys.modules for name in package.modules)
+        or package.inputs.differ()
+        or package.loggers.would_differ()
         or any(
             _is_rewritten(package, finder) for finder in sys.meta_path if type(finder).__name__ == REWRITES
         )
@@ -265,12 +288,24 @@ def _is_changed(package):
     )
 
 
+def _needs_changed(package):
+    """Whether somebody has replaced functions of another package, which the run has imported before."""
+    return any(not needed.hidden and _inputs.are_replaced(needed.functions) for needed in package.needs)
+
+
 def _is_rewritten(package, hook):
     marked = getattr(hook, "_must_rewrite", ())
     if any(_is_one_of(name, marked) for name in package.modules):
         return True
-    patterns = ["*/" + pattern for pattern in getattr(hook, "fnpats", ())]
-    return any(fnmatchcase(file, pattern) for pattern in patterns for file in package.files)
+    patterns = getattr(hook, "fnpats", ())
+    return any(_matches(file, pattern) for pattern in patterns for file in package.files)
+
+
+def _matches(file, pattern):
+    """As pytest sees it: without a slash, a pattern is for the name of a file."""
+    return (
+        fnmatchcase(file, "*/" + pattern) if "/" in pattern else fnmatchcase(os.path.basename(file), pattern)
+    )
 
 
 def _is_measured(package):

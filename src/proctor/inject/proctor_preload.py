@@ -15,6 +15,7 @@ from os import _exit  # whatever a package makes of the module
 load = globals()["load"]  # the loader gives it to each file
 _effects = load("proctor_effects")
 _hidden = load("proctor_hidden")
+_exits, _inputs, _loggers = load("proctor_exits"), load("proctor_inputs"), load("proctor_loggers")
 
 LONGEST = 200  # characters of what a package says
 
@@ -39,13 +40,17 @@ def _import(name, packages):
     """Why it must not be imported before the run; empty: it is imported now."""
     process = os.getpid()
     packages.hide()  # so that it is seen which of the earlier ones this one needs
-    modules, finders = dict(sys.modules), sys.meta_path[:]
+    there = dict(sys.modules), sys.meta_path[:], _loggers.known()
+    inputs, exits = _inputs.Inputs(), _exits.Exits()
     with _Output() as output:
-        before = _effects.state()
-        error, warned = _imported(name)
+        references, before = _effects.stream_references(), _effects.state()
+        error, warned = _imported(name, inputs, exits)
         if os.getpid() != process:
             _exit(0)  # a child that the package has forked, and that knows no better than to come here
         why = _effects.difference(before, _effects.state())
+        del before  # it refers to them
+        if references != _effects.stream_references():
+            why = why or "keeps stdin, stdout or stderr"
         printed = output.read()
     if error is not None:
         return "raises " + _named(error)
@@ -53,16 +58,17 @@ def _import(name, packages):
         return "prints " + repr(printed.decode("utf-8", "replace")[:LONGEST])
     if warned:
         return "warns: " + _named(warned[0].message)
-    return why or packages.add(name, modules, finders)
+    return why or packages.add(name, there, inputs, exits)
 
 
-def _imported(name):
+def _imported(name, inputs, exits):
     """What it raises, and what it warns of. Filters that it sets are undone, as pytest does."""
     error = None
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            import_module(name)
+            with inputs, exits:
+                import_module(name)
         except BaseException as raised:
             error = raised
         gc.collect()  # what is garbage may have something to say
