@@ -196,6 +196,7 @@ complete -c proctor -n '__proctor_verb plan' -l runner -r -f -a 'pytest unittest
 complete -c proctor -n '__proctor_verb plan' -l strict-suites -d 'fail with exit code 2 if a suite cannot run here, e.g. without its tool (default in CI)'
 complete -c proctor -n '__proctor_verb plan' -l allow-missing-suites -d 'run without the suites that cannot run here, and name them (default elsewhere)'
 complete -c proctor -n '__proctor_verb plan' -l shards -r -f -d 'how many parts to make, required'
+complete -c proctor -n '__proctor_verb plan' -l timings -r -f -d 'take the times of tests from these documents, logs or JUnit files (default: from earlier runs)'
 complete -c proctor -n '__proctor_verb plan' -l timeout -r -f -d 'time limit for the whole run, e.g. 90, 15m or 1h 30m (default: none)'
 complete -c proctor -n '__proctor_verb plan' -l memory -r -f -d 'address space limit for each process, e.g. 512M or 2G (default: none)'
 complete -c proctor -n '__proctor_verb plan' -s o -r -F -d 'file to write (default: stdout)'

@@ -126,7 +126,8 @@ def explain(executed: Executed, asked: Asked, mask: bool) -> None:
     """On stderr: what the outputs do not say."""
     if executed.forgotten:
         print(f"proctor: {executed.forgotten}", file=sys.stderr)
-    if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR):
+    is_empty_shard = executed.result.exit_code == 0
+    if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR) and not is_empty_shard:
         from proctor.cli import nothing_ran
 
         nothing_ran.explain(executed.result, asked, mask)

@@ -127,7 +127,7 @@ def _gap(found: RunResult) -> str:
 
 
 def _notices(taking: Taking, own: TestsPlanned, more: Sequence[str]) -> Iterator[str]:
-    which = f"shard {own.shard} of {own.shards}: {len(own.tests)} of {taking.plan.total} tests"
+    which = f"shard {own.shard} of {own.shards}: {len(own.tests) or 'none'} of {taking.plan.total} tests"
     if taking.own:
         yield f"{which}; no plan was used: each shard divides the tests by itself, by a hash of their files"
     elif not taking.fresh:
