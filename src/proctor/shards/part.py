@@ -20,7 +20,7 @@ from proctor.shards.plan import Plan
 from proctor.shards.share import SESSIONS, file_of, needs_list, share, wanted
 
 _NAMED = 3  # tests that a notice names
-_SHOWN = 12  # characters of a hash
+_SHOWN = 7  # characters of a hash
 
 
 def planned(plan: Plan, number: int, own: bool = False) -> TestsPlanned:
