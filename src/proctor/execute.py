@@ -132,7 +132,7 @@ def _told(plan: RunPlan, shelf: Shelf) -> Prepared:
     if plan.order:
         suites = told(suites, "order", plan.order, shelf.keep) or suites
     if (part := plan.part) is not None:
-        asked = {"tests": part.tests, "others": part.others, "last": part.last}
+        asked = {"tests": part.tests, "files": part.files, "others": part.others, "last": part.last}
         divided = told(suites, "part", asked, shelf.keep)
         if divided is None:  # they would run all their tests
             raise LaunchError(f"cannot tell the sessions which tests to run: {shelf.store.fault}")

@@ -63,7 +63,8 @@ class Part(msgspec.Struct, frozen=True):
     planned: TestsPlanned
     tests: tuple[str, ...] = ()  # that run: those of the plan, and perhaps some that it does not know
     share: Share = Share()
-    others: tuple[str, ...] = ()  # files with tests of other shards
+    files: tuple[str, ...] = ()  # with these tests, or without any: they skip themselves
+    others: tuple[str, ...] = ()  # files of other shards
     last: bool = False  # files that no shard has are for this one
     notices: tuple[str, ...] = ()
     missing: tuple[SuiteMissing, ...] = ()  # that could not even be listed

@@ -272,7 +272,13 @@ def test_a_plan_of_another_tool_need_not_say_whose_tests_it_has(tmp_path: Path) 
 
 
 MIXED = {
-    "proctor.toml": 'runner = "unittest,command,node"\n[[tests]]\nname = "/ok"\ncommand = ["true"]\n',
+    "proctor.toml": """
+        history = false
+        runner = "unittest,command,node"
+        [[tests]]
+        name = "/ok"
+        command = ["true"]
+        """,
     "package.json": '{"name": "x", "scripts": {"test": "node --test"}}',
     "tests/test_a.py": """
         import unittest
@@ -293,6 +299,7 @@ def test_a_project_of_several_languages_is_divided_as_one(tmp_path: Path) -> Non
     planned(root, 3)
 
     documents = shards(root, 3)
+    without_node = shard(root, "1/3", PATH="/nowhere")
     write_project(
         root,
         {
@@ -306,6 +313,12 @@ def test_a_project_of_several_languages_is_divided_as_one(tmp_path: Path) -> Non
     changed = shards(root, 3)
 
     assert ends(documents) == ends([whole])
+    assert without_node["outcome"] == "incomplete"
+    assert [suite["runner"] for suite in without_node["missing"]] == ["node"]
+    assert set(without_node["not_run"]) == {test for test in outcomes(documents[0]) if ".js" in test} != set()
+    assert (
+        outcomes(without_node).keys() == outcomes(documents[0]).keys() - set(without_node["not_run"]) != set()
+    )
     assert ends(changed) == ends([document_of(root)])
     gone = [test for document in changed for test in document["not_run"]]
     assert sorted(gone) == [

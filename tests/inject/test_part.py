@@ -21,7 +21,7 @@ SUITE = {
 
 def _part(root: Path, tests: list[str], last: bool = False) -> dict[str, str]:
     path = root / "part.json"
-    path.write_text(json.dumps({"tests": tests, "others": ["pkg/test_other.py"], "last": last}))
+    path.write_text(json.dumps({"tests": tests, "files": [], "others": ["pkg/test_other.py"], "last": last}))
     return {"part": str(path)}
 
 

@@ -38,7 +38,7 @@ def test_the_schema_comes_first_and_the_public_fields_are_there() -> None:
 
     assert encode(PLAN).startswith(b'{\n "schema": "proctor.plan/1",')
     assert written["commit"] == "c0ffee" and written["tree"] == "7ree" and written["fingerprint"]
-    assert [sorted(shard) for shard in written["shards"]] == [["runners", "seconds", "tests"]] * 2
+    assert [sorted(shard) for shard in written["shards"]] == [["files", "runners", "seconds", "tests"]] * 2
 
 
 def test_a_plan_with_only_the_public_fields_and_fields_of_a_later_version_are_read() -> None:

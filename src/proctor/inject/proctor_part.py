@@ -14,7 +14,7 @@ class Part:
         with open(path, encoding="utf-8") as file:
             asked = _channel.loads(file.read())
         self.tests = set(asked["tests"])
-        self.files = {test.partition("::")[0] for test in self.tests}
+        self.files = {test.partition("::")[0] for test in self.tests}.union(asked["files"])
         self.others = set(asked["others"]) - self.files
         self.last = asked["last"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proctor.errors import UsageError
+from proctor.phases import is_collector
 from proctor.result import RunResult, SuiteResult
 from proctor.shards.split import Group
 from proctor.unique_names import without_number
 
-_PYTEST = "pytest"
+PYTEST = "pytest"
 
 
 def groups(found: RunResult) -> list[Group]:
@@ -20,16 +21,22 @@ def groups(found: RunResult) -> list[Group]:
         runner, joined = suite.entered.runner, _joined(suite)
         for test in suite.selected:
             _check_name(test, suite, names)
-            file = file_of(test, suite)
+            file = _file(test, suite)
             name = joined.get(file, file)
             group = made.get((runner, name)) or made.setdefault((runner, name), Group(name, runner, []))
             group.tests += [test] * (suite.doubled[test].times if test in suite.doubled else 1)
     return list(made.values())
 
 
-def file_of(test: str, suite: SuiteResult) -> str:
+def skipped_files(found: RunResult) -> set[str]:
+    """Of pytest: they have no tests, and pytest counts them."""
+    suites = [suite for suite in found.suites if suite.entered.runner == PYTEST]
+    return {test.test for suite in suites for test in suite.tests.values() if is_collector(test)}
+
+
+def _file(test: str, suite: SuiteResult) -> str:
     """The test itself where its file is not known."""
-    if suite.entered.runner == _PYTEST:
+    if suite.entered.runner == PYTEST:
         return test.partition("::")[0]
     place = suite.places.get(test)
     return place.file if place is not None else test
@@ -58,7 +65,7 @@ def _joined(suite: SuiteResult) -> dict[str, str]:
 
 def _pairs(suite: SuiteResult) -> Iterator[tuple[str, str]]:
     """Files and the groups of their tests, which are no files."""
-    return ((file_of(test, suite), f"\0{group}") for test, group in suite.groups.items())
+    return ((_file(test, suite), f"\0{group}") for test, group in suite.groups.items())
 
 
 def _check_name(test: str, suite: SuiteResult, names: dict[str, str]) -> None:

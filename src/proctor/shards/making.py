@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from proctor.result import RunResult
 from proctor.shards.checkout import checkout, fingerprint
-from proctor.shards.grouping import groups
+from proctor.shards.grouping import PYTEST, groups, skipped_files
 from proctor.shards.listing import Listed, check_complete
 from proctor.shards.plan import Plan, Shard
+from proctor.shards.share import file_of
 from proctor.shards.split import Group
 
 
@@ -30,14 +33,24 @@ def make(
         runner=spec.runner,
         arguments=spec.arguments,
         arguments_for=prepared.arguments_for if spec.arguments else "",
-        shards=split(groups(found.result)),
+        shards=_with_skipped(split(groups(found.result)), found.result),
     )
+
+
+def _with_skipped(shards: tuple[Shard, ...], found: RunResult) -> tuple[Shard, ...]:
+    """Files that skip themselves have no tests, and are a part of the result: the last shard with tests of
+    pytest has them."""
+    known = {file_of(test) for shard in shards for test in shard.tests}
+    files = sorted(skipped_files(found) - known)
+    owner = max((at for at, shard in enumerate(shards) if PYTEST in shard.runners), default=len(shards) - 1)
+    shard = msgspec.structs.replace(shards[owner], files=tuple(files))
+    return (*shards[:owner], shard, *shards[owner + 1 :])
 
 
 def _base(found: RunResult, root: str) -> str:
     """The directory that ids of pytest are relative to, if that is not the project."""
     for suite in found.suites:
-        if suite.entered.runner == "pytest" and suite.described is not None:
+        if suite.entered.runner == PYTEST and suite.described is not None:
             base = os.path.relpath(os.path.realpath(suite.described.root), os.path.realpath(root))
             return "" if base == os.curdir else base
     return ""

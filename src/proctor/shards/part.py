@@ -8,16 +8,16 @@ import msgspec
 
 from proctor.config import Settings
 from proctor.errors import UsageError
-from proctor.events import TestsPlanned
+from proctor.events import SuiteMissing, TestsPlanned
 from proctor.outcome import RunOutcome
-from proctor.phases import is_collector
 from proctor.plan_run import Asked, Part, RunPlan, plan_run
 from proctor.process.stop import Stop
 from proctor.result import RunResult
 from proctor.shards.checkout import Found, checkout, fingerprint
+from proctor.shards.grouping import PYTEST, skipped_files
 from proctor.shards.listing import listed, problem
 from proctor.shards.plan import Plan
-from proctor.shards.share import SESSIONS, file_of, needs_list, share, wanted
+from proctor.shards.share import SESSIONS, Wanted, file_of, needs_list, share, wanted
 
 _NAMED = 3  # tests that a notice names
 _SHOWN = 7  # characters of a hash
@@ -93,10 +93,11 @@ def _with_part(whole: Asked, taking: Taking, found: RunResult | None) -> Asked:
         own,
         (*own.tests, *more),
         share(plan, due, whole.root, present),
+        tuple(due.files),
         tuple(due.others),
         last,
-        (*_notices(taking, own, more),),
-        tuple(found.missing) if last and found is not None else (),
+        (*_notices(taking, own, more), *_about_list(found, last)),
+        _missing(found, due, last),
     )
     return msgspec.structs.replace(whole, part=part)
 
@@ -113,12 +114,25 @@ def _unknown(plan: Plan, found: RunResult) -> list[str]:
 
 def _with_more_files(plan: Plan, found: RunResult) -> Iterator[str]:
     """Runners with files that no shard has, because they skip themselves or cannot be loaded."""
-    known = {file_of(test) for shard in plan.shards for test in shard.tests}
+    known = {file_of(test) for shard in plan.shards for test in (*shard.tests, *shard.files)}
+    if not skipped_files(found) <= known:
+        yield PYTEST
     for suite in found.suites:
-        skipped = (test.test for test in suite.tests.values() if is_collector(test))
-        files = {*map(file_of, skipped), *(error.file for error in suite.errors)}
-        if suite.entered.runner in SESSIONS and not files <= known:
+        broken = {error.file for error in suite.errors}
+        if suite.entered.runner in SESSIONS and not broken <= known:
             yield suite.entered.runner
+
+
+def _missing(found: RunResult | None, due: Wanted, last: bool) -> tuple[SuiteMissing, ...]:
+    """Suites that cannot even be listed here. One that no shard has is for the last."""
+    missing = found.missing if found is not None else ()
+    return tuple(suite for suite in missing if last or suite.runner in due.tests)
+
+
+def _about_list(found: RunResult | None, last: bool) -> list[str]:
+    """Why tests may not be found; of the last shard, it is a gap."""
+    why = problem(found) if found is not None and not last else ""
+    return [f"the tests could not be listed: {why}"] if why else []
 
 
 def _gap(found: RunResult) -> str:

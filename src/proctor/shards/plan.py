@@ -25,6 +25,7 @@ class Shard(msgspec.Struct, frozen=True):
     tests: tuple[str, ...]  # ids, those of one runner after those of another; what is there twice runs twice
     seconds: float = 0.0  # that they are expected to take together; 0: nobody knows
     runners: dict[str, Count] = {}  # how many of the tests belong to each, in the order of the tests
+    files: tuple[str, ...] = ()  # of pytest, that it loads beside those of its tests: they skip themselves
 
     def by_runner(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Runners, with their tests; the name is empty where the plan does not say."""

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from proctor.prepare import Share
 from proctor.runners import table
+from proctor.shards.grouping import PYTEST
 from proctor.shards.plan import Plan
 
 #: Runners whose sessions leave out tests of other shards by themselves: they get what a whole run gets.
 SESSIONS = ("pytest", "unittest")
-_PYTEST = "pytest"
 
 
 class Wanted(msgspec.Struct):
     """The tests of a shard, by runner."""
 
     tests: dict[str, list[str]]
-    others: set[str]  # files with tests of other shards, as the ids of sessions begin
+    files: set[str]  # with these tests, or without any; as the ids of sessions begin
+    others: set[str]  # files of other shards, likewise
     last: bool  # files that no shard has are for this one
 
 
@@ -31,12 +32,19 @@ def wanted(plan: Plan, number: int, last: bool, present: Mapping[str, str] | Non
     tests: dict[str, list[str]] = {}
     for runner, test in _of(plan, number, present):
         tests.setdefault(runner, []).append(test)
-    files = {file_of(test) for runner in SESSIONS for test in tests.get(runner, ())}
+    if plan.shards[number - 1].files:
+        tests.setdefault(PYTEST, [])
+    files = _files(plan, number, present)
     others = set[str]()
     if last:
-        for other in (one for one in range(1, len(plan.shards) + 1) if one != number):
-            others |= {file_of(test) for runner, test in _of(plan, other, present) if runner in SESSIONS}
-    return Wanted(tests, others - files, last)
+        numbers = range(1, len(plan.shards) + 1)
+        others.update(*(_files(plan, other, present) for other in numbers if other != number))
+    return Wanted(tests, files, others - files, last)
+
+
+def _files(plan: Plan, number: int, present: Mapping[str, str] | None) -> set[str]:
+    tests = {file_of(test) for runner, test in _of(plan, number, present) if runner in SESSIONS}
+    return {*tests, *plan.shards[number - 1].files}
 
 
 def _of(plan: Plan, number: int, present: Mapping[str, str] | None) -> Iterator[tuple[str, str]]:
@@ -64,7 +72,7 @@ def share(plan: Plan, due: Wanted, root: Path, present: Mapping[str, str] | None
     targets: dict[str, tuple[str, ...]] = {}
     for runner, tests in due.tests.items():
         if runner in SESSIONS:
-            found = _of_session(runner, tests, plan, due, root)
+            found = _of_session(runner, plan, due, root)
             if found is not None:
                 targets[runner] = found
         elif named := tuple(dict.fromkeys(_named(tests, plan, root, present))):
@@ -73,22 +81,19 @@ def share(plan: Plan, due: Wanted, root: Path, present: Mapping[str, str] | None
     return Share({name: targets[name] for name in order}, plan.arguments_for)
 
 
-def _of_session(
-    runner: str, tests: Sequence[str], plan: Plan, due: Wanted, root: Path
-) -> tuple[str, ...] | None:
+def _of_session(runner: str, plan: Plan, due: Wanted, root: Path) -> tuple[str, ...] | None:
     """The targets of the whole run, as far as they have tests of the shard; None: nothing is left of them.
     An id stands for its file: a test that is gone must not keep the others from running."""
     chosen = _owned(runner, plan, root)
     if not chosen:
         return () if not plan.selection.targets else None
-    base = root / plan.base if runner == _PYTEST else root
-    own = {file_of(test) for test in tests}
+    base = root / plan.base if runner == PYTEST else root
     kept = []
     for target in chosen:
         name = file_of(target)
         path = root / name
         file = os.path.relpath(path, base)
-        if path.is_file() and (file not in due.others if due.last else file in own):
+        if path.is_file() and (file not in due.others if due.last else file in due.files):
             kept.append(name)
         elif not path.is_file() and (path.exists() or not name.endswith(".py")):
             kept.append(target)
