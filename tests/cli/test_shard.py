@@ -83,6 +83,8 @@ def test_all_shards_together_are_the_whole_run(tmp_path: Path) -> None:
             (3, 3),
         ]
     assert [document["plan"].get("own") for document in (*found, *alone)] == [None] * 3 + [True] * 3
+    assert all("tests of the plan " in document["notices"][0] for document in found)
+    assert all("; no plan was used: each shard divides" in document["notices"][0] for document in alone)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -219,10 +221,13 @@ def test_a_shard_without_tests_is_no_failure_and_says_so(tmp_path: Path) -> None
     root = write_project(tmp_path, {"test_a.py": "def test_a(): pass\n"})
     planned(root, 3)
 
-    found = [run_suite(root, "--plan", PLAN, "--shard", f"{number}/3") for number in (2, 3)]
+    found = [
+        run_suite(root, "--format", form, "--plan", PLAN, "--shard", f"{number}/3")
+        for number, form in ((2, "human"), (3, "agent"))
+    ]
 
     assert [(one.code, one.err) for one in found] == [(0, "")] * 2
-    assert all("note: shard" in one.out and ": none of 1 tests of the plan" in one.out for one in found)
+    assert all("shard" in one.out and ": none of 1 tests of the plan" in one.out for one in found)
 
 
 @pytest.mark.parametrize(
@@ -370,15 +375,3 @@ def test_a_shard_takes_the_options_of_a_run(tmp_path: Path) -> None:
     notices = [notice for document in (stopped, again, first) for notice in document["notices"]]
     assert not [notice for notice in notices if "quarantine" in notice]
     assert proctor("runs", cwd=root).out.count(f"--shard {number}/2") == 3
-
-
-def test_the_text_of_a_shard_says_which_one_it_is(tmp_path: Path) -> None:
-    root = write_project(tmp_path, SIMPLE)
-    path = planned(root, 3)
-
-    text = run_suite(root, "--format", "agent", "--plan", PLAN, "--shard", "2/3").out
-    alone = run_suite(root, "--format", "agent", "--shard", "2/3").out
-
-    assert "shard 2 of 3: 1 of 3 tests of the plan " in text
-    assert "no plan was used" not in text and "no plan was used: each shard divides" in alone
-    assert path.exists()
