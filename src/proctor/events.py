@@ -198,6 +198,9 @@ class TestsSelected(Fact, frozen=True):
     tests: tuple[str, ...]
     markers: dict[str, tuple[str, ...]] = {}
     places: dict[str, Place] = {}
+    groups: dict[
+        str, str
+    ] = {}  # tests that a mark keeps together, by the name of their group; listed tests only
 
 
 class TestsDeselected(Fact, frozen=True):

@@ -131,11 +131,12 @@ def _told(plan: RunPlan, shelf: Shelf) -> Prepared:
     suites = plan.prepared.suites
     if plan.order:
         suites = told(suites, "order", plan.order, shelf.keep) or suites
-    if plan.part is not None:
-        only = told(suites, "only", {"tests": plan.part.tests}, shelf.keep)
-        if only is None:  # they would run all their tests
+    if (part := plan.part) is not None:
+        asked = {"tests": part.tests, "files": part.files, "others": part.others, "last": part.last}
+        divided = told(suites, "part", asked, shelf.keep)
+        if divided is None:  # they would run all their tests
             raise LaunchError(f"cannot tell the sessions which tests to run: {shelf.store.fault}")
-        suites = only
+        suites = divided
     return msgspec.structs.replace(plan.prepared, suites=suites)
 
 
@@ -183,10 +184,10 @@ def _started(plan: RunPlan, run_id: str) -> e.RunStarted:
         spec.root,
         prepared.interpreter,
         timestamp(),
-        spec.selection.everything and not spec.arguments,
+        spec.selection.everything and not spec.arguments and plan.part is None,
         spec.collect_only,
         suites=len(prepared.suites) + sum(suite.then is not None for suite in prepared.suites),
-        asked=_asked(spec),
+        asked=_asked(plan),
         invocation=plan.invocation,
         host=os.uname().nodename,
         retries=spec.retries,
@@ -194,6 +195,8 @@ def _started(plan: RunPlan, run_id: str) -> e.RunStarted:
     )
 
 
-def _asked(spec: RunSpec) -> tuple[str, ...]:
-    words = [*spec.selection.words, *(["--", *spec.arguments] if spec.arguments else [])]
+def _asked(plan: RunPlan) -> tuple[str, ...]:
+    spec, due = plan.spec, plan.part.planned if plan.part is not None else None
+    shard = ["--shard", f"{due.shard}/{due.shards}"] if due is not None and due.shard else []
+    words = [*spec.selection.words, *shard, *(["--", *spec.arguments] if spec.arguments else [])]
     return (*words[:_WORDS], f"… {len(words) - _WORDS} more") if len(words) > _WORDS else tuple(words)

@@ -81,6 +81,7 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             _select(suite, event.tests)
             suite.markers.update(event.markers)
             suite.places.update(event.places)
+            suite.groups.update(event.groups)
         case e.TestsDeselected():
             suite.deselected.extend(event.tests)
         case e.SuiteStarted():

@@ -170,6 +170,7 @@ class SuiteResult(msgspec.Struct):
     doubled: dict[str, Doubled] = {}  # those that were selected several times
     places: dict[str, Place] = {}
     markers: dict[str, tuple[str, ...]] = {}
+    groups: dict[str, str] = {}  # as of TestsSelected
     deselected: list[str] = []
     collectors: list[CollectorFinished] = []
     collected: int = 0  # tests that they found

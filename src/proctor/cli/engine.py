@@ -16,7 +16,8 @@ from proctor.process.stop import Stop
 from proctor.shards import plan as plans
 from proctor.shards.dispatch import Dispatch
 from proctor.shards.engines import engine
-from proctor.shards.making import listed, make
+from proctor.shards.listing import listed
+from proctor.shards.making import make
 from proctor.shards.split import by_time
 
 

@@ -126,7 +126,8 @@ def explain(executed: Executed, asked: Asked, mask: bool) -> None:
     """On stderr: what the outputs do not say."""
     if executed.forgotten:
         print(f"proctor: {executed.forgotten}", file=sys.stderr)
-    if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR):
+    is_empty_shard = executed.result.exit_code == 0
+    if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR) and not is_empty_shard:
         from proctor.cli import nothing_ran
 
         nothing_ran.explain(executed.result, asked, mask)
@@ -180,9 +181,10 @@ def _add_choice_of_tests(parser: options.Parser) -> None:
     what.add_argument("--failed-first", "--ff", action="store_true", help=first)
     repeat = "run each test N times (pytest; default: 1)"
     what.add_argument("--repeat", type=int, default=1, metavar="N", help=repeat)
-    shard = "only shard I of N, by --plan or, without one, by a hash of each file"
+    shard = "only shard I of N, by --plan or, without one, by a hash of each file (default: all tests)"
     what.add_argument("--shard", metavar="I/N", help=shard)
-    what.add_argument("--plan", metavar="FILE", help="the plan of all shards, made by `proctor plan`")
+    plan = "with --shard: the plan of all shards, made by `proctor plan` (default: none)"
+    what.add_argument("--plan", metavar="FILE", help=plan)
     force = "with --plan: run although the commit or the installed packages are others than the plan's"
     what.add_argument("--force", action="store_true", help=force)
     seed = "seed of Python's hashes, and of the test order with pytest-randomly (default: random)"

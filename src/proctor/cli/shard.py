@@ -12,11 +12,10 @@ from proctor.errors import UsageError
 from proctor.plan_run import Asked, RunPlan
 from proctor.process.stop import Stop, stoppable
 from proctor.shards import plan as plans
-from proctor.shards.making import listed, make
+from proctor.shards.listing import listed
+from proctor.shards.making import make
 from proctor.shards.part import Taking, take
 from proctor.shards.split import by_hash
-
-_NO_PLAN = "no plan was used: each shard has divided the tests by itself, by a hash of their files"
 
 
 def shard_run(path: str | None, shard: str | None, force: bool, asked: Asked, settings: Settings) -> RunPlan:
@@ -35,10 +34,13 @@ def shard_run(path: str | None, shard: str | None, force: bool, asked: Asked, se
         plan = plans.read(Path(path))
         if count != len(plan.shards):
             raise UsageError(f"--shard {shard}: {path} has {len(plan.shards)} shards, not {count}")
+        if asked.runner and asked.runner != plan.runner:
+            made = f"--runner {plan.runner}" if plan.runner else "every runner"
+            raise UsageError(f"--runner {asked.runner}: {path} was made for {made}")
         return take(asked, Taking(plan, number, force=force), settings, os.environ, stop)
 
 
 def _own(number: int, count: int, asked: Asked, settings: Settings, stop: Stop) -> Taking:
     found = listed(asked, settings, os.environ, stop)
     plan = make(found, os.environ, partial(by_hash, shards=count))
-    return Taking(plan, number, own=True, fresh=True, notes=(_NO_PLAN,))
+    return Taking(plan, number, own=True, fresh=True, found=found.result)

@@ -37,7 +37,7 @@ _KEYS = frozenset(
     | {"fixed", "keywords", "outcome", "interpreter", "root", "directory", "started", "build", "runner"}
 )
 _FIELDS = _KEYS | {"test", "subtest", "fixture", "id", "cwd", "source"}
-_FIELDS |= {"selected", "deselected", "markers", "places", "children"}
+_FIELDS |= {"selected", "deselected", "markers", "places", "groups", "children"}
 #: Facts whose tests are names alone, or names with words of proctor.
 _OF_TESTS = (TestsSelected, TestsDeselected, HistoryCompared, BaselineCompared)
 _DIFFERENCE = re.compile(r"at (?P<path>.{1,500}?)(?: (?:line|character|byte) \d+)?:(?=\s|\Z)")

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from proctor.config import Settings
 from proctor.errors import UsageError
-from proctor.events import TestsPlanned
+from proctor.events import SuiteMissing, TestsPlanned
+from proctor.outcome import RunOutcome
 from proctor.plan_run import Asked, Part, RunPlan, plan_run
 from proctor.process.stop import Stop
 from proctor.result import RunResult
-from proctor.shards.checkout import checkout, fingerprint
-from proctor.shards.making import listed
+from proctor.shards.checkout import Found, checkout, fingerprint
+from proctor.shards.grouping import PYTEST, skipped_files
+from proctor.shards.listing import listed, problem
 from proctor.shards.plan import Plan
-from proctor.spec import Selection
+from proctor.shards.share import SESSIONS, Wanted, file_of, needs_list, share, wanted
 
-_PYTEST = "pytest"
 _NAMED = 3  # tests that a notice names
+_SHOWN = 7  # characters of a hash
 
 
 def planned(plan: Plan, number: int, own: bool = False) -> TestsPlanned:
@@ -38,26 +38,73 @@ class Taking(msgspec.Struct, frozen=True):
     own: bool = False  # as of TestsPlanned
     fresh: bool = False  # the plan was made a moment ago, for these files and this interpreter
     force: bool = False  # go on although the plan was made for something else
-    notes: tuple[str, ...] = ()  # that the reader of the run should know
+    found: RunResult | None = None  # the tests that are here, if somebody has listed them
+
+    @property
+    def last(self) -> bool:
+        """Files that no shard has are for this one. A fresh plan may be cut down to one shard of many."""
+        return self.number == len(self.plan.shards) and (self.own or not self.fresh)
 
 
 def take(asked: Asked, taking: Taking, settings: Settings, environ: Mapping[str, str], stop: Stop) -> RunPlan:
     """The run of a shard. Raises UsageError if this is not what the plan was made for."""
-    plan, notes = taking.plan, list(taking.notes)
-    whole = msgspec.structs.replace(asked, selection=plan.selection, runner=plan.runner or asked.runner)
-    more: list[str] = []
-    if taking.number == len(plan.shards) and not taking.fresh:
-        more = _unknown(plan, listed(whole, settings, environ, stop).result)
-    if more:
-        notes.append(f"{len(more)} tests are not in the plan and run in the last shard: {_named(more)}")
-    run = plan_run(_part(whole, taking, more, notes), settings, environ)
+    plan, found = taking.plan, taking.found
+    whole = _whole(asked, plan)
     if taking.fresh:
-        return run
-    differences = [*_differences(plan, asked.root, environ, run.prepared.installed)]
-    if differences and not taking.force:
-        raise UsageError(f"{'; '.join(differences)}: `--force` runs it all the same")
-    prepared = msgspec.structs.replace(run.prepared, notices=(*run.prepared.notices, *differences))
+        return plan_run(_with_part(whole, taking, found), settings, environ)
+    state = checkout(asked.root, environ)
+    notes = [*_other_files(plan, state), *_allowed(_other_commit(plan, state), taking.force)]
+
+    def check(run: RunPlan) -> None:
+        _allowed(_other_packages(plan, run), taking.force)
+
+    if found is None and (taking.last or needs_list(plan, taking.number, asked.root)):
+        found = listed(whole, settings, environ, stop, check).result
+    run = plan_run(_with_part(whole, taking, found), settings, environ)
+    notes += _allowed(_other_packages(plan, run), taking.force)
+    prepared = msgspec.structs.replace(run.prepared, notices=(*run.prepared.notices, *notes))
     return msgspec.structs.replace(run, prepared=prepared)
+
+
+def _whole(asked: Asked, plan: Plan) -> Asked:
+    """A run of all tests of the plan. Its arguments come first, once."""
+    known = asked.arguments[: len(plan.arguments)] == plan.arguments
+    arguments = asked.arguments if known else (*plan.arguments, *asked.arguments)
+    runner = plan.runner or asked.runner
+    return msgspec.structs.replace(asked, selection=plan.selection, runner=runner, arguments=arguments)
+
+
+def _with_part(whole: Asked, taking: Taking, found: RunResult | None) -> Asked:
+    """`found`: the tests that are here, as far as somebody has looked."""
+    plan, number, last = taking.plan, taking.number, taking.last
+    present = dict(_runners(found)) if found is not None else None
+    due = wanted(plan, number, last, present)
+    own = planned(plan, number, taking.own)
+    more: list[str] = []
+    if last and found is not None and present is not None:
+        more = _unknown(plan, found)
+        for test in more:
+            due.tests.setdefault(present[test], []).append(test)
+        for runner in _with_more_files(plan, found):
+            due.tests.setdefault(runner, [])
+        if gap := _gap(found):
+            own = msgspec.structs.replace(own, gaps=(gap,))
+    part = Part(
+        own,
+        (*own.tests, *more),
+        share(plan, due, whole.root, present),
+        tuple(due.files),
+        tuple(due.others),
+        last,
+        (*_notices(taking, own, more), *_about_list(found, last)),
+        _missing(found, due, last),
+    )
+    return msgspec.structs.replace(whole, part=part)
+
+
+def _runners(found: RunResult) -> Iterator[tuple[str, str]]:
+    for suite in found.suites:
+        yield from ((test, suite.entered.runner) for test in suite.selected)
 
 
 def _unknown(plan: Plan, found: RunResult) -> list[str]:
@@ -65,40 +112,68 @@ def _unknown(plan: Plan, found: RunResult) -> list[str]:
     return [test for test in found.selected if test not in known]
 
 
-def _named(tests: Sequence[str]) -> str:
-    return ", ".join(tests[:_NAMED]) + (f" and {len(tests) - _NAMED} more" if len(tests) > _NAMED else "")
+def _with_more_files(plan: Plan, found: RunResult) -> Iterator[str]:
+    """Runners with files that no shard has, because they skip themselves or cannot be loaded."""
+    known = {file_of(test) for shard in plan.shards for test in (*shard.tests, *shard.files)}
+    if not skipped_files(found) <= known:
+        yield PYTEST
+    for suite in found.suites:
+        broken = {error.file for error in suite.errors}
+        if suite.entered.runner in SESSIONS and not broken <= known:
+            yield suite.entered.runner
 
 
-def _part(whole: Asked, taking: Taking, more: Sequence[str], notes: Sequence[str]) -> Asked:
-    """`more`: tests that the plan does not know."""
-    plan, number = taking.plan, taking.number
-    due = planned(plan, number, taking.own)
-    targets = tuple(dict.fromkeys(_targets(whole.root, plan, number, more)))
-    return msgspec.structs.replace(
-        whole,
-        selection=Selection(targets),
-        part=Part(due, (*due.tests, *more), tuple(notes)),
-    )
+def _missing(found: RunResult | None, due: Wanted, last: bool) -> tuple[SuiteMissing, ...]:
+    """Suites that cannot even be listed here. One that no shard has is for the last."""
+    missing = found.missing if found is not None else ()
+    return tuple(suite for suite in missing if last or suite.runner in due.tests)
 
 
-def _targets(root: Path, plan: Plan, number: int, more: Sequence[str]) -> Iterator[str]:
-    """What runs the tests: of pytest their files, because thousands of ids keep it busy for long."""
-    for runner, tests in (*plan.shards[number - 1].by_runner(), ("", more)):
-        for test in tests:
-            file, separator, _ = test.partition("::")
-            if runner == _PYTEST or (not runner and separator and file.endswith(".py")):
-                yield os.path.relpath(root / plan.base / file, root)
-            else:
-                yield test
+def _about_list(found: RunResult | None, last: bool) -> list[str]:
+    """Why tests may not be found; of the last shard, it is a gap."""
+    why = problem(found) if found is not None and not last else ""
+    return [f"the tests could not be listed: {why}"] if why else []
 
 
-def _differences(
-    plan: Plan, root: Path, environ: Mapping[str, str], installed: Mapping[str, tuple[str, ...]]
-) -> Iterator[str]:
-    """Where this is not what the plan was made for, one sentence each."""
-    state = checkout(root, environ)
-    if plan.commit and state.commit != plan.commit:
-        yield f"the plan is for commit {plan.commit[:12]}, and this is {state.commit[:12] or 'no commit'}"
-    found = fingerprint(installed)
-    if installed and plan.fingerprint and found != plan.fingerprint:
-        yield f"the plan is for {plan.fingerprint}, and this is {found}"
+def _gap(found: RunResult) -> str:
+    why = problem(found) if found.outcome is not RunOutcome.NO_TESTS else ""
+    return f"tests that the plan does not know could not be listed: {why}" if why else ""
+
+
+def _notices(taking: Taking, own: TestsPlanned, more: Sequence[str]) -> Iterator[str]:
+    which = f"shard {own.shard} of {own.shards}: {len(own.tests) or 'none'} of {taking.plan.total} tests"
+    if taking.own:
+        yield f"{which}; no plan was used: each shard divides the tests by itself, by a hash of their files"
+    elif not taking.fresh:
+        yield f"{which} of the plan {own.plan[:_SHOWN]}"
+    if more:
+        named = ", ".join(more[:_NAMED]) + (f" and {len(more) - _NAMED} more" if len(more) > _NAMED else "")
+        tests = "1 test is" if len(more) == 1 else f"{len(more)} tests are"
+        yield f"{tests} not in the plan, and run in the last shard: {named}"
+
+
+def _allowed(differences: Iterable[str], force: bool) -> list[str]:
+    """Raises UsageError for a difference, unless nobody minds."""
+    found = [*differences]
+    if found and not force:
+        raise UsageError(f"{'; '.join(found)}: `--force` runs it all the same")
+    return found
+
+
+def _other_commit(plan: Plan, state: Found) -> Iterator[str]:
+    if plan.commit and state.commit and state.commit != plan.commit:
+        yield f"the plan is for commit {plan.commit[:_SHOWN]}, and this is {state.commit[:_SHOWN]}"
+
+
+def _other_files(plan: Plan, state: Found) -> Iterator[str]:
+    """What a reader should know; the run goes on."""
+    if plan.commit and not state.commit:
+        yield f"the plan is for commit {plan.commit[:_SHOWN]}, and nothing here says which commit this is"
+    elif plan.commit == state.commit and plan.tree and state.tree and plan.tree != state.tree:
+        yield f"the files are not those of the plan: commit {plan.commit[:_SHOWN]} with other changes"
+
+
+def _other_packages(plan: Plan, run: RunPlan) -> Iterator[str]:
+    installed = run.prepared.installed
+    if installed and plan.fingerprint and fingerprint(installed) != plan.fingerprint:
+        yield f"the plan is for {plan.fingerprint}, and this is {fingerprint(installed)}"

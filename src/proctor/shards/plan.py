@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -16,13 +17,15 @@ from proctor.spec import Selection
 # 1: first published form.
 SCHEMA = "proctor.plan/1"
 MOST = 100_000  # shards
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 
 class Shard(msgspec.Struct, frozen=True):
     tests: tuple[str, ...]  # ids, those of one runner after those of another; what is there twice runs twice
     seconds: float = 0.0  # that they are expected to take together; 0: nobody knows
-    runners: dict[str, int] = {}  # how many of the tests belong to each, in the order of the tests
+    runners: dict[str, Count] = {}  # how many of the tests belong to each, in the order of the tests
+    files: tuple[str, ...] = ()  # of pytest, that it loads beside those of its tests: they skip themselves
 
     def by_runner(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Runners, with their tests; the name is empty where the plan does not say."""
@@ -34,8 +37,7 @@ class Shard(msgspec.Struct, frozen=True):
             start += count
 
 
-class Plan(msgspec.Struct, frozen=True):
-    shards: tuple[Shard, ...]
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     commit: str = ""  # empty: without git, or before the first commit
     tree: str = ""  # git's hash of all files, changed ones too; empty: nobody knows
@@ -43,17 +45,24 @@ class Plan(msgspec.Struct, frozen=True):
     base: str = ""  # the directory that ids of pytest are relative to, seen from the project; empty: that one
     selection: Selection = Selection()  # of which these are the tests
     runner: str = ""  # as it was asked for; empty: every one that finds tests
+    arguments: tuple[str, ...] = ()  # for the runner, after `--`
+    arguments_for: str = ""  # that runner
+    shards: tuple[Shard, ...]
 
     @property
     def total(self) -> int:
         return sum(len(shard.tests) for shard in self.shards)
 
     def digest(self) -> str:
-        """Equal where the plans are."""
+        """Equal where each shard has the same tests, in any order, and runs them with the same packages."""
         found = blake2b(self.fingerprint.encode(), digest_size=12)
         for shard in self.shards:
-            found.update(msgspec.json.encode(shard.tests))
+            found.update(msgspec.json.encode(sorted(shard.tests)))
         return found.hexdigest()
+
+
+class _Head(msgspec.Struct):
+    schema: str
 
 
 def encode(plan: Plan) -> bytes:
@@ -70,14 +79,22 @@ def read(path: Path) -> Plan:
 
 
 def decode(data: bytes, name: str) -> Plan:
+    """Fields that are not known are skipped."""
     try:
+        schema = msgspec.json.decode(data, type=_Head).schema  # the rest of a newer one may be anything
+        if schema != SCHEMA:
+            raise UsageError(f"{name} has the schema {schema!r}: expected {SCHEMA!r}")
         plan = msgspec.json.decode(data, type=Plan)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{name} is no plan: {error}; expected a file of `proctor plan`") from None
-    if plan.schema != SCHEMA:
-        raise UsageError(f"{name} has the schema {plan.schema!r}: expected {SCHEMA!r}")
-    if not plan.shards:
-        raise UsageError(f"{name} has no shards: expected one or more")
+    if not 1 <= len(plan.shards) <= MOST:
+        raise UsageError(f"{name} has {len(plan.shards)} shards: expected 1 to {MOST}")
+    _check(plan, name)
+    return plan
+
+
+def _check(plan: Plan, name: str) -> None:
+    """Raises UsageError unless each test is in exactly one shard."""
     owners: dict[str, int] = {}
     for number, shard in enumerate(plan.shards, 1):
         counted = sum(shard.runners.values())
@@ -86,7 +103,6 @@ def decode(data: bytes, name: str) -> Plan:
         for test in shard.tests:
             if owners.setdefault(test, number) != number:
                 raise UsageError(f"{name}: {test} is in shards {owners[test]} and {number}: expected one")
-    return plan
 
 
 def numbers(text: str) -> tuple[int, int]:

@@ -12,11 +12,14 @@ from proctor.shards.plan import Shard
 
 
 class Group(msgspec.Struct):
-    """Tests that must stay together, because they share a file or what they set up."""
+    """Tests that must stay together: those of a file, and of files that a mark joins."""
 
     name: str
     runner: str
     tests: list[str] = []
+
+
+_LEAST = 0.001  # seconds: what a test costs beside itself
 
 
 def by_time(
@@ -24,16 +27,18 @@ def by_time(
 ) -> tuple[Shard, ...]:
     """The longest group goes first, always to the shard that has least to do. `usual`: seconds of a test that
     is not among those that are known; without any, the number of tests decides."""
-    one = usual or (0.0 if seconds else 1.0)
-    costs = [(sum(seconds.get(test, one) for test in group.tests), group) for group in groups]
-    costs.sort(key=lambda cost: (-cost[0], cost[1].name))
+    timed = bool(seconds or usual)
+    one = max(usual, _LEAST) if timed else 1.0
+    known = {test: max(spent, _LEAST) for test, spent in seconds.items()}
+    costs = [(sum(known.get(test, one) for test in group.tests), group) for group in groups]
+    costs.sort(key=lambda cost: (-cost[0], cost[1].runner, cost[1].name))
     loads = [(0.0, 0, number) for number in range(shards)]
     parts: list[list[Group]] = [[] for _ in range(shards)]
     for cost, group in costs:
         load, size, number = loads[0]
         parts[number].append(group)
         heapq.heapreplace(loads, (load + cost, size + len(group.tests), number))
-    times = {number: load for load, _, number in loads} if seconds or usual else {}
+    times = {number: load for load, _, number in loads} if timed else {}
     return tuple(_shard(part, times.get(number, 0.0)) for number, part in enumerate(parts))
 
 
@@ -52,8 +57,7 @@ def _shard(groups: list[Group], seconds: float) -> Shard:
         by_runner.setdefault(group.runner, []).append(group)
     ordered = {runner: by_runner[runner] for runner in sorted(by_runner)}
     tests = {
-        runner: [test for group in sorted(parts, key=lambda part: part.name) for test in group.tests]
-        for runner, parts in ordered.items()
+        runner: sorted(test for group in parts for test in group.tests) for runner, parts in ordered.items()
     }
     listed = tuple(test for names in tests.values() for test in names)
     return Shard(listed, round(seconds, 3), {runner: len(names) for runner, names in tests.items()})

@@ -48,7 +48,8 @@ def relabelled(event: e.Event, label: Callable[[str], str]) -> e.Event:
         case e.TestsSelected():
             markers = {label(test): marks for test, marks in event.markers.items()}
             places = {label(test): place for test, place in event.places.items()}
-            return e.TestsSelected(tuple(map(label, event.tests)), markers, places)
+            groups = {label(test): group for test, group in event.groups.items()}
+            return e.TestsSelected(tuple(map(label, event.tests)), markers, places, groups)
         case e.TestsDeselected():
             return e.TestsDeselected(tuple(map(label, event.tests)))
         case _:
