@@ -198,6 +198,11 @@ class SuiteResult(msgspec.Struct):
         return self.entered.source
 
     @property
+    def retold(self) -> bool:
+        """Its record leaves out how its sessions went: a document or a public stream."""
+        return self.run.retold or self.entered.retold
+
+    @property
     def session(self) -> Session:
         """The newest."""
         return self.sessions[-1]
@@ -436,8 +441,9 @@ class RunResult(msgspec.Struct):
 
     @property
     def exit_code(self) -> int:
-        """proctor's own exit code for this outcome. A part of a plan that has no tests is complete."""
-        nothing_owed = self.planned is not None and not (self.planned.tests or self.planned.gaps)
+        """proctor's own exit code for this outcome. Having no tests is no fault of a part of a plan."""
+        part = self.planned if self.planned is not None and self.planned.shard else None
+        nothing_owed = part is not None and not (part.tests or part.gaps)
         return 0 if self.outcome is RunOutcome.NO_TESTS and nothing_owed else EXIT_CODES[self.outcome]
 
     def summary(self) -> dict[str, Any]:

@@ -31,13 +31,13 @@ def test_name(test: e.TestFinished, suite: SuiteResult, earlier: Container[str] 
     path, names = id_parts(name)
     if not names:
         return CaseName(shown(suite.name), shown(name) or "?")
-    return CaseName(shown(".".join([_dotted(path), *names[:-1]])), shown(names[-1]) or "?")
+    return CaseName(shown(".".join([dotted(path), *names[:-1]])), shown(names[-1]) or "?")
 
 
 def collector_name(name: str) -> CaseName:
     """Of what is no test: a file or a package that failed or was skipped as a whole."""
     path, names = id_parts(name)
-    *owners, last = [_dotted(path), *names]
+    *owners, last = [dotted(path), *names]
     return CaseName(shown(".".join(owners)), shown(last) or "?")
 
 
@@ -50,7 +50,7 @@ def _code(found: re.Match[str]) -> str:
     return f"#x{ord(found[0]):02X}"
 
 
-def _dotted(path: str) -> str:
+def dotted(path: str) -> str:
     return _PYTHON.sub("", path.replace("/", "."))
 
 
