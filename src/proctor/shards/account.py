@@ -111,7 +111,8 @@ def _leave_out_copies(found: Account) -> None:
         best = max(records, key=lambda run: (run.seen.planned is not None, run.seen.ended, _results(run)))
         results = {test: place for suite in best.seen.suites for test, place in suite.tests.items()}
         for run in records:
-            if run is not best and _agrees(run.seen, results):
+            cut = best.seen.ended and not run.seen.ended
+            if run is not best and (cut or _agrees(run.seen, results)):
                 said = f"{run.seen.name} and {best.seen.name} are the same run {best.seen.run.run_id}"
                 _leave_out(run, said, found.notices)
 

@@ -8,7 +8,6 @@ import msgspec
 from msgspec.structs import replace
 
 from proctor import events as e
-from proctor.outcome import RunOutcome
 
 
 class Unwanted(msgspec.Struct, frozen=True):
@@ -17,7 +16,6 @@ class Unwanted(msgspec.Struct, frozen=True):
     tests: Collection[str] = ()
     errors: Collection[str] = ()  # files that could not be collected
     count: int = 0  # how many of those that it counts
-    all: bool = False  # no test remains
 
 
 def without(event: e.Event, unwanted: Unwanted) -> e.Event | None:
@@ -43,9 +41,7 @@ def without(event: e.Event, unwanted: Unwanted) -> e.Event | None:
         case e.SuiteStarted():
             return replace(event, count=max(0, event.count - unwanted.count))
         case e.SuiteFinished():
-            nothing = unwanted.all and event.outcome is RunOutcome.PASSED
-            outcome = RunOutcome.NO_TESTS if nothing else event.outcome
-            return replace(event, outcome=outcome, not_run=_others(event.not_run, tests))
+            return replace(event, not_run=_others(event.not_run, tests))
         case _:
             return event
 

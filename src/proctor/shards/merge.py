@@ -168,6 +168,7 @@ class _Telling:
     def __init__(self, merged: _Merged, run: Counted, directory: str, shift: float) -> None:
         self._merged, self._run, self._directory, self._shift = merged, run, directory, shift
         self._first = merged.entered
+        self._silent = {number for number in range(len(run.seen.suites)) if _is_silent(run, number)}
         self._unwanted = {number: _unwanted(run, number) for number in {*run.dropped, *run.errors}}
         joining = Joining(merged, run.label, run.tries, self._wanted, shift)
         self.readers: list[Sink] = [] if run.left_out else [joining]
@@ -178,7 +179,8 @@ class _Telling:
 
     def _wanted(self, entry: e.Entry) -> e.Event | None:
         event: e.Event = entry.event
-        if isinstance(event, e.Noticed) or self._is_empty(entry.suite, event):
+        of_suite = not isinstance(event, (e.SuiteMissing, e.RunFinished, e.RunStopped))
+        if isinstance(event, e.Noticed) or (of_suite and entry.suite in self._silent):
             return None
         if self._run.ids:
             event = relabelled(event, lambda name: self._run.ids.get(name, name))
@@ -198,17 +200,20 @@ class _Telling:
         family.deselected.update(new)
         return e.TestsDeselected(new)
 
-    def _is_empty(self, suite: int, event: e.Event) -> bool:
-        of_suite = not isinstance(event, (e.SuiteMissing, e.RunFinished, e.RunStopped))
-        seen = self._run.seen
-        return of_suite and seen.planned is not None and seen.suites[suite].is_empty
+
+def _is_silent(run: Counted, number: int) -> bool:
+    """A suite that nothing is to be said about: it has no tests, or all of them count in other runs."""
+    suite, dropped = run.seen.suites[number], run.dropped.get(number, ())
+    if suite.outcome is RunOutcome.PASSED and not suite.errors:
+        return 0 < len(dropped) == len(suite.tests)
+    return run.seen.planned is not None and suite.is_empty
 
 
 def _unwanted(run: Counted, number: int) -> Unwanted:
     suite = run.seen.suites[number]
     tests, errors = run.dropped.get(number, set()), run.errors.get(number, set())
     count = sum(suite.times.get(test, 1) for test in tests) + len(errors)
-    return Unwanted(tests, errors, count, len(tests) == len(suite.tests))
+    return Unwanted(tests, errors, count)
 
 
 def _notices(runs: Iterable[Counted]) -> Iterator[str]:

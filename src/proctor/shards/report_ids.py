@@ -1,6 +1,6 @@
 """Which test of a plan a result of a report is about.
 
-pytest's JUnit reports call the class of `tests/test_shop.py::TestCart::test_total` `tests.test_shop.TestCart`.
+In pytest's JUnit XML, `tests/test_shop.py::TestCart::test_total` is of the class `tests.test_shop.TestCart`.
 """
 
 from __future__ import annotations
