@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -100,6 +100,34 @@ class _Joined(Mapping[str, T]):
 
     def __len__(self) -> int:
         return sum(map(len, self._parts))
+
+    def items(self) -> ItemsView[str, T]:
+        return _Items(self, self._parts)
+
+    def values(self) -> ValuesView[T]:
+        return _Values(self, self._parts)
+
+
+class _Items(ItemsView[str, T]):
+    """Without a search for each of them: there may be a thousand parts."""
+
+    def __init__(self, whole: Mapping[str, T], parts: list[dict[str, T]]) -> None:
+        super().__init__(whole)
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[tuple[str, T]]:
+        return chain.from_iterable(part.items() for part in self._parts)
+
+
+class _Values(ValuesView[T]):
+    """Likewise."""
+
+    def __init__(self, whole: Mapping[str, T], parts: list[dict[str, T]]) -> None:
+        super().__init__(whole)
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[T]:
+        return chain.from_iterable(part.values() for part in self._parts)
 
 
 def _joined(parts: list[dict[str, T]]) -> Mapping[str, T]:

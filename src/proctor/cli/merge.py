@@ -14,6 +14,7 @@ from proctor.archive.store import new_run_id
 from proctor.cli import options, output, text_settings
 from proctor.cli.parser import EXIT_CODES, suggest
 from proctor.cli.source import opened
+from proctor.errors import UsageError
 from proctor.execute import Executed
 from proctor.running import timestamp
 from proctor.shards import plan as plans
@@ -28,7 +29,9 @@ def main(arguments: list[str]) -> int:
     runs, notices = _recorded(parsed.runs, root)
     plan = plans.read(Path(parsed.plan)) if parsed.plan is not None else None
     settings = text_settings.of_replay(root, os.environ, options.shown(parsed))
-    outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, settings)
+    outputs = output.build(
+        parsed.format, parsed.outputs, parsed.failure_summary, os.environ, settings, offered="show"
+    )
     asked = e.Invocation(str(root), options.current_directory(), kept=False)
     started = e.RunStarted(
         new_run_id(datetime.now(UTC)), "", (), str(root), "", timestamp(), invocation=asked
@@ -56,11 +59,11 @@ def parser() -> options.Parser:
     run = "directory or ID of a run, a document, a log, a stream or a report of another tool"
     what.add_argument("runs", nargs="+", metavar="RUN|FILE", help=run)
     what.add_argument("--plan", metavar="FILE", help="the plan whose tests must all have a result")
-    options.add_format(parser, ("auto", *formats.offered("run")), "auto")
+    options.add_format(parser, ("auto", *formats.offered("show")), "auto")
     written = "also write this format to a file; may be repeated"
     suggest(
         parser.add_repeatable(options.SHOW, "-o", "outputs", "FORMAT=PATH", written),
-        [f"{name}=" for name in formats.offered("run")],
+        [f"{name}=" for name in formats.offered("show")],
     )
     options.add_report(parser)
     options.add_failure_summary(parser)
@@ -74,7 +77,7 @@ def _recorded(names: Sequence[str], root: Path) -> tuple[list[Recorded], list[st
     found: dict[tuple[int, int], Recorded] = {}
     notices: list[str] = []
     for name in names:
-        where = Path(name) if os.path.isfile(name) else find_run(name, root, os.environ)
+        where = Path(name) if os.path.isfile(name) else _run(name, root)
         key, read = _identity(where), _Pieces(where)
         if key in found:
             notices.append(f"{name} is the same file as {found[key].name}: it counts once")
@@ -83,6 +86,13 @@ def _recorded(names: Sequence[str], root: Path) -> tuple[list[Recorded], list[st
         directory = where.parent if isinstance(where, Path) else where.path
         found[key] = Recorded(name, read, form, os.path.abspath(directory))
     return list(found.values()), notices
+
+
+def _run(name: str, root: Path) -> Folder:
+    try:
+        return find_run(name, root, os.environ)
+    except UsageError as error:
+        raise UsageError(f"{name} is no file, and no run: {error}") from None
 
 
 def _identity(where: Path | Folder) -> tuple[int, int]:

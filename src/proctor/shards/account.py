@@ -79,7 +79,8 @@ def account(seen: Sequence[Seen], plan: Plan | None) -> Account:
     _leave_out_copies(found)
     others = _families(found, plan)
     for family in found.families:
-        _choose_tries(family, found.notices)
+        unended = _choose_tries(family, found.notices)
+        found.gaps += [Gap(_shard(family, number), "", "none of its runs ended") for number in unended]
     _label(found)
     for family in (*found.families, *others):
         _choose_owners(family, found.notices)
@@ -199,8 +200,8 @@ def _without_members(loose: Iterable[Counted], family: Family, plan: Plan) -> li
 # Tries of one shard
 
 
-def _choose_tries(family: Family, notices: list[str]) -> None:
-    """The tries that ended count; where none did, all of them."""
+def _choose_tries(family: Family, notices: list[str]) -> list[int]:
+    """The tries that ended count; where none did, all of them. Returns the shards of several such tries."""
     shards: dict[int, list[Counted]] = {}
     for run in family.runs:
         if run.seen.planned is not None:
@@ -209,6 +210,9 @@ def _choose_tries(family: Family, notices: list[str]) -> None:
         if len(tries) > 1:
             notices.append(f"{_shard(family, number)} was run {len(tries)} times: {_choice(tries)}")
     family.runs = [run for run in family.runs if not run.left_out]
+    return [
+        number for number, runs in shards.items() if len(runs) > 1 and not any(run.seen.ended for run in runs)
+    ]
 
 
 def _choice(tries: list[Counted]) -> str:

@@ -64,6 +64,9 @@ class Joining:
         elif isinstance(event, e.RunStopped) and not event.only_suite:
             for number in [*self._numbers]:
                 self._publish(e.RunStopped(event.reason, only_suite=True), at, number, so_far)
+        elif isinstance(event, e.SuiteStarted):
+            name = f"{event.name} {self._label}".strip()
+            self._publish(msgspec.structs.replace(event, name=name), at, entry.suite, so_far)
         elif not isinstance(event, _OF_THE_RUN):
             self._publish(event, at, entry.suite, so_far)
 

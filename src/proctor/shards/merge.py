@@ -53,7 +53,7 @@ def _started(given: e.RunStarted, found: Account) -> e.RunStarted:
         given,
         started=first.run.started if first is not None else given.started,
         runner=", ".join(sorted(runners)),
-        suites=sum(len(seen.suites) for seen in counted) + len(found.gaps),
+        suites=max(1, sum(_heard(run) for run in found.runs) + len(found.gaps)),
         everything=all(seen.run.everything for seen in counted),
     )
 
@@ -199,6 +199,13 @@ class _Telling:
         new = tuple(test for test in left if test not in family.deselected)
         family.deselected.update(new)
         return e.TestsDeselected(new)
+
+
+def _heard(run: Counted) -> int:
+    """How many suites of it become suites of the merged run."""
+    if run.left_out:
+        return 0
+    return sum(not _is_silent(run, number) for number in range(len(run.seen.suites)))
 
 
 def _is_silent(run: Counted, number: int) -> bool:

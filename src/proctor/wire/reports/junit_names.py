@@ -25,7 +25,7 @@ class CaseName(NamedTuple):
 def test_name(test: e.TestFinished, suite: SuiteResult, earlier: Container[str] = ()) -> CaseName:
     """Of a test. A number that it has only because an `earlier` suite has a test of its name is left out."""
     base = without_number(test.test)
-    name = base if base in earlier else test.test
+    name = base if base != test.test and base in earlier else test.test
     if name.startswith("/") and suite.source != Voice.REPORT:
         return _program(name, test.part_of, suite.name)
     path, names = id_parts(name)
