@@ -39,6 +39,7 @@ from measure import (
     spending,
     table,
 )
+from scale import bench_scale
 from server_life import bench_life
 from servers import bench_servers
 from tokens import bench_tokens
@@ -195,6 +196,7 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "answers": ("Answers", bench_answers),
     "mcp": ("The MCP server", bench_servers),
     "warm": ("The warm start", bench_warm),
+    "scale": ("From one machine to a thousand", bench_scale),
     "life": ("The MCP server during a run", bench_life),
 }
 

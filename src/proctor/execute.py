@@ -89,7 +89,7 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
             quarantine = _quarantine(plan.spec)
             run = Running(started, request.sinks, shelf, request.result_lines, since, quarantine)
             if plan.part is not None:
-                run.publish(plan.part.planned)
+                run.publish_each(plan.part.planned.parts())
             for missing in prepared.missing:
                 run.publish(missing)
             for notice in prepared.notices:

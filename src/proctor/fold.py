@@ -122,7 +122,7 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             if not event.test:
                 suite.session.lost = tuple(suite.running)
         case e.TestsPlanned():
-            result.planned = event
+            result.planned = event if result.planned is None else result.planned.followed(event)
         case e.SuiteMissing():
             result.missing.append(event)
         case e.SummaryPrinted():

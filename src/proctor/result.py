@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -101,6 +101,34 @@ class _Joined(Mapping[str, T]):
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
+    def items(self) -> ItemsView[str, T]:
+        return _Items(self, self._parts)
+
+    def values(self) -> ValuesView[T]:
+        return _Values(self, self._parts)
+
+
+class _Items(ItemsView[str, T]):
+    """Without a search for each of them: there may be a thousand parts."""
+
+    def __init__(self, whole: Mapping[str, T], parts: list[dict[str, T]]) -> None:
+        super().__init__(whole)
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[tuple[str, T]]:
+        return chain.from_iterable(part.items() for part in self._parts)
+
+
+class _Values(ValuesView[T]):
+    """Likewise."""
+
+    def __init__(self, whole: Mapping[str, T], parts: list[dict[str, T]]) -> None:
+        super().__init__(whole)
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[T]:
+        return chain.from_iterable(part.values() for part in self._parts)
+
 
 def _joined(parts: list[dict[str, T]]) -> Mapping[str, T]:
     return parts[0] if len(parts) == 1 else _Joined(parts)
@@ -197,6 +225,11 @@ class SuiteResult(msgspec.Struct):
     @property
     def source(self) -> str:
         return self.entered.source
+
+    @property
+    def retold(self) -> bool:
+        """Its record leaves out how its sessions went: a document or a public stream."""
+        return self.run.retold or self.entered.retold
 
     @property
     def session(self) -> Session:
@@ -437,8 +470,9 @@ class RunResult(msgspec.Struct):
 
     @property
     def exit_code(self) -> int:
-        """proctor's own exit code for this outcome. A part of a plan that has no tests is complete."""
-        nothing_owed = self.planned is not None and not (self.planned.tests or self.planned.gaps)
+        """proctor's own exit code for this outcome. Having no tests is no fault of a part of a plan."""
+        part = self.planned if self.planned is not None and self.planned.shard else None
+        nothing_owed = part is not None and not (part.tests or part.gaps)
         return 0 if self.outcome is RunOutcome.NO_TESTS and nothing_owed else EXIT_CODES[self.outcome]
 
     def summary(self) -> dict[str, Any]:

@@ -11,14 +11,13 @@ from proctor.launch import Voice
 from proctor.outcome import BAD, EXIT_CODES, MAXFAIL, QUIET, WORST_FIRST, Outcome, RunOutcome
 from proctor.phases import is_collector
 from proctor.result import RunResult, Session, SuiteResult
+from proctor.text import named
 
 #: The outcome, and the reason for it where the tests alone do not give it.
 Verdict: TypeAlias = tuple[RunOutcome, str]
 
 #: What a later session makes of a run: the tests that it was asked for were there before.
 _OF_LATER = {RunOutcome.USAGE_ERROR: RunOutcome.INCOMPLETE, RunOutcome.NO_TESTS: RunOutcome.PASSED}
-
-_NAMED = 3  # tests of the plan that the reason names
 
 NOTHING = EXIT_CODES[RunOutcome.NO_TESTS]  # pytest's status for it, and that of others
 
@@ -114,8 +113,7 @@ def _by_plan(result: RunResult, outcome: RunOutcome, why: str) -> Verdict:
 
 
 def _not_found(names: Sequence[str], planned: int) -> str:
-    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    return f"{len(names)} of {planned} tests of the plan were not found: {shown}"
+    return f"{len(names)} of {planned} tests of the plan were not found: {named(names)}"
 
 
 def missing_reason(missing: Iterable[SuiteMissing]) -> str:
@@ -145,7 +143,7 @@ def suite_reason(suite: SuiteResult) -> str:
 
 def disputed(suite: SuiteResult, said: RunOutcome) -> Verdict | None:
     """The verdict by the facts of a record, if that is worse than the one that the record itself has."""
-    return _worse(said, _retold(suite) if suite.run.retold else verdict(suite))
+    return _worse(said, _retold(suite) if suite.retold else verdict(suite))
 
 
 def disputed_run(result: RunResult, said: RunOutcome) -> Verdict | None:
@@ -165,13 +163,13 @@ def _worse(said: RunOutcome, found: Verdict) -> Verdict | None:
     if said is RunOutcome.NO_TESTS and outcome is RunOutcome.PASSED:
         outcome, why = RunOutcome.INCOMPLETE, "there are tests"
     quiet = said in QUIET and outcome in QUIET
-    if (outcome is said) if quiet else _rank(outcome) <= _rank(said):
+    if (outcome is said) if quiet else rank(outcome) <= rank(said):
         return None
     more = f": {why}" if why else ""
     return outcome, f"the record says {_words(said)}, and its facts say {_words(outcome)}{more}"
 
 
-def _rank(outcome: RunOutcome) -> int:
+def rank(outcome: RunOutcome) -> int:
     """How bad an outcome is: 0 nothing failed, 1 something failed, 2 the run was not completed."""
     return 0 if outcome in QUIET else 1 if EXIT_CODES[outcome] == 1 else 2
 

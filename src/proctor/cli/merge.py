@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from proctor import events as e
@@ -15,24 +14,32 @@ from proctor.archive.store import new_run_id
 from proctor.cli import options, output, text_settings
 from proctor.cli.parser import EXIT_CODES, suggest
 from proctor.cli.source import opened
+from proctor.errors import UsageError
 from proctor.execute import Executed
+from proctor.running import timestamp
 from proctor.shards import plan as plans
-from proctor.shards.merge import Recorded, merge
+from proctor.shards.merge import Merging, merge
+from proctor.shards.record import Recorded
 from proctor.wire import formats
-from proctor.wire.reports.any_report import AnyReport
 
 
 def main(arguments: list[str]) -> int:
     parsed = parser().parse_args(arguments)
     root = options.project(parsed.directory)
-    runs = [_recorded(name, root) for name in parsed.runs]
+    runs, notices = _recorded(parsed.runs, root)
     plan = plans.read(Path(parsed.plan)) if parsed.plan is not None else None
     settings = text_settings.of_replay(root, os.environ, options.shown(parsed))
-    outputs = output.build(parsed.format, parsed.outputs, parsed.failure_summary, os.environ, settings)
-    started = e.RunStarted(new_run_id(datetime.now(UTC)), "", (), str(root), "", "", suites=len(runs))
+    outputs = output.build(
+        parsed.format, parsed.outputs, parsed.failure_summary, os.environ, settings, offered="show"
+    )
+    asked = e.Invocation(str(root), options.current_directory(), kept=False)
+    started = e.RunStarted(
+        new_run_id(datetime.now(UTC)), "", (), str(root), "", timestamp(), invocation=asked
+    )
     try:
-        result = merge(runs, plan, started, outputs.sinks)
-        outputs.finish(Executed(result, Folder(root)))
+        result = merge(Merging(runs, plan, tuple(notices)), started, outputs.sinks)
+        base = os.path.commonpath([os.path.abspath(root), *(run.directory for run in runs)])
+        outputs.finish(Executed(result, Folder(Path(base))))
     finally:
         outputs.close()
     return outputs.conclude(result.exit_code)
@@ -52,11 +59,11 @@ def parser() -> options.Parser:
     run = "directory or ID of a run, a document, a log, a stream or a report of another tool"
     what.add_argument("runs", nargs="+", metavar="RUN|FILE", help=run)
     what.add_argument("--plan", metavar="FILE", help="the plan whose tests must all have a result")
-    options.add_format(parser, ("auto", *formats.offered("run")), "auto")
+    options.add_format(parser, ("auto", *formats.offered("show")), "auto")
     written = "also write this format to a file; may be repeated"
     suggest(
         parser.add_repeatable(options.SHOW, "-o", "outputs", "FORMAT=PATH", written),
-        [f"{name}=" for name in formats.offered("run")],
+        [f"{name}=" for name in formats.offered("show")],
     )
     options.add_report(parser)
     options.add_failure_summary(parser)
@@ -65,16 +72,48 @@ def parser() -> options.Parser:
     return parser
 
 
-def _recorded(name: str, root: Path) -> Recorded:
-    if os.path.isfile(name):
-        return Recorded(name, partial(_entries, name, Path(name), "auto"))
-    run = find_run(name, root, os.environ)
-    return Recorded(name, partial(_entries, name, run, "events"))
+def _recorded(names: Sequence[str], root: Path) -> tuple[list[Recorded], list[str]]:
+    """What was given, each file once; and what is to be said about the others."""
+    found: dict[tuple[int, int], Recorded] = {}
+    notices: list[str] = []
+    for name in names:
+        where = Path(name) if os.path.isfile(name) else _run(name, root)
+        key, read = _identity(where), _Pieces(where)
+        if key in found:
+            notices.append(f"{name} is the same file as {found[key].name}: it counts once")
+            continue
+        form = "auto" if isinstance(where, Path) else "events"
+        directory = where.parent if isinstance(where, Path) else where.path
+        found[key] = Recorded(name, read, form, os.path.abspath(directory))
+    return list(found.values()), notices
 
 
-def _entries(name: str, where: Path | Folder, form: str) -> Iterator[Sequence[e.Entry]]:
-    reader = AnyReport(name, form)
+def _run(name: str, root: Path) -> Folder:
+    try:
+        return find_run(name, root, os.environ)
+    except UsageError as error:
+        raise UsageError(f"{name} is no file, and no run: {error}") from None
+
+
+def _identity(where: Path | Folder) -> tuple[int, int]:
     with opened(where) as source:
-        for piece in source.pieces(lambda: False):
-            yield reader.feed(piece)
-        yield reader.close()
+        return source.identity
+
+
+class _Pieces:
+    """The bytes of a file, as many as it had when it was first read: a run may still go on."""
+
+    def __init__(self, where: Path | Folder) -> None:
+        self._where = where
+        self._size: int | None = None
+
+    def __call__(self) -> Iterator[bytes]:
+        left, size = self._size, 0
+        with opened(self._where) as source:
+            for piece in source.pieces(lambda: False):
+                piece = piece if left is None else piece[: left - size]
+                size += len(piece)
+                yield piece
+                if size == left:
+                    break
+        self._size = size

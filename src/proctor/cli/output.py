@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO, TypeVar, cast
+from typing import IO, Literal, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -160,12 +160,13 @@ def build(
     environ: Mapping[str, str],
     settings: TextSettings,
     shows_output: bool = False,
+    offered: Literal["run", "show"] = "run",
 ) -> Outputs:
-    """`summary` is the value of `--failure-summary`: `auto`, `on` or `off`."""
+    """`summary`: the value of `--failure-summary`, `auto`, `on` or `off`; `offered`: as in `wire/formats`."""
     form = chosen(form, environ)
     indexed = with_failure_index(form, summary, environ)
     outputs = Outputs(environ, settings)
-    known = formats.offered("run")
+    known = formats.offered(offered)
     for option in files:
         name, equals, path = option.partition("=")
         if not equals or not path or name not in known:

@@ -21,6 +21,7 @@ from proctor.events import (
     SuiteFinished,
     TestFinished,
     TestsDeselected,
+    TestsPlanned,
     TestsSelected,
 )
 from proctor.outcome import Outcome
@@ -39,7 +40,7 @@ _KEYS = frozenset(
 _FIELDS = _KEYS | {"test", "subtest", "fixture", "id", "cwd", "source"}
 _FIELDS |= {"selected", "deselected", "markers", "places", "groups", "children"}
 #: Facts whose tests are names alone, or names with words of proctor.
-_OF_TESTS = (TestsSelected, TestsDeselected, HistoryCompared, BaselineCompared)
+_OF_TESTS = (TestsPlanned, TestsSelected, TestsDeselected, HistoryCompared, BaselineCompared)
 _DIFFERENCE = re.compile(r"at (?P<path>.{1,500}?)(?: (?:line|character|byte) \d+)?:(?=\s|\Z)")
 _LAST_NAME = re.compile(r"(\w{1,100})['\"]?\]?\Z")
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from proctor import events as e
+from proctor.outcome import QUIET
 from proctor.result import RunResult, SuiteResult
 
 #: What a run says of itself as a whole: the one that it becomes a part of has its own.
@@ -34,7 +35,7 @@ class Joining:
         joined: Joined,
         label: str = "",
         tries: int = 1,
-        wanted: Callable[[e.Event], e.Event | None] = lambda event: event,
+        wanted: Callable[[e.Entry], e.Event | None] = lambda entry: entry.event,
         shift: float = 0.0,
     ) -> None:
         """`label` tells its suites from those of other shards: `3/10`. `wanted` returns the event as the
@@ -45,11 +46,14 @@ class Joining:
         self._ended: set[int] = set()
 
     def handle(self, entry: e.Entry, so_far: RunResult) -> None:
-        event, at = entry.event, entry.at + self._shift
+        event, at = self._wanted(entry), entry.at + self._shift
+        if event is None:
+            return
         if isinstance(event, e.RunFinished):
             for number, suite in enumerate(so_far.suites):
-                if number not in self._ended and not _is_empty(suite):
-                    self._publish(_end(suite), at, number, so_far)
+                end = self._wanted(e.Entry(entry.seq, entry.at, number, _end(suite)))
+                if end is not None and number not in self._ended and not _is_empty(suite):
+                    self._publish(end, at, number, so_far)
         elif isinstance(event, e.Noticed):
             text = f"shard {self._label}: {event.text}" if self._label else event.text
             self._joined.publish(e.Noticed(text), at, 0)
@@ -60,6 +64,9 @@ class Joining:
         elif isinstance(event, e.RunStopped) and not event.only_suite:
             for number in [*self._numbers]:
                 self._publish(e.RunStopped(event.reason, only_suite=True), at, number, so_far)
+        elif isinstance(event, e.SuiteStarted):
+            name = f"{event.name} {self._label}".strip()
+            self._publish(msgspec.structs.replace(event, name=name), at, entry.suite, so_far)
         elif not isinstance(event, _OF_THE_RUN):
             self._publish(event, at, entry.suite, so_far)
 
@@ -71,23 +78,28 @@ class Joining:
             return
         if isinstance(event, e.SuiteFinished):
             self._ended.add(suite)
-        wanted = self._wanted(event)
-        if wanted is not None:
-            self._joined.publish(wanted, at, self._number(suite, so_far, at))
+        self._joined.publish(event, at, self._number(suite, so_far, at))
 
     def _number(self, suite: int, so_far: RunResult, at: float) -> int:
         """Of the suite in the other run, which it enters when something is first said of it."""
         if suite not in self._numbers:
-            entered = so_far.suites[suite].entered
-            name = f"{entered.name} {self._label}" if self._label else entered.name
-            entered = msgspec.structs.replace(entered, name=name, tries=self._tries, following=0)
+            known = so_far.suites[suite]
+            entered = msgspec.structs.replace(
+                known.entered,
+                name=f"{known.name} {self._label}".strip(),
+                tries=known.entered.tries + self._tries - 1,
+                following=0,
+                retold=known.retold,
+            )
             self._numbers[suite] = self._joined.enter(entered, at)
         return self._numbers[suite]
 
 
 def _is_empty(suite: SuiteResult) -> bool:
     """A shard that has nothing to run has no suite worth a line."""
-    return not (suite.selected or suite.tests or suite.errors or suite.reason or suite.deselected)
+    return suite.outcome in QUIET and not (
+        suite.selected or suite.tests or suite.errors or suite.reason or suite.deselected
+    )
 
 
 def _end(suite: SuiteResult) -> e.SuiteFinished:

@@ -45,7 +45,7 @@ def chunks(result: RunResult, load: Load, output_path: str = "") -> Iterator[byt
 
 
 def _tests(result: RunResult, load: Load) -> Iterator[Test]:
-    several, retold, words = result.several, result.run.retold, history.Words(result)
+    several, words = result.several, history.Words(result)
     told = bool(words)
     for name, suite in zip(_names(result), result.suites, strict=True):
         quarantined = suite.quarantined
@@ -53,7 +53,7 @@ def _tests(result: RunResult, load: Load) -> Iterator[Test]:
             found = test(entry, load)
             if several:
                 found.suite = name
-            if retold:  # as exact as a stream
+            if suite.retold:  # as exact as a stream
                 found.duration, found.attempts = round(entry.seconds, 9), _attempts(entry, 9)
             if entry.test in quarantined:
                 found.quarantined, found.quarantine_reason = True, quarantined[entry.test]
@@ -102,7 +102,7 @@ def _suite_counts(suite: SuiteResult) -> dict[str, int]:
 
 def _retold(suite: SuiteResult, name: str) -> dict[str, Any]:
     """The fields of a stream that no other field of the document holds."""
-    if not suite.run.retold:
+    if not suite.retold:
         return {}
     other: list[tuple[str, Any, Any]] = [
         ("title", suite.title, name),

@@ -111,10 +111,10 @@ class _SuiteLines:
             found = self._open(self._suite.count, suite)
         if isinstance(event, e.TestFinished):
             self._seen.add(event.test)
-            timed = not suite.run.retold and suite.source != Voice.REPORT
+            timed = not suite.retold and suite.source != Voice.REPORT
             excuse = suite.quarantined.get(event.test)
             test = test_object(self._label(event.test), event, timed, excuse)
-            found += self._add(test, counted=suite.run.retold or not event.part_of)
+            found += self._add(test, counted=suite.retold or not event.part_of)
         elif isinstance(event, e.CollectionFailed):
             found += self._add(collection_object(self._label(event.file), event))
         return found
@@ -199,7 +199,7 @@ class _SuiteLines:
 
 def _held(suite: SuiteResult) -> bool:
     """Whether the number of its tests is unknown until its end, or only stated by another writer."""
-    return suite.source == _PARTS_UNKNOWN or suite.run.retold
+    return suite.source == _PARTS_UNKNOWN or suite.retold
 
 
 def _tally(tests: list[Object]) -> dict[str, int]:
