@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any
@@ -22,6 +23,7 @@ from proctor.shards.joining import Joining
 from proctor.shards.lease import Lease
 from proctor.shards.part import planned
 from proctor.shards.plan import Plan
+from proctor.shards.project import Project, packed
 from proctor.shards.run_shard import run_shard
 from proctor.shards.task import Answer, Task, decode_answer, encode_task
 from proctor.wire.reports.any_report import AnyReport
@@ -39,6 +41,7 @@ class Dispatch:
         """`limit`: seconds that the run may take; 0: no limit."""
         self._engine, self._plan, self._asked, self._stop, self._limit = engine, plan, asked, stop, limit
         self._force = force
+        self._project = Project(str(asked.root), plan.tree)
         self._tries = dict.fromkeys(range(1, len(plan.shards) + 1), 0)
         self._pending: dict[Future[dict[str, Any]], int] = {}
 
@@ -60,15 +63,20 @@ class Dispatch:
             lease.close()
             self._engine.close()
 
-    def _submit(self, executor: Executor, number: int, run: Running, lease: Lease) -> None:
-        self._tries[number] += 1
+    def _submit(
+        self, executor: Executor, number: int, run: Running, lease: Lease, again: bool = False
+    ) -> None:
+        """`again`: the last try has not begun for lack of the project, which goes with it this time."""
+        self._tries[number] += not again
         shard = msgspec.structs.replace(self._plan, shards=(self._plan.shards[number - 1],), commit="")
         task = Task(
             run.result.run.run_id,
+            uuid.uuid4().hex,
             number,
             len(self._plan.shards),
             shard,
             self._asked,
+            packed(self._project) if again else self._project,
             self._force,
             lease=lease.path,
             secret=lease.secret,
@@ -86,7 +94,9 @@ class Dispatch:
             else:
                 self._submit(executor, number, run, lease)
             return
-        if answer.error:
+        if answer.needs_project:
+            self._submit(executor, number, run, lease, again=True)
+        elif answer.error:
             self._give_up(number, answer.error, run)
         else:
             self._join(number, answer, run)

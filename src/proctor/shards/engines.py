@@ -9,10 +9,9 @@ from typing import Any, Protocol
 
 from proctor.errors import UsageError
 from proctor.nearest import did_you_mean
+from proctor.shards.host import Live
 
 LOCAL, DASK = "local", "dask"
-#: Takes a batch of live events: the id of the attempt, and lines of its log.
-Live = Callable[[str, str], None]
 
 
 class Engine(Protocol):
