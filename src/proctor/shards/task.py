@@ -35,8 +35,9 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 
     attempt: str  # as of the task
     worker: str = ""  # as the engine calls it
-    log: str = ""  # all events, a line each
+    log: str = ""  # all events, as `shard_log` packs them
     files: dict[str, str] = {}  # of the run, by their paths: Base64
+    kept: dict[str, str] = {}  # files that are too large, by their paths: where they are, HOST:PATH
     error: str = ""  # why it could not run at all
     needs_project: bool = False  # the files of the project are not there: it has not run
 
