@@ -5,7 +5,8 @@ from __future__ import annotations
 from concurrent.futures import Executor
 
 from proctor.errors import UsageError
-from proctor.shards.engines import DASK, Live
+from proctor.shards.engines import DASK
+from proctor.shards.host import Live
 
 
 class Dask:
