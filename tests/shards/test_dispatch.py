@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import threading
 import zlib
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from proctor.process.stop import Stop
 from proctor.shards.engines import Plain
 from proctor.shards.host import Live
 from proctor.shards.lease import Watched
+from proctor.shards.project import Shipping
 from proctor.shards.shard_log import unpack
 from proctor.shards.task import Answer, Task, decode_task, encode_answer
 
@@ -171,11 +172,9 @@ def test_a_record_that_claims_more_than_its_facts_is_judged_by_these(tmp_path: P
 
 
 def test_a_shard_whose_worker_lacks_the_project_runs_again_with_it_and_no_try_is_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    archive = "all its files"
-    with_files = partial(msgspec.structs.replace, archive=archive)
-    monkeypatch.setattr("proctor.shards.dispatch.packed", with_files)
+    archive = Shipping(tmp_path, os.environ, elsewhere=True).project(with_files=True).archive
     asked_for: list[str] = []
 
     def lacks(data: dict[str, Any]) -> Any:
@@ -192,11 +191,7 @@ def test_a_shard_whose_worker_lacks_the_project_runs_again_with_it_and_no_try_is
     assert {suite.entered.tries for suite in result.suites} == {1}
 
 
-def test_a_worker_that_wants_the_project_again_and_again_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("proctor.shards.dispatch.packed", lambda project: project)
-
+def test_a_worker_that_wants_the_project_again_and_again_is_given_up(tmp_path: Path) -> None:
     def wants(data: dict[str, Any]) -> Any:
         return encode_answer(Answer(decode_task(data).attempt, needs_project=True))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,8 @@ def elsewhere(
         raise UsageError(f"invalid --shards {shards}: expected 1 to {plans.MOST}")
     _check(asked, run)
     chosen = engine(name, shards, Path(run.spec.root))
+    if chosen.warning:
+        print(f"proctor: {chosen.warning}", file=sys.stderr)
     try:
         return _planned(chosen, shards, force, asked, run, stop)
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -15,12 +16,12 @@ from proctor.outcome import MAXFAIL, RunOutcome
 from proctor.plan_run import Asked
 from proctor.process.stop import Stop
 from proctor.running import Running
-from proctor.shards.engines import Engine
+from proctor.shards.engines import LOCAL, Engine
 from proctor.shards.lease import Lease
 from proctor.shards.part import planned
 from proctor.shards.plan import Plan
 from proctor.shards.preview import Preview
-from proctor.shards.project import Project, packed
+from proctor.shards.project import Shipping
 from proctor.shards.returned import Taking, entries_of
 from proctor.shards.submitting import Submitting
 from proctor.shards.task import Task, decode_answer, encode_task
@@ -60,7 +61,7 @@ class Dispatch:
 
     def __init__(self, what: Dispatched, stop: Stop) -> None:
         self._what, self._stop, self._shards = what, stop, what.plan.shards
-        self._project = Project(str(what.asked.root), what.plan.tree)
+        self._shipping = Shipping(what.asked.root, os.environ, what.engine.name != LOCAL)
         self._tries = Tries([number for number, shard in enumerate(self._shards, 1) if shard.tests])
         self._futures: dict[str, Future[dict[str, Any]]] = {}
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()  # what other threads tell
@@ -128,6 +129,12 @@ class Dispatch:
 
     def _submit(self, one: Try) -> None:
         run, what, left = self._run, self._what, 0.0
+        try:
+            project = self._shipping.project(with_files=one.shipped)
+        except ProctorError as error:
+            self._settle(one)
+            self._give_up(one.shard, str(error))
+            return
         if what.timeout:
             left = max(TICK, what.timeout - run.now())
         task = Task(
@@ -137,7 +144,7 @@ class Dispatch:
             len(self._shards),
             msgspec.structs.replace(what.plan, shards=(self._shards[one.shard - 1],), commit=""),
             msgspec.structs.replace(what.asked, timeout=left),
-            packed(self._project) if one.shipped else self._project,
+            project,
             what.force,
             self._live,
             self._lease.path,

@@ -21,6 +21,7 @@ class Engine(Protocol):
     """An Executor, and what else it may be able to do."""
 
     name: str  # what users call it
+    warning: str  # what they should know before the run; empty: nothing
 
     def executor(self) -> Executor:
         """A new one: asked for again if one breaks. Raises UsageError if there is none to be had."""
@@ -40,6 +41,8 @@ class Engine(Protocol):
 
 class Plain:
     """An engine that can do no more than any Executor."""
+
+    warning = ""
 
     def __init__(self, name: str, factory: Callable[[], Executor]) -> None:
         self.name, self._factory = name, factory

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 #: Takes a batch of live events: the id of the attempt, and lines of its log.
 Live: TypeAlias = Callable[[str, str], None]
 
-_DASK = "dask:"
+DASK_WORD = "dask:"  # how the word begins that Dask.listen returns
 _THREAD = "thread:"
 _listening: dict[str, Live] = {}  # runs of this process whose shards are threads of it
 
@@ -63,7 +63,7 @@ def forget(word: str) -> None:
 
 def host(live: str) -> Host:
     """By the word that Engine.listen returned; empty: nothing listens."""
-    if live.startswith(_DASK):
+    if live.startswith(DASK_WORD):
         from proctor.shards.dask_host import DaskHost
 
         found: Host = DaskHost(live)

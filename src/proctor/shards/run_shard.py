@@ -14,11 +14,12 @@ from typing import Any
 import msgspec
 
 from proctor import config
-from proctor.errors import ProctorError
+from proctor.errors import LaunchError, ProctorError
 from proctor.execute import Executed, Request, execute
 from proctor.outcome import RunOutcome
 from proctor.process.stop import Stop
 from proctor.shards import project
+from proctor.shards.environment import checked, with_interpreter
 from proctor.shards.host import Host, host
 from proctor.shards.lease import Watched
 from proctor.shards.part import Taking, take
@@ -38,29 +39,32 @@ def run_shard(data: dict[str, Any]) -> dict[str, Any]:
     lease.begin(task.attempt, worker.name)
     try:
         with _deaf_to_interrupts(lease.known), _watched(lease, worker) as stop:
-            return encode_answer(_answer(task, worker, stop))
+            answer = _answer(task, worker, lease.known, stop)
+        if worker.is_unwanted():
+            raise LaunchError(f"the worker {worker.name} gave the shard up")  # no answer: it was ended early
+        return encode_answer(answer)
     finally:
         if lease.orphaned:
             _leave()
         lease.close()
 
 
-def _answer(task: Task, worker: Host, stop: Stop) -> Answer:
+def _answer(task: Task, worker: Host, same_machine: bool, stop: Stop) -> Answer:
     answer = Answer(task.attempt, worker.name)
     try:
-        root = project.found(task.project)
-        if root is None:
-            return msgspec.structs.replace(answer, needs_project=True)
-        return _run(task, root, answer, ShardLog(task.attempt, worker), stop)
+        with project.found(task.project, os.environ, same_machine) as root:
+            if root is None:
+                return msgspec.structs.replace(answer, needs_project=True)
+            return _run(task, root, answer, ShardLog(task.attempt, worker), stop)
     except ProctorError as error:
         return msgspec.structs.replace(answer, error=str(error))
 
 
 def _run(task: Task, root: Path, answer: Answer, log: ShardLog, stop: Stop) -> Answer:
     asked = msgspec.structs.replace(task.asked, root=root)
-    settings = config.load(root)
+    asked, settings = with_interpreter(asked, config.load(root))
     taking = Taking(task.plan, 1, fresh=True, force=task.force)
-    plan = take(asked, taking, settings, os.environ, stop)
+    plan = checked(take(asked, taking, settings, os.environ, stop), task.plan.fingerprint, task.force)
     returned = Returned(os.uname().nodename)
 
     def finish(executed: Executed) -> None:

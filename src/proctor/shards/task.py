@@ -13,6 +13,9 @@ from proctor.plan_run import Asked
 from proctor.shards.plan import Plan
 from proctor.shards.project import Project
 
+#: Of an encoded task: the files of the project, apart from the rest. An engine may have its own way for them.
+ARCHIVE = "archive"
+
 
 class Task(msgspec.Struct, frozen=True):
     """One shard of a run. The plan has that shard alone."""
@@ -43,12 +46,15 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def encode_task(task: Task) -> dict[str, Any]:
-    return _encoded(msgspec.to_builtins(task, enc_hook=str))
+    light = msgspec.structs.replace(task, project=msgspec.structs.replace(task.project, archive=""))
+    return {**_encoded(msgspec.to_builtins(light, enc_hook=str)), ARCHIVE: task.project.archive}
 
 
 def decode_task(data: dict[str, Any]) -> Task:
     """Raises UsageError for a task of another version."""
-    return msgspec.convert(_decoded(data), Task, dec_hook=lambda kind, value: kind(value))
+    task = msgspec.convert(_decoded(data), Task, dec_hook=lambda kind, value: kind(value))
+    project = msgspec.structs.replace(task.project, archive=data[ARCHIVE])
+    return msgspec.structs.replace(task, project=project)
 
 
 def encode_answer(answer: Answer) -> dict[str, Any]:
