@@ -39,10 +39,8 @@ from measure import (
     spending,
     table,
 )
-from scale import bench_scale
 from server_life import bench_life
 from servers import bench_servers
-from shards import bench_shards
 from tokens import bench_tokens
 from warm import bench_warm
 from workers import bench_workers
@@ -55,8 +53,6 @@ COMPARED = {
     "pytest-reportlog",
     "pytest-xdist",
     "pytest-timeout",
-    "pytest-split",
-    "distributed",
     "atex",
     "mcp",
     "numpy",
@@ -199,8 +195,6 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "answers": ("Answers", bench_answers),
     "mcp": ("The MCP server", bench_servers),
     "warm": ("The warm start", bench_warm),
-    "shards": ("Shards", bench_shards),
-    "scale": ("From one machine to a thousand", bench_scale),
     "life": ("The MCP server during a run", bench_life),
 }
 

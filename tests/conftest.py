@@ -41,8 +41,6 @@ SLOW = (
     "cli/test_history.py",
     "cli/test_lost_outputs.py",
     "cli/test_last_screens.py",
-    "cli/test_plan.py",
-    "cli/test_shard.py",
     "cli/test_screens.py",
     "cli/test_show_stream.py::test_the_stream_of_a_run_that_took_too_long",
     "clients/",

@@ -11,7 +11,6 @@ from proctor.launch import Voice
 from proctor.outcome import BAD, EXIT_CODES, MAXFAIL, QUIET, WORST_FIRST, Outcome, RunOutcome
 from proctor.phases import is_collector
 from proctor.result import RunResult, Session, SuiteResult
-from proctor.text import named
 
 #: The outcome, and the reason for it where the tests alone do not give it.
 Verdict: TypeAlias = tuple[RunOutcome, str]
@@ -78,7 +77,7 @@ def worst(result: RunResult) -> Verdict:
     if result.stopped is not None:
         last = result.suites[-1]
         return result.stopped, f"during {last.name}" if last.source == Voice.BUILD else ""
-    return _by_plan(result, *without(result.missing, *_of_suites(result)))
+    return without(result.missing, *_of_suites(result))
 
 
 def _of_suites(result: RunResult) -> Verdict:
@@ -97,23 +96,6 @@ def without(missing: Iterable[SuiteMissing], outcome: RunOutcome, why: str) -> V
         return outcome, why
     worst = next(word for word in WORST_FIRST if word in (outcome, RunOutcome.INCOMPLETE))
     return worst, f"{why}; {lacking}" if why else lacking
-
-
-def _by_plan(result: RunResult, outcome: RunOutcome, why: str) -> Verdict:
-    """Likewise, unless tests of the plan were not found."""
-    if result.planned is None:
-        return outcome, why
-    lacking = [*result.planned.gaps]
-    if names := result.find_missing():
-        lacking.append(_not_found(names, len(result.planned.tests)))
-    if not lacking:
-        return outcome, why
-    worst = next(word for word in WORST_FIRST if word in (outcome, RunOutcome.INCOMPLETE))
-    return worst, "; ".join(filter(None, (why, *lacking)))
-
-
-def _not_found(names: Sequence[str], planned: int) -> str:
-    return f"{len(names)} of {planned} tests of the plan were not found: {named(names)}"
 
 
 def missing_reason(missing: Iterable[SuiteMissing]) -> str:
@@ -143,7 +125,7 @@ def suite_reason(suite: SuiteResult) -> str:
 
 def disputed(suite: SuiteResult, said: RunOutcome) -> Verdict | None:
     """The verdict by the facts of a record, if that is worse than the one that the record itself has."""
-    return _worse(said, _retold(suite) if suite.retold else verdict(suite))
+    return _worse(said, _retold(suite) if suite.run.retold else verdict(suite))
 
 
 def disputed_run(result: RunResult, said: RunOutcome) -> Verdict | None:
@@ -163,13 +145,13 @@ def _worse(said: RunOutcome, found: Verdict) -> Verdict | None:
     if said is RunOutcome.NO_TESTS and outcome is RunOutcome.PASSED:
         outcome, why = RunOutcome.INCOMPLETE, "there are tests"
     quiet = said in QUIET and outcome in QUIET
-    if (outcome is said) if quiet else rank(outcome) <= rank(said):
+    if (outcome is said) if quiet else _rank(outcome) <= _rank(said):
         return None
     more = f": {why}" if why else ""
     return outcome, f"the record says {_words(said)}, and its facts say {_words(outcome)}{more}"
 
 
-def rank(outcome: RunOutcome) -> int:
+def _rank(outcome: RunOutcome) -> int:
     """How bad an outcome is: 0 nothing failed, 1 something failed, 2 the run was not completed."""
     return 0 if outcome in QUIET else 1 if EXIT_CODES[outcome] == 1 else 2
 

@@ -156,7 +156,7 @@ def scene(tmp_path: Path) -> Scene:
 @pytest.mark.parametrize("number", [Signals.SIGKILL, Signals.SIGTERM])
 def test_a_server_that_is_ended_leaves_no_process_waiting(scene: Scene, number: Signals) -> None:
     with scene.server() as server:
-        scene.first(server)
+        os.kill(parent_of(scene.first(server)), signal.SIGSTOP)  # who is stopped would not notice
         os.kill(scene.pid, number)
         until(lambda: processes_with(MARK, scene.mark) == [])
 

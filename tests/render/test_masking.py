@@ -52,8 +52,7 @@ def test_a_name_gives_its_value_away_in_documents() -> None:
 
 
 def test_the_ids_of_an_event_stay() -> None:
-    for event in (e.TestsSelected((SECRET,)), e.TestsPlanned((SECRET,))):
-        assert masked_values(event) == event
+    assert masked_values(e.TestsSelected((SECRET,))) == e.TestsSelected((SECRET,))
 
 
 def test_the_end_of_a_long_text_may_begin_in_the_middle_of_a_value() -> None:

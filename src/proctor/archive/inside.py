@@ -81,11 +81,7 @@ def is_link(name: str, within: int) -> bool:
 
 
 def open_inside(folder: Folder, relative: str) -> int:
-    """A descriptor for reading. Raises an OSError for a link, a path to the outside, a pipe or a device.
-
-    A path that begins with that of the directory is one in it: those of a merged run are absolute.
-    """
-    relative = relative.removeprefix(f"{folder.path}/")
+    """A descriptor for reading. Raises an OSError for a link, a path to the outside, a pipe or a device."""
     *folders, name = relative.split("/")
     if any(part in ("", ".", "..") for part in (*folders, name)) or "\0" in relative:
         raise OSError(errno.EPERM, "not a path below the run's directory")

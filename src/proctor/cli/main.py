@@ -28,8 +28,6 @@ GROUPS = {
     },
     "for agents, CI and shells": {
         "mcp": "serve proctor's tools to agents",
-        "plan": "divide the tests among several machines",
-        "merge": "make one run from many, and say what is missing",
         "convert": "write a report in another format",
         "completion": "write a completion script for bash, zsh or fish",
     },

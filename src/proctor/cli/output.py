@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO, Literal, TypeVar, cast
+from typing import IO, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -160,13 +160,12 @@ def build(
     environ: Mapping[str, str],
     settings: TextSettings,
     shows_output: bool = False,
-    offered: Literal["run", "show"] = "run",
 ) -> Outputs:
-    """`summary`: the value of `--failure-summary`, `auto`, `on` or `off`; `offered`: as in `wire/formats`."""
+    """`summary` is the value of `--failure-summary`: `auto`, `on` or `off`."""
     form = chosen(form, environ)
     indexed = with_failure_index(form, summary, environ)
     outputs = Outputs(environ, settings)
-    known = formats.offered(offered)
+    known = formats.offered("run")
     for option in files:
         name, equals, path = option.partition("=")
         if not equals or not path or name not in known:

@@ -12,7 +12,7 @@ from proctor.cli import options, output, text_settings
 from proctor.cli.interrupt import announce_interrupt
 from proctor.cli.parser import EXIT_CODES, suggest
 from proctor.errors import UsageError
-from proctor.execute import BeforeEnd, Elsewhere, Executed, Request, Starting, execute
+from proctor.execute import BeforeEnd, Executed, Request, Starting, execute
 from proctor.outcome import RunOutcome
 from proctor.plan_run import Asked, RunPlan, plan_run
 from proctor.process.cold_start import ColdStart
@@ -28,12 +28,11 @@ def main(arguments: list[str]) -> int:
     root = options.project(parsed.directory)
     settings = config.load(root)
     asked = asked_for(parsed, passed_on, root, settings)
-    plan = _planned(parsed, asked, settings)
+    plan = plan_run(asked, settings, os.environ)
     outputs = outputs_of(parsed, plan)
     try:
         with stoppable(None if outputs.live else announce_interrupt) as stop:
-            plan, elsewhere = _elsewhere(parsed, asked, plan, stop)
-            executed = execute(request(plan, stop, outputs, elsewhere=elsewhere))
+            executed = execute(request(plan, stop, outputs))
     finally:
         outputs.close()
     explain(executed, asked, settings.mask_secrets)
@@ -74,24 +73,6 @@ def asked_for(
     )
 
 
-def _planned(parsed: argparse.Namespace, asked: Asked, settings: config.Settings) -> RunPlan:
-    if parsed.plan is None and parsed.shard is None:
-        return plan_run(asked, settings, os.environ)
-    from proctor.cli.shard import shard_run  # most runs are of one machine
-
-    return shard_run(parsed.plan, parsed.shard, parsed.force, asked, settings)
-
-
-def _elsewhere(
-    parsed: argparse.Namespace, asked: Asked, plan: RunPlan, stop: Stop
-) -> tuple[RunPlan, Elsewhere | None]:
-    if parsed.engine is None and parsed.shards is None:
-        return plan, None
-    from proctor.cli.engine import elsewhere  # most runs are of one machine
-
-    return elsewhere(parsed.engine, parsed.shards, parsed.force, asked, plan, stop)
-
-
 def outputs_of(parsed: argparse.Namespace, plan: RunPlan) -> output.Outputs:
     """Writes the notices about the plan first."""
     for notice in plan.notices:
@@ -105,31 +86,16 @@ def outputs_of(parsed: argparse.Namespace, plan: RunPlan) -> output.Outputs:
     )
 
 
-def request(
-    plan: RunPlan,
-    stop: Stop,
-    outputs: output.Outputs,
-    starting: Starting = ColdStart,
-    elsewhere: Elsewhere | None = None,
-) -> Request:
-    return Request(
-        plan,
-        stop,
-        outputs.sinks,
-        outputs.result_lines,
-        outputs.finish,
-        _comparison(plan, stop),
-        starting,
-        elsewhere,
-    )
+def request(plan: RunPlan, stop: Stop, outputs: output.Outputs, starting: Starting = ColdStart) -> Request:
+    before_end = _comparison(plan, stop)
+    return Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish, before_end, starting)
 
 
 def explain(executed: Executed, asked: Asked, mask: bool) -> None:
     """On stderr: what the outputs do not say."""
     if executed.forgotten:
         print(f"proctor: {executed.forgotten}", file=sys.stderr)
-    is_empty_shard = executed.result.exit_code == 0
-    if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR) and not is_empty_shard:
+    if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR):
         from proctor.cli import nothing_ran
 
         nothing_ran.explain(executed.result, asked, mask)
@@ -183,12 +149,6 @@ def _add_choice_of_tests(parser: options.Parser) -> None:
     what.add_argument("--failed-first", "--ff", action="store_true", help=first)
     repeat = "run each test N times (pytest; default: 1)"
     what.add_argument("--repeat", type=int, default=1, metavar="N", help=repeat)
-    shard = "only shard I of N, by --plan or, without one, by a hash of each file (default: all tests)"
-    what.add_argument("--shard", metavar="I/N", help=shard)
-    plan = "with --shard: the plan of all shards, made by `proctor plan` (default: none)"
-    what.add_argument("--plan", metavar="FILE", help=plan)
-    force = "with --plan: run although the commit or the installed packages are others than the plan's"
-    what.add_argument("--force", action="store_true", help=force)
     seed = "seed of Python's hashes, and of the test order with pytest-randomly (default: random)"
     what.add_argument("--seed", type=int, metavar="N", help=seed)
 
@@ -214,9 +174,6 @@ def _add_ways_to_run(parser: options.Parser) -> None:
     how.add_argument("--isolate", action="store_true", help=isolate)
     retries = "run each failed test up to K times more, after the others (pytest, unittest; default: 0)"
     how.add_argument("--retries", type=int, metavar="K", help=retries)
-    engine = "run the shards elsewhere: local, dask:ADDRESS or MODULE:FACTORY, a function for an Executor"
-    suggest(how.add_argument("--engine", metavar="ENGINE", help=engine), ("local", "dask:"))
-    how.add_argument("--shards", type=int, metavar="N", help="with --engine: how many parts to make")
     baseline = (
         "run the tests that failed again with the code and tests of REF, and say which fail there too"
         " (pytest, unittest; default REF: where this branch left the default branch)"

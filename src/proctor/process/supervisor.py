@@ -35,6 +35,7 @@ def start_up() -> None:
 def main(sock: int, control: int) -> int:
     os.set_inheritable(sock, False)
     os.set_inheritable(control, False)
+    prctl(PR_SET_PDEATHSIG, signal.SIGCONT)  # who is stopped would not notice that proctor is dead
     fields = read_launch(sock)
     adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # whoever daemonises below us becomes our child
     main_pid, trouble = start(fields, control)

@@ -21,7 +21,6 @@ from proctor.events import (
     SuiteFinished,
     TestFinished,
     TestsDeselected,
-    TestsPlanned,
     TestsSelected,
 )
 from proctor.outcome import Outcome
@@ -38,9 +37,9 @@ _KEYS = frozenset(
     | {"fixed", "keywords", "outcome", "interpreter", "root", "directory", "started", "build", "runner"}
 )
 _FIELDS = _KEYS | {"test", "subtest", "fixture", "id", "cwd", "source"}
-_FIELDS |= {"selected", "deselected", "markers", "places", "groups", "children"}
+_FIELDS |= {"selected", "deselected", "markers", "places", "children"}
 #: Facts whose tests are names alone, or names with words of proctor.
-_OF_TESTS = (TestsPlanned, TestsSelected, TestsDeselected, HistoryCompared, BaselineCompared)
+_OF_TESTS = (TestsSelected, TestsDeselected, HistoryCompared, BaselineCompared)
 _DIFFERENCE = re.compile(r"at (?P<path>.{1,500}?)(?: (?:line|character|byte) \d+)?:(?=\s|\Z)")
 _LAST_NAME = re.compile(r"(\w{1,100})['\"]?\]?\Z")
 

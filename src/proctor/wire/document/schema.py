@@ -110,7 +110,6 @@ class Suite(msgspec.Struct):
     toolchain: dict[str, str] = {}
     printed: str = ""  # by plugins, after the tests
     quoted: e.OutputQuoted | None = None  # where no test explains the exit status
-    tries: Count = 1  # how often its shard was started
 
 
 class CollectionError(msgspec.Struct):
@@ -152,7 +151,6 @@ class Document(msgspec.Struct):
     started: str = ""
     collect_only: bool = False
     invocation: e.Invocation | None = None
-    plan: e.TestsPlanned | None = None  # of which the run is a part
     title: str | None = None  # as of Suite
     build: str | None = None
     foreign: dict[str, Any] = {}

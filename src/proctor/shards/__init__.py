@@ -1,1 +1,0 @@
-"""One run on many machines: plans that several runs share, and one result from all of them."""
