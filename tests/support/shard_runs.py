@@ -30,7 +30,8 @@ START = "2026-01-01T00:00:{:02}.000+00:00"
 
 def plan_of(*shards: Sequence[str], fingerprint: str = "") -> Plan:
     runners = [{"pytest": len(tests)} if tests else {} for tests in shards]
-    return Plan(tuple(map(Shard, map(tuple, shards), [0.0] * len(shards), runners)), fingerprint=fingerprint)
+    made = tuple(map(Shard, map(tuple, shards), [0.0] * len(shards), runners))
+    return Plan(shards=made, fingerprint=fingerprint)
 
 
 def events_of(
