@@ -42,6 +42,7 @@ from measure import (
 from scale import bench_scale
 from server_life import bench_life
 from servers import bench_servers
+from shards import bench_shards
 from tokens import bench_tokens
 from warm import bench_warm
 from workers import bench_workers
@@ -54,6 +55,8 @@ COMPARED = {
     "pytest-reportlog",
     "pytest-xdist",
     "pytest-timeout",
+    "pytest-split",
+    "distributed",
     "atex",
     "mcp",
     "numpy",
@@ -196,6 +199,7 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "answers": ("Answers", bench_answers),
     "mcp": ("The MCP server", bench_servers),
     "warm": ("The warm start", bench_warm),
+    "shards": ("Shards", bench_shards),
     "scale": ("From one machine to a thousand", bench_scale),
     "life": ("The MCP server during a run", bench_life),
 }

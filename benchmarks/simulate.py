@@ -1,6 +1,6 @@
 """A run on many machines, simulated: how long it takes, and what it costs.
 
-The planner is proctor's own; how long tests take was recorded from other people's suites (data/durations.json).
+The planner is proctor's own; how long tests take was recorded from suites of others (data/durations.json).
 Everything else is a number in `World`. The same seed gives the same figures. Nothing is started, and no
 clock is read.
 """

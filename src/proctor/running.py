@@ -153,11 +153,16 @@ class Shelf:
 
     def keep(self, name: str, data: bytes) -> str | None:
         """The path of a new file with this content; None if it cannot be written."""
+        path = self.attach(name, data)
+        return None if path is None else str(self.files.path / path)
+
+    def attach(self, name: str, data: bytes) -> str | None:
+        """The same, and the path is relative to the run's directory."""
         path, descriptor = self.store.create(name)
         if descriptor is None:
             return None
         try:
-            return str(self.files.path / path) if self.store.write(descriptor, data) else None
+            return path if self.store.write(descriptor, data) else None
         finally:
             os.close(descriptor)
 
@@ -213,7 +218,7 @@ class Running:
         if shelf.recording is not None:
             self._result_lines.append(shelf.recording.result)
         self.labels = UniqueNames()
-        self._entered = 0  # suites
+        self.entered = 0  # suites
         self._labels: SuiteLabels | None = None  # in a run of several suites
         self._relay = Relay(started, [*sinks, *shelf.sinks])
         for notice in shelf.notices:
@@ -222,8 +227,9 @@ class Running:
     def now(self) -> float:
         return time.monotonic() - self._since
 
-    def tick(self) -> None:
-        self._relay.tick(self.now())
+    def tick(self, shown: RunResult | None = None) -> None:
+        """`shown`: what readers see instead of the result so far, because more is known than has arrived."""
+        self._relay.tick(self.now(), shown)
 
     @property
     def result(self) -> RunResult:
@@ -244,8 +250,8 @@ class Running:
 
     def enter(self, suite: e.SuiteEntered) -> int:
         """A suite begins; returns its number."""
-        number = self._entered
-        self._entered += 1
+        number = self.entered
+        self.entered += 1
         if number == 1:
             from proctor.wire.relabel import SuiteLabels  # most runs have one suite
 

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     outputs = outputs_of(parsed, plan)
     try:
         with stoppable(None if outputs.live else announce_interrupt) as stop:
-            elsewhere = _elsewhere(parsed, asked, plan, stop)
+            plan, elsewhere = _elsewhere(parsed, asked, plan, stop)
             executed = execute(request(plan, stop, outputs, elsewhere=elsewhere))
     finally:
         outputs.close()
@@ -82,9 +82,11 @@ def _planned(parsed: argparse.Namespace, asked: Asked, settings: config.Settings
     return shard_run(parsed.plan, parsed.shard, parsed.force, asked, settings)
 
 
-def _elsewhere(parsed: argparse.Namespace, asked: Asked, plan: RunPlan, stop: Stop) -> Elsewhere | None:
+def _elsewhere(
+    parsed: argparse.Namespace, asked: Asked, plan: RunPlan, stop: Stop
+) -> tuple[RunPlan, Elsewhere | None]:
     if parsed.engine is None and parsed.shards is None:
-        return None
+        return plan, None
     from proctor.cli.engine import elsewhere  # most runs are of one machine
 
     return elsewhere(parsed.engine, parsed.shards, parsed.force, asked, plan, stop)

@@ -229,7 +229,7 @@ def _changed(line: str) -> tuple[str, bool]:
     another repository below this one, git does not say. Empty for what does not matter."""
     if line.startswith("? "):
         path = line[2:]
-        return ("", True) if _is_written_by_tools(path) else (path, not path.endswith("/"))
+        return ("", True) if is_written_by_tools(path) else (path, not path.endswith("/"))
     if line.startswith("u "):
         fields = line.split(" ", 10)
         return fields[10], fields[2].startswith("N")
@@ -245,7 +245,7 @@ def _about(path: str) -> tuple[int, int, int] | None:
     return found.st_mode, found.st_size, found.st_mtime_ns
 
 
-def _is_written_by_tools(path: str) -> bool:
+def is_written_by_tools(path: str) -> bool:
     *folders, name = path.split("/")
     is_coverage = name == ".coverage" or name.startswith(".coverage.")
     return any(folder in _WRITTEN for folder in folders) or name.endswith(".pyc") or is_coverage

@@ -1,39 +1,152 @@
-"""dask as an engine: the only module that knows it."""
+"""dask as an engine: a scheduler that somebody runs, with its workers. Here is what the client does of it."""
 
 from __future__ import annotations
 
+import gc
+import logging
+import time
+import uuid
+from collections.abc import Callable
 from concurrent.futures import Executor
+from importlib.metadata import version
+from typing import Any
 
+from proctor import __version__
 from proctor.errors import UsageError
-from proctor.shards.engines import DASK, Live
+from proctor.shards.dask_address import warning
+from proctor.shards.dask_executor import DaskExecutor
+from proctor.shards.dask_names import ATTEMPT, LINES, OF, TOPIC, name_of
+from proctor.shards.engines import DASK
+from proctor.shards.host import DASK_WORD, Live
+
+_ANSWER = 10.0  # seconds that a scheduler has to answer
+_ANSWER_MEANWHILE = 5.0  # and while tests run
+_FRESH = 1.0  # seconds for which the number of workers stays known
+_NAMED = 3  # workers that an error names
 
 
 class Dask:
-    """A scheduler that somebody runs, with its workers."""
+    """A scheduler, with its workers. Its futures are released with the connection, however that ends."""
 
     def __init__(self, address: str) -> None:
-        """Raises UsageError if there is none."""
+        """Raises UsageError if there is none, or if its workers cannot do our work."""
         try:
-            from distributed import Client
+            import distributed
         except ImportError:
-            raise UsageError("--engine dask needs `pip install 'proctor[dask]'`") from None
+            raise UsageError(
+                f"--engine {DASK}:{address} needs distributed: `pip install 'proctor[dask]'`"
+            ) from None
+        _silence()
         self.name = f"{DASK}:{address}"
+        connect: Any = distributed.Client
+        self._client, reason = None, ""
         try:
-            self._client = Client(address, timeout="10s", set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"--engine {self.name}: no scheduler answers: {error}") from None
+            self._client = connect(address, timeout=_ANSWER, set_as_default=False)
+        except Exception as error:  # noqa: BLE001  dask has no class for them
+            reason = _reason(error)
+        if self._client is None:
+            gc.collect()  # one that has failed, and is collected while another one starts, blocks both
+            raise UsageError(
+                f"--engine {self.name}: no scheduler of dask answers there: {reason};"
+                f" expected e.g. {DASK}:127.0.0.1:8786 or {DASK}:tls://HOST:8786"
+            )
+        self.warning = warning(self._client.scheduler.address)
+        self._topic = f"{TOPIC}{uuid.uuid4().hex}"
+        self._word = f"{DASK_WORD}{self._topic}"
+        self._executor = DaskExecutor(self._client)
+        self._workers: tuple[float, int | None] = (-_FRESH, None)
+        self._live: Live | None = None
+        try:
+            self._check_workers()
+        except UsageError:
+            self.close()
+            raise
 
     def executor(self) -> Executor:
-        # By default, dask gives two equal calls one result: the second would not run.
-        made: Executor = self._client.get_executor(pure=False)
-        return made
+        return self._executor
 
     def listen(self, live: Live) -> str:
-        del live
-        return ""
+        self._live = live
+        self._tidy()
+        self._client.subscribe_topic(self._topic, self._hear)
+        return self._word
 
     def workers(self) -> int | None:
-        return len(self._client.scheduler_info(n_workers=-1)["workers"])
+        at, found = self._workers
+        if time.monotonic() >= at + _FRESH:
+            answer = self._ask(lambda: self._client.nthreads(), _ANSWER_MEANWHILE)
+            found = None if answer is None else len(answer)
+            self._workers = time.monotonic(), found
+        return found
 
     def close(self) -> None:
-        self._client.close()
+        self._executor.shutdown()
+        self._tidy()
+        self._client.close(timeout=2)
+
+    def _hear(self, event: tuple[float, dict[str, str]]) -> None:
+        if self._live is not None:
+            self._live(event[1][ATTEMPT], event[1][LINES])
+
+    def _check_workers(self) -> None:
+        """Of the present ones: whether they have the proctor that asks."""
+        found = self._ask(lambda: self._client.run(version, "proctor", on_error="return"), _ANSWER) or {}
+        others = {address: told for address, told in found.items() if told != __version__}
+        if not others:
+            return
+        infos = self._client.scheduler_info()["workers"]
+        named = [
+            f"{name_of(infos.get(address, {}).get('name', address), address)} has {_installed(told)}"
+            for address, told in sorted(others.items())
+        ]
+        more = f", and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        raise UsageError(
+            f"--engine {self.name}: worker {'; '.join(named[:_NAMED])}{more}: expected proctor {__version__}"
+        )
+
+    def _tidy(self) -> None:
+        """Have the scheduler forget what was said in this run, and in those that died: it would keep that.
+        One that runs no functions keeps the last messages, as it does of every topic."""
+        self._ask(
+            lambda: self._client.run_on_scheduler(_forget_topics, TOPIC, OF, self._topic), _ANSWER_MEANWHILE
+        )
+
+    def _ask(self, question: Callable[[], Any], seconds: float) -> Any:
+        """None if there is no answer in time."""
+        if self._client.status != "running":
+            return None
+        try:
+            return self._client.sync(question, callback_timeout=seconds)
+        except Exception:  # noqa: BLE001  dask has no class for them
+            return None
+
+
+def _forget_topics(prefix: str, separator: str, own: str, dask_scheduler: Any) -> None:
+    """Runs in the scheduler."""
+    topics, clients = dask_scheduler._broker._topics, dask_scheduler.clients
+    for name in [name for name in topics if name.startswith(prefix)]:
+        run = name.partition(separator)[0]
+        if run == own or run not in topics or topics[run].subscribers.isdisjoint(clients):
+            del topics[name]
+
+
+# A scheduler needs no proctor: dask sends functions of the main module as they are, others by their names.
+_forget_topics.__module__ = "__main__"
+
+
+def _silence() -> None:
+    """What matters to users of what dask writes on stderr, we say."""
+    for name in [*logging.root.manager.loggerDict]:
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _installed(told: object) -> str:
+    if isinstance(told, str):
+        return f"proctor {told}"
+    return "no proctor" if type(told).__name__ == "PackageNotFoundError" else f"an error: {told}"
+
+
+def _reason(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return text or type(error).__name__

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Protocol
 
 from proctor.errors import UsageError
 from proctor.nearest import did_you_mean
+from proctor.shards import host
+from proctor.shards.host import Live
 
 LOCAL, DASK = "local", "dask"
-#: Takes a batch of live events: the id of the attempt, and lines of its log.
-Live = Callable[[str, str], None]
 
 
 class Engine(Protocol):
     """An Executor, and what else it may be able to do."""
 
     name: str  # what users call it
+    warning: str  # what they should know before the run; empty: nothing
 
     def executor(self) -> Executor:
-        """A new one: asked for again if one breaks."""
+        """A new one: asked for again if one breaks. Raises UsageError if there is none to be had."""
         ...
 
     def listen(self, live: Live) -> str:
@@ -39,12 +42,17 @@ class Engine(Protocol):
 class Plain:
     """An engine that can do no more than any Executor."""
 
+    warning = ""
+
     def __init__(self, name: str, factory: Callable[[], Executor]) -> None:
         self.name, self._factory = name, factory
         self._made: list[Executor] = []
 
     def executor(self) -> Executor:
-        made = self._factory()
+        try:
+            made = self._factory()
+        except Exception as error:  # noqa: BLE001  it is the user's own function
+            raise UsageError(f"--engine {self.name} raised {type(error).__name__}: {error}") from None
         if not isinstance(made, Executor):
             raise UsageError(
                 f"--engine {self.name} returned {made!r}: expected a concurrent.futures.Executor"
@@ -61,30 +69,51 @@ class Plain:
 
     def close(self) -> None:
         for made in self._made:
-            made.shutdown(wait=True, cancel_futures=True)
+            try:
+                made.shutdown(wait=False, cancel_futures=True)
+            except Exception:  # noqa: BLE001  the run is over, whatever it says
+                pass
 
 
-def engine(name: str, shards: int) -> Engine:
+class Local(Plain):
+    """Threads of this process. Each runs a shard in processes of its own."""
+
+    def __init__(self, shards: int) -> None:
+        super().__init__(LOCAL, lambda: ThreadPoolExecutor(shards, "proctor-shard"))
+        self._word = ""
+
+    def listen(self, live: Live) -> str:
+        self._word = host.listen(live)
+        return self._word
+
+    def close(self) -> None:
+        super().close()
+        host.forget(self._word)
+
+
+def engine(name: str, shards: int, root: Path) -> Engine:
     """By its name on the command line: local, dask:ADDRESS or MODULE:FACTORY."""
     kind, colon, rest = name.partition(":")
     if name == LOCAL:
-        return Plain(name, lambda: ThreadPoolExecutor(shards, "proctor-shard"))
+        return Local(shards)
     if kind == DASK and rest:
         from proctor.shards.dask_engine import Dask
 
         return Dask(rest)
-    if not colon or not rest or kind in (LOCAL, DASK):
+    if not colon or not rest or not kind or kind in (LOCAL, DASK):
         near = did_you_mean(name, (LOCAL,))
         expected = ": expected local, dask:ADDRESS or MODULE:FACTORY"
         raise UsageError(f"invalid --engine {name!r}{near or expected}")
-    return Plain(name, _factory(kind, rest))
+    return Plain(name, _factory(kind, rest, root))
 
 
-def _factory(module: str, name: str) -> Callable[[], Executor]:
+def _factory(module: str, name: str, root: Path) -> Callable[[], Executor]:
+    if str(root) not in sys.path:
+        sys.path.append(str(root))  # last: no file of the project takes the place of another module
     try:
         found: Any = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"--engine {module}:{name}: {error}") from None
+    except Exception as error:  # noqa: BLE001  a module may raise anything
+        raise UsageError(f"--engine {module}:{name}: {type(error).__name__}: {error}") from None
     if not callable(found):
         raise UsageError(
             f"--engine {module}:{name} is {found!r}: expected a function that returns an Executor"

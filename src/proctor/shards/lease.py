@@ -1,6 +1,7 @@
-"""A file that is locked while somebody waits for an answer: who works for them can see when they are gone.
+"""A lock that is held while somebody waits for answers: who works for them can see when they are gone.
 
-The system unlocks it with the death of its holder, whatever that was. It works on one machine alone.
+The system releases it with the death of its holder, whatever that was. It works on one machine alone. Beside
+the lock, in the same directory, each try that has begun leaves the name of its worker.
 """
 
 from __future__ import annotations
@@ -9,6 +10,13 @@ import fcntl
 import os
 import secrets
 import tempfile
+import weakref
+
+from proctor.archive.inside import remove
+from proctor.outcome import RunOutcome
+
+_LOCK = "lock"
+_held: weakref.WeakSet[Lease] = weakref.WeakSet()
 
 
 class Lease:
@@ -16,27 +24,61 @@ class Lease:
 
     def __init__(self) -> None:
         self.secret = secrets.token_hex(16)
-        self._file, self.path = tempfile.mkstemp(prefix="proctor-lease-")
+        self.path = tempfile.mkdtemp(prefix="proctor-lease-")
+        self._file = os.open(os.path.join(self.path, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._file, fcntl.LOCK_EX)
-        os.write(self._file, self.secret.encode())
+        os.write(self._file, f"{self.secret}\n".encode())
+        _held.add(self)
 
-    def close(self) -> None:
+    def worker(self, attempt: str) -> str:
+        """Who runs this try or has run it; empty: it has not begun, or not on this machine."""
+        try:
+            with open(os.path.join(self.path, attempt), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except OSError:
+            return ""
+
+    @property
+    def is_used(self) -> bool:
+        """Some try has begun on this machine."""
+        return len(os.listdir(self.path)) > 1
+
+    def end(self, reason: RunOutcome) -> None:
+        """Nobody waits for more than what was done by now."""
         if self._file >= 0:
-            os.unlink(self.path)
+            os.write(self._file, reason.encode())
+            self.let_go()
+
+    def let_go(self) -> None:
+        if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+    def close(self) -> None:
+        self.let_go()
+        remove(self.path)
+
+
+def _let_go() -> None:
+    """A fork, such as a worker of a process pool, would hold the lock after the death of its parent."""
+    for lease in _held:
+        lease.let_go()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 class Watched:
     """The lease of somebody else."""
 
     def __init__(self, path: str, secret: str) -> None:
-        self._file = -1
+        self._path, self._file = path, -1
+        self._secret = f"{secret}\n".encode()
         try:
-            self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            self._file = os.open(os.path.join(path, _LOCK), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return  # of another machine, or over
-        if os.read(self._file, 64) != secret.encode():
+        if os.read(self._file, len(self._secret)) != self._secret:
             self.close()
 
     @property
@@ -44,14 +86,31 @@ class Watched:
         """Whether it can be seen from here."""
         return self._file >= 0
 
-    def is_over(self) -> bool:
+    def begin(self, attempt: str, worker: str) -> None:
+        """Tells the holder who works on it."""
+        if self.known:
+            try:
+                with open(os.path.join(self._path, attempt), "w", encoding="utf-8") as file:
+                    file.write(worker)
+            except OSError:
+                pass  # they know less
+
+    def ended(self) -> RunOutcome | None:
+        """Why the answer is not wanted any more; None: it is."""
         if self._file < 0:
-            return False
+            return None
         try:
             fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return False
-        return True
+            return None
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+        word = os.pread(self._file, 64, len(self._secret)).decode()
+        return RunOutcome(word) if word else RunOutcome.CANCELLED
+
+    @property
+    def orphaned(self) -> bool:
+        """The holder died: it did not say why it ended."""
+        return self.ended() is not None and not os.pread(self._file, 1, len(self._secret))
 
     def close(self) -> None:
         if self._file >= 0:
