@@ -29,7 +29,7 @@ Work = Callable[[dict[str, Any]], dict[str, Any]]
 def plan_of(*shards: str | Sequence[str], runner: str = "pytest") -> Plan:
     """`a b` is a shard with two tests, a and b."""
     parts = [tuple(tests.split() if isinstance(tests, str) else tests) for tests in shards]
-    return Plan(tuple(Shard(tests, 0.0, {runner: len(tests)} if tests else {}) for tests in parts))
+    return Plan(shards=tuple(Shard(tests, 0.0, {runner: len(tests)} if tests else {}) for tests in parts))
 
 
 def facts(task: Task, outcomes: dict[str, Outcome] | None = None) -> list[e.Event]:

@@ -63,7 +63,8 @@ class Taking:
         del at
         self._run.publish(event, suite)
 
-    def _wanted(self, event: e.Event) -> e.Event | None:
+    def _wanted(self, entry: e.Entry) -> e.Event | None:
+        event: e.Event = entry.event
         if isinstance(event, e.OutputReceived) and not event.test:
             self._output.write(event.text.encode(errors="surrogatepass"))
         if self._maxfail and isinstance(event, e.RunStopped):
