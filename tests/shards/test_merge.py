@@ -413,7 +413,7 @@ def test_suites_keep_their_times_and_the_run_lasts_from_the_first_start_to_the_l
 
 
 def test_notices_of_many_shards_are_told_once_and_suites_that_are_missing_too() -> None:
-    missing, note = e.SuiteMissing("node", "not here", True), e.Noticed("no plan was used")
+    missing, note = e.SuiteMissing("node", "not here", True), e.Noticed("careful")
     logs = [
         log_of(
             [missing, note, *events_of(dict.fromkeys(shard.tests, PASSED))],
@@ -425,7 +425,7 @@ def test_notices_of_many_shards_are_told_once_and_suites_that_are_missing_too() 
     logs[2] = log_of([e.Noticed("odd"), *events_of({"d": PASSED, "e": PASSED})], planned(PLAN, 3), "r3")
     result = merged(*logs)
 
-    assert result.notices == ["1/3, 2/3: no plan was used", "3/3: odd"]
+    assert result.notices == ["1/3, 2/3: careful", "3/3: odd"]
     assert result.missing == [missing]
     assert (result.outcome, "node: not run: not here" in result.reason) == (RunOutcome.INCOMPLETE, True)
 
@@ -501,3 +501,19 @@ def test_merging_what_was_merged_gives_the_same_run(records: list[bytes]) -> Non
     assert again.tests == first.tests
     assert again.planned == first.planned
     assert [suite.name for suite in again.suites] == [suite.name for suite in first.suites]
+
+
+def test_the_share_of_each_shard_is_no_notice_of_the_whole() -> None:
+    logs = [
+        log_of(
+            [
+                e.Noticed(f"shard {number} of 3: {len(shard.tests)} of 5 tests; no plan was used"),
+                *events_of(dict.fromkeys(shard.tests, PASSED)),
+            ],
+            planned(PLAN, number, own=True),
+            f"r{number}",
+        )
+        for number, shard in enumerate(PLAN.shards, 1)
+    ]
+
+    assert merged(*logs).notices == ["no plan was used"]

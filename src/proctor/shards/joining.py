@@ -46,6 +46,14 @@ class Joining:
         self._ended: set[int] = set()
 
     def handle(self, entry: e.Entry, so_far: RunResult) -> None:
+        if isinstance(entry.event, e.RunStopped) and not entry.event.only_suite:
+            stopped = e.RunStopped(entry.event.reason, only_suite=True)
+            for number in [*self._numbers]:
+                self._take(e.Entry(entry.seq, entry.at, number, stopped), so_far)
+        else:
+            self._take(entry, so_far)
+
+    def _take(self, entry: e.Entry, so_far: RunResult) -> None:
         event, at = self._wanted(entry), entry.at + self._shift
         if event is None:
             return
@@ -61,9 +69,6 @@ class Joining:
             self._joined.publish(event, at, 0)
         elif isinstance(event, e.SuiteEntered):
             self._number(entry.suite, so_far, at)
-        elif isinstance(event, e.RunStopped) and not event.only_suite:
-            for number in [*self._numbers]:
-                self._publish(e.RunStopped(event.reason, only_suite=True), at, number, so_far)
         elif isinstance(event, e.SuiteStarted):
             name = f"{event.name} {self._label}".strip()
             self._publish(msgspec.structs.replace(event, name=name), at, entry.suite, so_far)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -14,9 +15,10 @@ from proctor.relay import Relay, Sink
 from proctor.result import RunResult
 from proctor.shards.account import Account, Counted, Family, Gap, account
 from proctor.shards.compared import Told, compared
-from proctor.shards.file_paths import moved
+from proctor.shards.file_paths import absolute, moved
 from proctor.shards.joining import Joining
 from proctor.shards.leaving_out import Unwanted, without
+from proctor.shards.part import opening
 from proctor.shards.plan import Plan
 from proctor.shards.record import Recorded, Seen, look, replay
 from proctor.text import named
@@ -179,7 +181,7 @@ class _Telling:
 
     def _wanted(self, entry: e.Entry) -> e.Event | None:
         event: e.Event = entry.event
-        of_suite = not isinstance(event, (e.SuiteMissing, e.RunFinished, e.RunStopped))
+        of_suite = not isinstance(event, (e.SuiteMissing, e.RunFinished))
         if isinstance(event, e.Noticed) or (of_suite and entry.suite in self._silent):
             return None
         if self._run.ids:
@@ -187,7 +189,7 @@ class _Telling:
         if isinstance(event, e.TestsDeselected):
             return self._deselected(event)
         if self._directory:
-            event = moved(event, self._directory)
+            event = moved(event, partial(absolute, directory=self._directory))
         unwanted = self._unwanted.get(entry.suite)
         return without(event, unwanted) if unwanted is not None else event
 
@@ -223,12 +225,22 @@ def _unwanted(run: Counted, number: int) -> Unwanted:
     return Unwanted(tests, errors, count)
 
 
+def _told_of(seen: Seen) -> Iterator[str]:
+    """The notices of a run, without its share of the tests: the merged run has all of them."""
+    share = opening(seen.planned) if seen.planned is not None else None
+    for text in seen.notices:
+        if share is not None and text.startswith(share):
+            text = text.partition("; ")[2]
+        if text:
+            yield text
+
+
 def _notices(runs: Iterable[Counted]) -> Iterator[str]:
     """Those of all runs, each once."""
     owners: dict[str, list[str]] = {}
     counted = [run for run in runs if not run.left_out]
     for run in counted:
-        for text in dict.fromkeys(run.seen.notices):
+        for text in dict.fromkeys(_told_of(run.seen)):
             owners.setdefault(text, []).append(run.label)
     for text, labels in owners.items():
         if len(labels) == len(counted):

@@ -18,8 +18,8 @@ from proctor.shards.grouping import PYTEST, skipped_files
 from proctor.shards.listing import listed, problem
 from proctor.shards.plan import Plan
 from proctor.shards.share import SESSIONS, Wanted, file_of, needs_list, share, wanted
+from proctor.text import named
 
-_NAMED = 3  # tests that a notice names
 _SHOWN = 7  # characters of a hash
 
 
@@ -140,16 +140,20 @@ def _gap(found: RunResult) -> str:
     return f"tests that the plan does not know could not be listed: {why}" if why else ""
 
 
+def opening(own: TestsPlanned) -> str:
+    """How a notice begins that says which part of the tests a run has."""
+    return f"shard {own.shard} of {own.shards}: "
+
+
 def _notices(taking: Taking, own: TestsPlanned, more: Sequence[str]) -> Iterator[str]:
-    which = f"shard {own.shard} of {own.shards}: {len(own.tests) or 'none'} of {taking.plan.total} tests"
+    which = f"{opening(own)}{len(own.tests) or 'none'} of {taking.plan.total} tests"
     if taking.own:
         yield f"{which}; no plan was used: each shard divides the tests by itself, by a hash of their files"
     elif not taking.fresh:
         yield f"{which} of the plan {own.plan[:_SHOWN]}"
     if more:
-        named = ", ".join(more[:_NAMED]) + (f" and {len(more) - _NAMED} more" if len(more) > _NAMED else "")
         tests = "1 test is" if len(more) == 1 else f"{len(more)} tests are"
-        yield f"{tests} not in the plan, and run in the last shard: {named}"
+        yield f"{tests} not in the plan, and run in the last shard: {named(more)}"
 
 
 def _allowed(differences: Iterable[str], force: bool) -> list[str]:

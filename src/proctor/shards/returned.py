@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-
-import msgspec
 
 from proctor import events as e
 from proctor.errors import StreamError
@@ -13,6 +10,7 @@ from proctor.outcome import MAXFAIL
 from proctor.replay import Replay
 from proctor.result import RunResult
 from proctor.running import Running
+from proctor.shards.file_paths import moved
 from proctor.shards.joining import Joining
 from proctor.shards.shard_log import unpack
 from proctor.shards.task import Answer
@@ -72,23 +70,7 @@ class Taking:
             return e.SessionInterrupted(e.Failure(MAXFAIL, self._maxfail))
         if self._cut and isinstance(event, e.TestFinished | e.SuiteFinished | e.SessionInterrupted):
             return None  # tests that were running then count as never begun
-        return placed(event, self._paths)
-
-
-def placed(event: e.Event, paths: Mapping[str, str]) -> e.Event:
-    """With files where they are now."""
-    replace = msgspec.structs.replace
-    if isinstance(event, e.FileAttached):
-        return replace(event, file=replace(event.file, path=paths.get(event.file.path, event.file.path)))
-    if isinstance(event, e.AttemptFailed):
-        result = placed(event.result, paths)
-        assert isinstance(result, e.TestFinished)
-        return replace(event, result=result)
-    if isinstance(event, e.TestFinished) and (event.files or event.testout):
-        files = tuple(replace(file, path=paths.get(file.path, file.path)) for file in event.files)
-        out = event.testout
-        return replace(event, files=files, testout=out and replace(out, path=paths.get(out.path, out.path)))
-    return event
+        return moved(event, lambda path: self._paths.get(path, path))
 
 
 def _kept(run: Running, path: str, data: str) -> str:

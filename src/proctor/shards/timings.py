@@ -13,6 +13,7 @@ from proctor.history.usual_times import usual_times
 from proctor.outcome import Outcome
 from proctor.phases import is_collector
 from proctor.result import RunResult
+from proctor.shards.report_ids import report_name
 
 _PYTEST = "pytest"
 
@@ -45,7 +46,7 @@ def of_reports(found: RunResult, reports: Iterable[RunResult]) -> Times:
     told: dict[str, float] = {}
     for report in reports:
         told |= _spent(report)
-    named = {test: told.get(test, told.get(junit_name(test))) for test in found.selected}
+    named = {test: told.get(test, told.get(report_name(test))) for test in found.selected}
     seconds = {test: spent for test, spent in named.items() if spent is not None}
     return Times(seconds, sorted(seconds.values())[len(seconds) // 2] if seconds else 0.0)
 
@@ -55,14 +56,3 @@ def _spent(report: RunResult) -> Iterator[tuple[str, float]]:
         counts = test.outcome is not Outcome.NOT_RUN and not (test.part_of or is_collector(test))
         if counts and isfinite(test.seconds) and test.seconds >= 0:
             yield name, test.seconds
-
-
-def junit_name(test: str) -> str:
-    """What pytest's JUnit has for an id, classname and name: `tests/test_a.py::TestX::test_y[1]` is
-    `tests.test_a.TestX::test_y[1]`."""
-    path, bracket, parameters = test.partition("[")
-    file, *names = path.split("::")
-    dotted = file.removesuffix(".py").replace("/", ".")
-    if not names:
-        return dotted + bracket + parameters
-    return f"{'.'.join([dotted, *names[:-1]])}::{names[-1]}{bracket}{parameters}"
