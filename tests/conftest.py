@@ -99,6 +99,7 @@ SLOW = (
     "runners/test_node.py",
     "runners/test_tap.py",
     "runners/test_unittest.py",
+    "shards/test_merge_model.py",
     "runners/test_vitest.py",
     "soak/",
     "test_asking_for_more.py",

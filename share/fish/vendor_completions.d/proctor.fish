@@ -205,8 +205,8 @@ complete -c proctor -n '__proctor_verb plan' -l python -r -F -d 'the interpreter
 complete -c proctor -n '__proctor_verb plan' -s h -l help -d 'show this help'
 complete -c proctor -n '__proctor_verb merge' -f
 complete -c proctor -n '__proctor_verb merge' -l plan -r -F -d 'the plan whose tests must all have a result'
-complete -c proctor -n '__proctor_verb merge' -l format -r -f -a 'auto human agent github json stream events results junit junit-full ctrf tap' -d 'format of stdout: auto, human, agent, github, json, stream, events, results, junit, junit-full, ctrf, tap (default: auto)'
-complete -c proctor -n '__proctor_verb merge' -s o -r -F -a 'human= agent= github= json= stream= events= results= junit= junit-full= ctrf= tap=' -d 'also write this format to a file; may be repeated'
+complete -c proctor -n '__proctor_verb merge' -l format -r -f -a 'auto human agent summary dots names tree libtest github json stream events junit junit-full ctrf tap failures' -d 'format of stdout: auto, human, agent, summary, dots, names, tree, libtest, github, json, stream, events, junit, junit-full, ctrf, tap, failures (default: auto)'
+complete -c proctor -n '__proctor_verb merge' -s o -r -F -a 'human= agent= summary= dots= names= tree= libtest= github= json= stream= events= junit= junit-full= ctrf= tap= failures=' -d 'also write this format to a file; may be repeated'
 complete -c proctor -n '__proctor_verb merge' -s v -d 'show a line for each test, whole differences and traces'
 complete -c proctor -n '__proctor_verb merge' -s q -d 'show only failures and the verdict'
 complete -c proctor -n '__proctor_verb merge' -l durations -r -f -d 'show the N slowest tests; 0: all (default: 3, if they take 0.1 s or more)'
