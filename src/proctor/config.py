@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from proctor import durations
+from proctor import decoding, durations
 from proctor.errors import ConfigError, UsageError
 from proctor.regular_files import read_bytes, read_text
 from proctor.spec import Quarantined, TestProgram
@@ -147,7 +147,7 @@ def _parse(path: Path) -> dict[str, object]:
 
 def _check(section: object, path: Path) -> Settings:
     try:
-        settings = msgspec.convert(section, Settings)
+        settings = decoding.convert(section, Settings)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path}: {_explained(str(error))}") from None
     for name, least in _LEAST.items():

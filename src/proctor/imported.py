@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor import decoding
 from proctor.digest import blake2b
 from proctor.launch import Launch, Session, asking
 from proctor.places import user_cache
@@ -42,7 +43,7 @@ def read_imported(root: Path, environ: Mapping[str, str]) -> Imported:
     """Of the last session that was asked; empty if there was none."""
     file = _file(root, environ)
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Imported) if file else Imported()
+        return decoding.decode(file.read_bytes(), Imported) if file else Imported()
     except (OSError, msgspec.DecodeError, UnicodeError):
         return Imported()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor import decoding
 from proctor.archive.compare import reconcile
 from proctor.archive.inside import Folder, read_inside
 from proctor.archive.read_log import LoggedRun, read_log
@@ -171,7 +172,7 @@ def kept_locals(run: KeptRun, test: Test) -> list[Frame]:
     for file in test.files:
         if file.name.endswith(LOCALS):
             try:
-                frames += msgspec.json.decode(read_inside(run.folder, file.path), type=list[Frame])
+                frames += decoding.decode(read_inside(run.folder, file.path), list[Frame])
             except (OSError, msgspec.MsgspecError) as error:
                 raise UsageError(f"the local variables of {test.node_id} cannot be read: {error}") from None
     if not frames:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from proctor import decoding
 from proctor.archive.inside import Folder, empty, new_file, open_file, open_folder, read_inside, remove
 from proctor.places import user_cache
 
@@ -292,7 +293,7 @@ def read_head(folder: Folder) -> RunHead | None:
     """None where there is no run, or not yet. A run whose writer died is `incomplete`."""
     under_way = in_use(folder)  # before it is read: a run that ends meanwhile has not died
     try:
-        head = msgspec.json.decode(read_inside(folder, RUN_FILE), type=RunHead)
+        head = decoding.decode(read_inside(folder, RUN_FILE), RunHead)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     if head.outcome == "running" and not under_way:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor import decoding
 from proctor.archive.inside import remove
 from proctor.history.repository import Repository
 from proctor.process.git import Git
@@ -160,7 +161,7 @@ def _remove_leftover(folder: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with contextlib.suppress(msgspec.DecodeError):
-            owner = msgspec.json.decode(os.read(lock, 1 << 16), type=_Owner)
+            owner = decoding.decode(os.read(lock, 1 << 16), _Owner)
             if owner.tree == str(_tree(folder)):
                 _discard(folder, owner.common)
     finally:

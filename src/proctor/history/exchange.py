@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from proctor import decoding
 from proctor.errors import StreamError
 from proctor.history.store import FailureRow, ResultRow, RunRow, Store, TestKey
 from proctor.remembered import SCHEMA
@@ -83,7 +84,7 @@ def is_export(beginning: bytes) -> bool:
 def read(data: bytes, name: str) -> Iterator[tuple[RunRow, list[ResultRow]]]:
     """The runs of an export. As in every import, results count in all environments, so that these and the
     states of the files say nothing here. Raises StreamError."""
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = decoding.decoder(_Line)
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
             continue

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from proctor import decoding
 from proctor.errors import UsageError
 from proctor.failure_row import unescaped
 from proctor.history.earlier import KnownRun, known_runs
@@ -242,7 +243,7 @@ def _run(row: Sequence[Any]) -> RememberedRun:
 def _asked(selection: str) -> tuple[str, ...]:
     """As words of the command line."""
     try:
-        words = msgspec.json.decode(selection, type=tuple[str, ...])
+        words = decoding.decode(selection, tuple[str, ...])
     except msgspec.MsgspecError:
         return (selection,)
     return words[:-1] if words[-1:] == ("--",) else words

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from proctor import decoding
 from proctor.archive.lookup import Frame, KeptRun, kept_locals, whole_difference
 from proctor.mcp_server.calls import uri
 from proctor.mcp_server.reply import Reply
@@ -40,13 +39,13 @@ def one_test(run: KeptRun, mask: bool, node_id: str, budget: int, with_locals: b
     if with_locals:
         whole["locals"] = frames
     shown = kept_test_text(
-        msgspec.convert(test, Test),
+        decoding.convert(test, Test),
         [Captured(when, kind, text) for when, texts in printed.items() for kind, text in texts.items()],
-        msgspec.convert(below, list[Test]),
+        decoding.convert(below, list[Test]),
         str(run.folder),
         run.notes,
     )
-    shown += "\n" + locals_text(msgspec.convert(frames, list[Frame])) if frames else ""
+    shown += "\n" + locals_text(decoding.convert(frames, list[Frame])) if frames else ""
     ids = [test.node_id for test in run.document.tests]
     part = f"tests/{ids.index(node_id)}" if node_id in ids else "result.json"
     where = uri(run.document.run_id, part)

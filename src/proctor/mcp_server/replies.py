@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from proctor import decoding
 from proctor.describe import Description
 from proctor.errors import ProctorError
 from proctor.mcp_server import brief, shorten
@@ -132,8 +131,8 @@ def discovered(result: RunResult, mask: bool, offset: int, limit: int, budget: i
     tree = discovery_tree(found.tests[: len(document["tests"])])
     no_calls = Detail(hints=None, mask=mask)  # a list of tests is not kept
     faults = agent_text(result, no_calls) if result.collection_errors else ""
-    skips = skipped_lines([msgspec.convert(skip, Skipped) for skip in document["skipped"]])
-    missing = missing_lines([msgspec.convert(suite, Unlisted) for suite in whole["missing"]])
+    skips = skipped_lines([decoding.convert(skip, Skipped) for skip in document["skipped"]])
+    missing = missing_lines([decoding.convert(suite, Unlisted) for suite in whole["missing"]])
     return Reply(
         lines_within(f"{found.total} tests\n{note}{faults}{tree}{skips}{missing}", budget, rest), document
     )

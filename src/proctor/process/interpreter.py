@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor import decoding
 from proctor.errors import InterpreterError
 from proctor.places import is_program, program
 from proctor.process.managed import advice, environments
@@ -198,7 +199,7 @@ def probe(candidate: Candidate, cwd: Path, environ: Mapping[str, str], cache: Pa
     script = _is_script(candidate.path)
     path = (script and inventory.executable) or candidate.path
     about = {**msgspec.structs.asdict(inventory), "path": path, "why": candidate.why}
-    interpreter = msgspec.convert(about, Interpreter)
+    interpreter = decoding.convert(about, Interpreter)
     # What a script such as pyenv's shim starts depends on more than its own date.
     if cache and not script:
         changed = {place: _changed(place) for place in (candidate.path, *inventory.places)}
@@ -241,7 +242,7 @@ def _recall(cache: Path) -> dict[str, _Remembered]:
             about = os.fstat(file.fileno())
             which = (file.name, about.st_ino, about.st_size, about.st_mtime_ns)
             if _last_read is None or _last_read[0] != which:
-                _last_read = which, msgspec.json.decode(file.read(), type=dict[str, _Remembered])
+                _last_read = which, decoding.decode(file.read(), dict[str, _Remembered])
             return _last_read[1]
     except (OSError, msgspec.DecodeError, UnicodeError):
         return {}

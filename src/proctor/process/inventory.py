@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from proctor import decoding
 from proctor.errors import InterpreterError
 from proctor.process.ask import ask
 from proctor.text import first_line
@@ -44,7 +45,7 @@ def take(python: str, cwd: str, environ: Mapping[str, str]) -> Inventory:
     for line in answer.text.splitlines():
         if line.startswith(MARK + "{"):  # and not an `echo` of the script
             # The standard decoder takes the lone surrogates of a path that is not UTF-8.
-            return msgspec.convert(json.loads(line.removeprefix(MARK)), Inventory)
+            return decoding.convert(json.loads(line.removeprefix(MARK)), Inventory)
     raise InterpreterError(f"{python} is not a Python interpreter: it answered {answer.text[:80]!r}")
 
 

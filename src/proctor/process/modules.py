@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from proctor import decoding
 from proctor.process.ask import ask
 from proctor.text import first_line
 
@@ -35,7 +36,7 @@ def find(python: str, names: Iterable[str], environ: Mapping[str, str], seconds:
         return Modules(fault=f"{python} {first_line(answer.fault, _SHOWN)}")
     for line in answer.text.splitlines():
         if line.startswith(MARK + "{"):
-            return msgspec.convert(json.loads(line.removeprefix(MARK)), Modules)
+            return decoding.convert(json.loads(line.removeprefix(MARK)), Modules)
     return Modules(fault=f"{python} did not say where its modules are")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from proctor import decoding
 from proctor.digest import blake2b
 from proctor.process.standby import Key
 from proctor.regular_files import read_bytes, replace_file
@@ -76,7 +77,7 @@ class Preloads:
         if self._file is None:
             return []
         try:
-            return msgspec.json.decode(read_bytes(self._file, _LARGEST), type=list[Dropped])
+            return decoding.decode(read_bytes(self._file, _LARGEST), list[Dropped])
         except (OSError, msgspec.DecodeError, UnicodeError):
             return []
 

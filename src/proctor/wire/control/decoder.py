@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from proctor import durations
+from proctor import decoding, durations
 from proctor.errors import ControlError
 from proctor.wire.control import passing
 from proctor.wire.control.ledger import Admission, Finished, Ledger, Partial, Parts, Refused
@@ -23,7 +23,7 @@ _SIGNED = re.compile(r"-?[0-9]+\Z")
 _DURATION = re.compile(r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z")
 _PAST = 64  # bytes before the current one that are kept, to be shown with an error
 _decode = msgspec.json.Decoder().decode
-_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_object = decoding.decoder(dict[str, Any]).decode
 _NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _OPENS = b'"partial"'
 _FEW = 8  # messages that are not worth a search for those that come in pairs

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 
 _Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -54,8 +55,8 @@ class NormalForm(msgspec.Struct, frozen=True, gc=False):
 
 _FIRST, _LAST = itemgetter(0), itemgetter(-1)
 _OPENING, _CLOSING = {ord("{")}, {ord("}")}
-_begun = msgspec.json.Decoder(Begun).decode_lines
-_passed = msgspec.json.Decoder(Passed).decode_lines
+_begun = decoding.decoder(Begun).decode_lines
+_passed = decoding.decoder(Passed).decode_lines
 
 
 def pairs(messages: list[bytes]) -> Pairs | None:

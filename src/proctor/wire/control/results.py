@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.wire.control.program import reported
 from proctor.wire.reports.report import LineReport, decode
@@ -29,7 +30,7 @@ class _Result(msgspec.Struct):
     testout_path: str = ""
 
 
-_decoder = msgspec.json.Decoder(dict[str, Any])
+_decoder = decoding.decoder(dict[str, Any])
 
 
 class ResultsReader(LineReport):
@@ -42,7 +43,7 @@ class ResultsReader(LineReport):
             return
         try:
             body = decode(line, _decoder)
-            result = msgspec.convert(body, _Result)
+            result = decoding.convert(body, _Result)
         except ValueError as error:
             raise self._fault(f"line {self._number} is not a result: {error}") from None
         test, part_of = result.test, ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.fold import conclude, over_limit, process_ended
 from proctor.outcome import BAD, Outcome
@@ -109,8 +110,8 @@ class _TestMessage(msgspec.Struct):
 
 
 # From the bytes of a message, because that is twice as fast as from its values.
-_session_facts = msgspec.json.Decoder(_SessionMessage).decode
-_test_facts = msgspec.json.Decoder(_TestMessage).decode
+_session_facts = decoding.decoder(_SessionMessage).decode
+_test_facts = decoding.decoder(_TestMessage).decode
 
 
 class SessionReader:
@@ -241,7 +242,7 @@ class SessionReader:
             died = self._died(name, facts.death, place)
             return self._more(msgspec.structs.replace(died, keywords=keywords, files=files), facts)
         if not facts.phases:  # sent in parts, before
-            facts = msgspec.convert(frame.body.get(KEY, {}), _TestFacts)
+            facts = decoding.convert(frame.body.get(KEY, {}), _TestFacts)
         ended = concluded(name, facts.phases, place, keywords, files, properties(frame.body, _KNOWN))
         if facts.benchmark:
             ended = _measured(ended, facts.benchmark)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
+from proctor import decoding
 from proctor import events as e
 from proctor.result import RunResult
 from proctor.wire.document.schema import Baseline, History, KnownRun
@@ -117,7 +118,7 @@ class Heard:
 
 def _convert(facts: dict[str, Any], kind: type[_Facts]) -> _Facts:
     try:
-        return msgspec.convert(facts, kind)
+        return decoding.convert(facts, kind)
     except msgspec.ValidationError:
         return kind()
 

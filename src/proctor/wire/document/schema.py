@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.errors import StreamError
 
@@ -239,23 +239,22 @@ class _Listed(msgspec.Struct):
     tests: list[Reported] | msgspec.UnsetType = msgspec.UNSET
 
 
-@cache  # made when a document is read: a run only writes one
-def _decoder() -> msgspec.json.Decoder[Document]:
-    return msgspec.json.Decoder(Document)
+class _Collectors(msgspec.Struct):
+    collectors: list[Reported] = []
 
 
 def read(raw: bytes) -> Document:
     from proctor.wire.reports.report import decode  # likewise
 
     try:
-        return decode(raw, _decoder())
+        return decode(raw, decoding.decoder(Document))
     except ValueError as error:
         raise StreamError(f"not a result document: {error}") from None
 
 
 def _decoded(raw: msgspec.Raw, kind: type[T]) -> T:
     try:
-        return msgspec.json.decode(raw, type=kind)
+        return decoding.decode(raw, kind)
     except msgspec.MsgspecError as error:
         raise StreamError(f"json_report cannot be read: {error}") from None
 

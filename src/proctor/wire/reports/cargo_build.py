@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from proctor import decoding
 from proctor import events as e
 from proctor.launch import Artifact
 from proctor.wire.reports.report import JsonLines, place_of
@@ -82,7 +83,7 @@ def target_id(package: str, kind: str, name: str) -> str:
 
 class CargoBuildReader(JsonLines):
     format = "cargo-build"
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = decoding.decoder(_Line)
 
     def __init__(self) -> None:
         super().__init__()

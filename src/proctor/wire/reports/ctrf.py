@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.outcome import BAD, QUARANTINED, Outcome
 from proctor.result import RunResult, SuiteResult
@@ -124,7 +125,7 @@ _encoder = msgspec.json.Encoder(enc_hook=str)
 
 class CtrfReader(JsonDocument):
     format = "ctrf"
-    decoder = msgspec.json.Decoder(_Report)
+    decoder = decoding.decoder(_Report)
 
     def __init__(self) -> None:
         super().__init__()

@@ -15,6 +15,7 @@ from itertools import takewhile
 import msgspec
 from msgspec.structs import replace
 
+from proctor import decoding
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.result import Excerpt
@@ -70,7 +71,7 @@ class Package:
 
 class GoJsonReader(JsonLines):
     format = "go-json"
-    decoder = msgspec.json.Decoder(Line)
+    decoder = decoding.decoder(Line)
 
     def __init__(self) -> None:
         super().__init__()

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.wire.reports.report import JsonDocument, finished, place_of, scope
@@ -79,7 +80,7 @@ class _Report(msgspec.Struct, rename="camel"):
 
 class JestReader(JsonDocument):
     format = "jest"
-    decoder = msgspec.json.Decoder(_Report)
+    decoder = decoding.decoder(_Report)
 
     def _events(self, report: _Report) -> Iterator[e.Event]:
         broken = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.wire.control.session import concluded, without_type
@@ -83,7 +84,7 @@ class _Report(msgspec.Struct):
 
 class JsonReportReader(JsonDocument):
     format = "json-report"
-    decoder = msgspec.json.Decoder(_Report)
+    decoder = decoding.decoder(_Report)
 
     def _events(self, report: _Report) -> Iterator[e.Event]:
         summary = report.summary

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
+from proctor import decoding
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.text import text_of, without_escapes
@@ -40,7 +41,7 @@ class _Line(msgspec.Struct):
     mib_per_second: float | None = None  # in fact of 10^6 bytes
 
 
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = decoding.decoder(_Line)
 
 
 class LibtestJsonReader(LineReport):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.launch import Artifact
 from proctor.result import Excerpt
@@ -32,7 +33,7 @@ class _Line(msgspec.Struct):
     start_line: int = 0
 
 
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = decoding.decoder(_Line)
 
 
 class LibtestListReader(LineReport):

@@ -14,6 +14,7 @@ from itertools import dropwhile, groupby, takewhile
 import msgspec
 from msgspec.structs import replace
 
+from proctor import decoding
 from proctor import events as e
 from proctor.outcome import BAD, Outcome
 from proctor.text import without_escapes
@@ -81,7 +82,7 @@ class _Fact(msgspec.Struct):
     warning: e.WarningRecorded | None = None
 
 
-_fact = msgspec.json.Decoder(_Fact).decode
+_fact = decoding.decoder(_Fact).decode
 
 
 class TextReader:

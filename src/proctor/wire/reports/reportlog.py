@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.outcome import BAD
 from proctor.wire.control.session import concluded
@@ -47,7 +48,7 @@ class _Line(msgspec.Struct, rename={"kind": "$report_type", "context": "_subtest
 
 class ReportlogReader(JsonLines):
     format = "reportlog"
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = decoding.decoder(_Line)
     strict = True
 
     def __init__(self) -> None:

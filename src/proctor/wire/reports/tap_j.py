@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.outcome import Outcome
 from proctor.wire.reports.report import MOST_TESTS, JsonLines, finished, place_of, scope
@@ -49,7 +50,7 @@ class _Line(msgspec.Struct):
 
 class TapJReader(JsonLines):
     format = "tap-j"
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = decoding.decoder(_Line)
     strict = True
 
     def __init__(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from proctor import decoding
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD
@@ -222,7 +223,7 @@ def decode(line: bytes) -> e.Entry | None:
 def decode_with_words(line: bytes) -> tuple[e.Entry | None, Line]:
     """The entry, and the line, which repeats some of it in the words of the public stream."""
     try:
-        found = msgspec.json.decode(line, type=Line)
+        found = decoding.decode(line, Line)
         event = _event(found)
         if msgspec.json.encode(found) != line:  # as most are written, so that none of them has a key twice
             from proctor.wire.reports.report import check_keys  # a run only writes one
@@ -266,23 +267,23 @@ def _event(line: Line) -> e.Event | None:
             return e.TestStarted(line.label, place)
         case "test":
             if isinstance(line.extra, dict) and line.extra.get("phase") == "collect":
-                return msgspec.convert(line.extra, e.CollectionFailed)
-            return msgspec.convert(line.extra, e.TestFinished)
+                return decoding.convert(line.extra, e.CollectionFailed)
+            return decoding.convert(line.extra, e.TestFinished)
         case "output":
             return e.OutputReceived(line.stream, line.text, line.label)
         case "attachment":
-            return e.FileAttached(line.label, msgspec.convert(line.extra, e.File))
+            return e.FileAttached(line.label, decoding.convert(line.extra, e.File))
         case "suite":
             extra = line.extra if isinstance(line.extra, dict) else {}
-            filtered_out = msgspec.convert(extra.get("filtered_out", 0), int)
-            prefix = msgspec.convert(extra.get("prefix", ""), str)
-            foreign = msgspec.convert(extra.get("foreign", {}), dict[str, Any])
+            filtered_out = decoding.convert(extra.get("filtered_out", 0), int)
+            prefix = decoding.convert(extra.get("prefix", ""), str)
+            foreign = decoding.convert(extra.get("foreign", {}), dict[str, Any])
             return e.SuiteStarted(line.name, line.build, line.count or 0, filtered_out, prefix, foreign)
         case "exit":
             return e.ProcessExited(line.code or 0, line.signal, line.label)
         case "final":
-            return msgspec.convert(line.extra, e.RunFinished)
+            return decoding.convert(line.extra, e.RunFinished)
         case "note" if line.kind in _NOTE_TYPES:
-            event: e.Event = msgspec.convert(line.extra, _NOTE_TYPES[line.kind])
+            event: e.Event = decoding.convert(line.extra, _NOTE_TYPES[line.kind])
             return event
     return None
