@@ -82,12 +82,14 @@ class Seen:
         self._path = [self._cwd, *sys.path]
         self._specs = dict(_specs())
         self._why = ""
-        self._stats = {}
+        self._stats: "dict[str, tuple[int, ...] | None]" = {}
         self._started, self._now = started, time.time_ns()
         for path in self._paths():
             self._keep(path)
-        for path in [*ours, *self._files()]:
-            self._keep(_container(path))
+        for path in map(_container, [*ours, *self._files()]):
+            self._keep(path)
+            if self._stats[path] is None:
+                self._why = self._why or "%s was removed while it was imported" % path
         for link in _links([sys.executable, sys.prefix, *sys.path]):
             if _is_after(os.lstat(link).st_ctime_ns, started):
                 self._why = self._why or "%s led to another place" % link
