@@ -33,6 +33,7 @@ READ = CAPACITY
 HEAD_READ = 1 << 14  # after a file, where the head of another may come: the rest of that can be diverted too
 LAST_READS = 64  # of each pipe when all is over: more than a pipe holds
 START_SECONDS = 60.0  # for the supervisor to start the program: a directory may be on a slow network
+_WAKE_SECONDS = 1.0  # without an answer, after which a supervisor may have been stopped
 GONE_SECONDS = 25.0  # for the supervisor to end the tree; it gives up itself before that
 PF_EXITING = 0x4  # in the flags of /proc/PID/stat
 
@@ -104,7 +105,7 @@ class Supervised:
         try:
             self._socket.sendall(message)
             while b"\n" not in self._words:
-                part = self._socket.recv(4096)
+                part = self._answer(time.monotonic() + START_SECONDS)
                 if not part:
                     raise LaunchError(f"the supervisor of {launch.argv[0]} ended before it could start it")
                 self._words += part
@@ -121,6 +122,17 @@ class Supervised:
         for end in self._ends:
             os.set_blocking(end, False)
         self._socket.setblocking(False)
+
+    def _answer(self, until: float) -> bytes:
+        """Raises TimeoutError. A program can stop its supervisor before that has reported it."""
+        self._socket.settimeout(_WAKE_SECONDS)
+        while True:
+            try:
+                return self._socket.recv(4096)
+            except TimeoutError:
+                if time.monotonic() >= until:
+                    raise
+                self.wake()
 
     def push(self, push: Push) -> None:
         if push is Push.KILL and self._give_up_at is None:
