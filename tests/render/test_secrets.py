@@ -97,6 +97,16 @@ def test_ordinary_text_stays(text: str) -> None:
     assert masked(f"E       {text}\nmore") == f"E       {text}\nmore"
 
 
+@pytest.mark.parametrize("value", ["hunter2secretpw", "my7token", "Xy3passwordQ", "a1secret2b"])
+def test_a_bare_password_with_a_digit_inside_is_no_variable_whatever_words_it_has(value: str) -> None:
+    assert masked(f"AssertionError: password={value}; see above") == "AssertionError: password=***; see above"
+
+
+@pytest.mark.parametrize("name", ["token2", "oauth2_token", "new_password", "db_password1"])
+def test_a_variable_that_is_named_after_a_secret_is_none(name: str) -> None:
+    assert masked(f"login(user, password={name})") == f"login(user, password={name})"
+
+
 def test_a_key_is_masked_even_if_only_a_part_of_it_is_there() -> None:
     body = "\n".join(written_out(f"<an{size}>") for size in (64, 63, 62, 17))
     begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"

@@ -68,6 +68,7 @@ _EXPRESSION = re.compile(
 _INDENTED = re.compile(r"(?:^|\n)(?:[E>]?[ \t]{3,}|\t)(?:\w+\.)*\Z")
 #: A word with one of these is a name itself, where it could be a variable.
 _OF_SECRETS = ("passw", "passphrase", "secret", "token", "pwd", "_key", "credential", "getenv", "environ")
+_DIGIT_INSIDE = re.compile(r"\d[a-z]")  # `hunter2secret`; a variable is `token2` or `oauth2_token`
 _SAID = re.compile(r"\s(?:is|was)\s")
 #: Letters of both kinds, and digits in two places: no word is written like that.
 _UNLIKE_A_WORD = re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d\D+\d)[^\s./:()\[\]]{8,}")
@@ -388,7 +389,7 @@ def _is_code(named: _Named, at: int, word: str) -> bool:
         return True
     if named.match["close"] or not _IDENTIFIER.fullmatch(word):
         return False
-    if any(stem in word.lower() for stem in _OF_SECRETS):
+    if any(stem in word.lower() for stem in _OF_SECRETS) and not _DIGIT_INSIDE.search(word):
         return True
     if "." in word:
         return _is_attribute(named, word)
