@@ -39,8 +39,9 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-pictures: $(READY) ## draws docs/pictures/*.svg
+pictures: $(READY) ## draws docs/pictures/*.svg, and takes *.png in Chromium
 	$(BIN)/python docs/pictures/draw.py
+	$(BIN)/python docs/pictures/photograph.py
 
 bench: $(READY) ## writes benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/bench.py $(ARGS)
@@ -59,7 +60,7 @@ soak: $(READY) ## 1,000 runs through one MCP server, with cancels and kills; 500
 mutate: ## changes the code in one place at a time and asks the tests; ARGS='--lived wire/reports/tap.py'
 	test -x .cache/mutate/bin/python || $(PYTHON) -m venv .cache/mutate
 	.cache/mutate/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt \
-		mutmut pytest hypothesis jsonschema junitparser lxml -e .
+		mutmut pytest hypothesis html5lib jinja2 jsonschema junitparser lxml -e .
 	nice .cache/mutate/bin/python mutation/mutate.py $(ARGS)
 
 $(READY): pyproject.toml constraints.txt

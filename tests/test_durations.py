@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.durations import ENDLESS, clock, parse
+from proctor.durations import ENDLESS, brief, clock, parse
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,10 @@ def test_what_is_no_time_is_none(text: str) -> None:
 )
 def test_a_clock_shows_two_units_at_most(seconds: float, shown: str) -> None:
     assert clock(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    "seconds, shown", [(0, "0.0ms"), (0.0034, "3.4ms"), (0.045, "45ms"), (1.2, "1.20s"), (90, "90.00s")]
+)
+def test_a_short_time_has_the_unit_that_fits(seconds: float, shown: str) -> None:
+    assert brief(seconds) == shown

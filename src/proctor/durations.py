@@ -41,3 +41,10 @@ def clock(seconds: float) -> str:
     if not minutes:
         return f"{rest}s"
     return f"{minutes}m{rest:02}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def brief(seconds: float) -> str:
+    """`1.20s`, `45ms`, `0.3ms`."""
+    if seconds >= 1:
+        return f"{seconds:.2f}s"
+    return f"{seconds * 1000:.{0 if seconds >= 0.01 else 1}f}ms"

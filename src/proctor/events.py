@@ -425,12 +425,21 @@ class TestHistory(Fact, frozen=True):
 NEW, STILL, FLAKY_TEST, UNKNOWN = WORDS = ("new", "still", "flaky", "unknown")
 
 
+class CheckedOut(Fact, frozen=True):
+    """What git had checked out when the run began."""
+
+    commit: str = ""  # empty before the first
+    branch: str = ""  # empty where HEAD names none
+    dirty: bool = False  # with changes that were not committed
+
+
 class HistoryCompared(Fact, frozen=True):
     """What the history of the project says of this run."""
 
     tests: dict[str, TestHistory] = {}  # that ended badly, and files that could not be collected
     fixed: tuple[str, ...] = ()  # tests that failed before, and pass now
     compared_with: EarlierRun | None = None  # the newest run that counted; None: there is none
+    checkout: CheckedOut | None = None  # None: without git, or nobody knows
 
 
 #: How a test that failed here ends with the code and the tests of another commit.

@@ -1,8 +1,9 @@
-"""Helpers for text from outside: escape sequences, bytes, the first line."""
+"""Helpers for text: escape sequences, bytes, the first line, the first names of a list."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 #: What moves a cursor or sets a colour. A title or link (`ESC ]`) that has no end is over when its line is.
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -32,3 +33,9 @@ def first_line(text: str, length: int | None = None) -> str:
     found = _LINE.search(text)
     line = found[0].rstrip() if found else ""
     return line if length is None or len(line) <= length else line[: length - 3] + "..."
+
+
+def named(names: Sequence[str], most: int = 3) -> str:
+    """The first of them, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

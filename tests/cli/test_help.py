@@ -143,7 +143,7 @@ def test_a_directory_of_tests_is_taken_for_a_target(
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["xyzzy"], "no verb 'xyzzy'; known: run, watch, show, runs"),
+        (["xyzzy"], "no verb 'xyzzy'; known: run, watch, show, open, runs"),
         (["--xyzzy"], "unknown option --xyzzy; `proctor help` lists the verbs"),
         (["run", "--cov=shop"], "unknown option --cov; options of the test runner go after --: "),
         (["runs", "--xyzzy"], "unknown option --xyzzy; `proctor runs --help` lists the options"),

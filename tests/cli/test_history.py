@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.parsed_html import by_id, parsed, shown
 from support.projects import GUARD, Ran, clean_environment, proctor, project_python, write_project
 
 FILES = {
@@ -325,3 +326,48 @@ def test_a_history_that_can_be_nowhere_is_said_so(tmp_path: Path) -> None:
 
     assert ran.code in (0, 2)  # root may write everywhere
     assert (ran.code == 2) == ("can be kept nowhere" in ran.err)
+
+
+def test_the_history_has_a_page(made: Path) -> None:
+    ran = history(made, "--format", "html", "-o", "state/history.html")
+    root = parsed((made / "state/history.html").read_bytes())
+    outcomes = [shown(bar) for bar in by_id(root, "outcomes").iter("g")]
+
+    assert (ran.code, ran.out) == (0, "")
+    assert len(outcomes) == len(answer(made)["runs"])
+    assert "1 failed" in outcomes[1]
+    assert "-k 'env or TestX'" in shown(by_id(root, "runs"))
+    assert history(made, "--format", "html", "--limit", "1").out.count("<g>") == 2
+
+
+def test_the_page_of_a_history_names_slow_tests(made: Path, tmp_path: Path) -> None:
+    report = tmp_path / "junit.xml"
+    report.write_text('<testsuite name="s"><testcase classname="c" name="slow" time="2.5"/></testsuite>')
+    assert history(made, "import", str(report), state="imported").code == 0
+    page = parsed(history(made, "--format", "html", state="imported").out.encode())
+
+    assert "slow 2.50s" in shown(by_id(page, "list-1"))
+
+
+def test_a_run_and_its_document_name_what_was_checked_out(made: Path) -> None:
+    git(made, "checkout", "-q", "feature")  # other tests may have left another one
+    ran = run(made)
+
+    assert ran.document["checkout"]["branch"] == "feature"
+    assert len(ran.document["checkout"]["commit"]) == 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["-o", "x.html"], "-o FILE needs --format html"),
+        (["--format", "html", "--flaky"], "--format html shows the whole history"),
+        (["--format", "html", "test_env"], "--format html shows the whole history"),
+        (["--format", "html", "-o", "nowhere/x.html"], "nowhere/x.html could not be written"),
+    ],
+)
+def test_what_a_page_of_the_history_cannot_be_is_refused(made: Path, arguments: list[str], why: str) -> None:
+    ran = history(made, *arguments)
+
+    assert ran.code in (3, 4)
+    assert why in ran.err

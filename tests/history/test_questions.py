@@ -75,6 +75,14 @@ def test_runs_come_with_the_newest_first_whenever_they_were_added(store: Store) 
     assert Questions(store).runs(5)[2].imported
 
 
+def test_the_slowest_tests_are_those_whose_last_pass_took_longest(store: Store) -> None:
+    add(store, 1, result("a", seconds=9.0), result("b", seconds=2.0), result("c", "failed", 30.0))
+    add(store, 2, result("a", seconds=1.0), result("b", "failed", 20.0), result("d", seconds=3.0))
+
+    assert Questions(store).slowest(2) == [("d", 3.0), ("b", 2.0)]
+    assert Questions(store).slowest(9) == [("d", 3.0), ("b", 2.0), ("a", 1.0)]
+
+
 def test_a_test_is_found_by_its_id_by_the_end_of_it_and_never_by_a_guess(store: Store) -> None:
     add(store, 1, result("a.py::TestX::test_one"), result("b.py::test_two"), result("c.py::test_two"))
     questions = Questions(store)

@@ -307,3 +307,12 @@ def test_source_that_a_reporter_sends_stands_before_its_trace() -> None:
         "    at total (lib.js:2:9)\n"
         "  rerun: proctor run a"
     )
+
+
+def test_frames_of_the_import_machinery_are_not_called_those_of_the_project() -> None:
+    frames = "".join(f"<frozen importlib._bootstrap>:{line}: in _load\n    ???\n" for line in range(4))
+    trace = f"/usr/lib/python3/site-packages/_pytest/pathlib.py:1: in import_path\n    load()\n{frames}"
+    broken = e.CollectionFailed("t.py", e.Failure("SyntaxError", "no"), f"{trace}E   SyntaxError: no")
+    (block,) = blocks(run_of(broken))
+
+    assert "… 3 calls in libraries …" in block.body

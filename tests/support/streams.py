@@ -186,11 +186,14 @@ HISTORIES = st.builds(
 )
 
 
+CHECKED_OUT = st.builds(e.CheckedOut, TEXT, TEXT, st.booleans())
+
+
 def histories(names: st.SearchStrategy[str]) -> st.SearchStrategy[e.HistoryCompared]:
     """What earlier runs may say of tests with these names."""
     tests = st.dictionaries(names, HISTORIES, max_size=4)
     fixed = st.lists(names, max_size=2).map(tuple)
-    return st.builds(e.HistoryCompared, tests, fixed, st.none() | EARLIER_RUNS)
+    return st.builds(e.HistoryCompared, tests, fixed, st.none() | EARLIER_RUNS, st.none() | CHECKED_OUT)
 
 
 def baselines(names: st.SearchStrategy[str]) -> st.SearchStrategy[e.BaselineCompared]:

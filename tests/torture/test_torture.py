@@ -3,6 +3,7 @@ nothing is alive afterwards, nothing was written outside, and no test ran twice.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import time
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.browser import Browser, NoBrowser
+from support.pages import assert_quiet
 from support.projects import LIMITS
 from torture import leaks, ways
 from torture.kind import REFUSED, Kind
@@ -51,11 +54,23 @@ def at_home(base: Path) -> Surroundings:
     return Surroundings(base / "user")
 
 
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser | None]:
+    """None where there is no Chromium: then pages are made and not looked at."""
+    with contextlib.ExitStack() as stack:
+        try:
+            yield stack.enter_context(Browser())
+        except NoBrowser:
+            yield None
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
-def test_whatever_happens(kind: Kind, base: Path, shared: Server, at_home: Surroundings) -> None:
+def test_whatever_happens(
+    kind: Kind, base: Path, shared: Server, at_home: Surroundings, browser: Browser | None
+) -> None:
     limits = LIMITS if kind.hangs else (None,)
 
-    assert any(happens(kind, limit, base, shared, at_home) for limit in limits)
+    assert any(happens(kind, limit, base, shared, at_home, browser) for limit in limits)
 
 
 OTHERWISE = [each for kind in KINDS for each in kind.in_other_ways()]
@@ -74,7 +89,14 @@ def test_whatever_happens_in_another_way(
         place.remove()
 
 
-def happens(kind: Kind, limit: int | None, base: Path, shared: Server, at_home: Surroundings) -> bool:
+def happens(
+    kind: Kind,
+    limit: int | None,
+    base: Path,
+    shared: Server,
+    at_home: Surroundings,
+    browser: Browser | None,
+) -> bool:
     """Try a kind both ways and check it. False if a busy machine did not let it hang before the limit."""
     around = Surroundings(base / "user") if kind.alone else shared.around
     places = Place(kind, base / "cli", at_home, limit), Place(kind, base / "mcp", around, limit)
@@ -88,6 +110,7 @@ def happens(kind: Kind, limit: int | None, base: Path, shared: Server, at_home: 
                 return False
             first, second = (check(kind, each, shared) for each in told)
         assert {**first, "reason": ""} == {**second, "reason": ""}  # which may count bytes
+        look(kind, places[0], browser)
         return True
     finally:
         if server is not shared:
@@ -95,6 +118,17 @@ def happens(kind: Kind, limit: int | None, base: Path, shared: Server, at_home: 
         for place in places:
             ways.end([pid for pid in place.alive() if pid != shared.pid])
             place.remove()
+
+
+def look(kind: Kind, place: Place, browser: Browser | None) -> None:
+    """The page of the run opens without a message, and shows nothing that must not leave the machine."""
+    for run in place.runs():
+        path = ways.page_of(place, run)
+        assert [value for value in kind.hidden if value.encode() in path.read_bytes()] == []
+        if browser:
+            with browser.page() as page:
+                page.open(path)
+                assert_quiet(page)
 
 
 def check(kind: Kind, told: Told, reader: Server) -> dict[str, Any]:

@@ -291,6 +291,16 @@ def shown(place: Place, run: Path) -> Document:
     return ran.document
 
 
+def page_of(place: Place, run: Path) -> Path:
+    """`proctor show --format html`, as somebody else would call it."""
+    page = place.beside / "page.html"
+    ran = proctor(
+        "show", str(run), "--format", "html", "-o", str(page), cwd=place.beside, environ=environ_of(place)
+    )
+    assert page.exists(), ran.err
+    return page
+
+
 def told_again(run: Path) -> tuple[str, dict[str, str], list[str]]:
     """From the log alone: how the run ended, its tests, and what was not run."""
     result = read_log(Folder(run)).result

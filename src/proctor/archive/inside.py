@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -81,7 +82,11 @@ def is_link(name: str, within: int) -> bool:
 
 
 def open_inside(folder: Folder, relative: str) -> int:
-    """A descriptor for reading. Raises an OSError for a link, a path to the outside, a pipe or a device."""
+    """A descriptor for reading. Raises an OSError for a link, a path to the outside, a pipe or a device.
+
+    A path that begins with that of the directory is one in it: those of a merged run are absolute.
+    """
+    relative = relative.removeprefix(f"{folder.path}/")
     *folders, name = relative.split("/")
     if any(part in ("", ".", "..") for part in (*folders, name)) or "\0" in relative:
         raise OSError(errno.EPERM, "not a path below the run's directory")
@@ -120,6 +125,25 @@ def new_file(name: str, within: int, flags: int = os.O_WRONLY) -> int:
 def read_inside(folder: Folder, relative: str) -> bytes:
     with os.fdopen(open_inside(folder, relative), "rb") as file:
         return file.read()
+
+
+def replace_inside(within: int, name: str, write: Callable[[int], None]) -> None:
+    """All of the new content or all of the old, never a part; whatever a test has put there."""
+    temporary = f".{name}.{os.getpid()}"
+    remove(temporary, within)
+    file = new_file(temporary, within)
+    try:
+        write(file)
+    except BaseException:
+        os.unlink(temporary, dir_fd=within)
+        raise
+    finally:
+        os.close(file)
+    try:
+        os.replace(temporary, name, src_dir_fd=within, dst_dir_fd=within)
+    except IsADirectoryError:
+        remove(name, within)
+        os.replace(temporary, name, src_dir_fd=within, dst_dir_fd=within)
 
 
 def remove(name: str, within: int | None = None) -> None:

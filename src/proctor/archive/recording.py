@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.archive.inside import Folder, new_file, open_inside, remove
+from proctor.archive.inside import Folder, new_file, open_inside, remove, replace_inside
 from proctor.archive.store import (
     EVENTS_FILE,
     FAILURES_FILE,
@@ -110,7 +110,7 @@ class Recording:
         head.asked = run.asked
         if result.outcome != "running":
             head.outcome, head.summary = str(result.outcome), result.summary()
-        _replace(self.directory, RUN_FILE, lambda file: _write_all(file, encode(head)))
+        replace_inside(self.directory.descriptor, RUN_FILE, lambda file: _write_all(file, encode(head)))
 
     def _finish(self, result: RunResult) -> None:
         """Nothing follows: write the document."""
@@ -131,10 +131,12 @@ class Recording:
             for chunk in document_chunks(result, self.directory.folder):
                 _write_all(file, chunk)
 
-        _replace(self.directory, RESULT_FILE, write)
+        replace_inside(self.directory.descriptor, RESULT_FILE, write)
         if failing := result.failing:
             lines = "".join(f"{_one_line(test)}\n" for test in failing)
-            _replace(self.directory, FAILURES_FILE, lambda file: _write_all(file, lines.encode()))
+            replace_inside(
+                self.directory.descriptor, FAILURES_FILE, lambda file: _write_all(file, lines.encode())
+            )
         self._write_head(result)
 
     def _move(self, trouble: OSError, so_far: RunResult) -> None:
@@ -221,25 +223,6 @@ def loader(folder: Folder) -> Callable[[str], str]:
         return text_of(head) + left_out + text_of(tail)
 
     return load
-
-
-def _replace(directory: RunDirectory, name: str, write: Callable[[int], None]) -> None:
-    """All of the new content or all of the old, never a part; whatever a test has put there."""
-    within, temporary = directory.descriptor, f".{name}.{os.getpid()}"
-    remove(temporary, within)
-    file = new_file(temporary, within)
-    try:
-        write(file)
-    except OSError:
-        os.unlink(temporary, dir_fd=within)
-        raise
-    finally:
-        os.close(file)
-    try:
-        os.replace(temporary, name, src_dir_fd=within, dst_dir_fd=within)
-    except IsADirectoryError:
-        remove(name, within)
-        os.replace(temporary, name, src_dir_fd=within, dst_dir_fd=within)
 
 
 def _write_all(file: int, data: bytes) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -13,7 +12,8 @@ import msgspec
 
 from proctor.cli import standard_streams, text_settings
 from proctor.cli.parser import Parser, suggest
-from proctor.cli.writers import Output, Runs
+from proctor.cli.whole_file import whole_file
+from proctor.cli.writers import Output, Runs, check
 from proctor.errors import OutputError, UsageError
 from proctor.events import Entry
 from proctor.replay import Replay
@@ -70,15 +70,16 @@ def parser() -> Parser:
 
 
 def _convert(source: IO[bytes], name: str, form: str, target: str, output: str | None) -> int:
+    check(target)
     report = AnyReport(name, form)
     batches = _entries(report, source)
     first: list[Entry] = []
     while report.form == "auto":  # OUT is opened only after IN is known to be readable
         first += next(batches)
     results: list[RunResult] = []
-    with _opened(output) as file:
+    with whole_file(output) as file:
         settings = msgspec.structs.replace(text_settings.of_replay(Path(), {}), colours=False)
-        runs = Runs(target, Output(file, settings, {}))
+        runs = Runs(target, Output(file, settings, {}, path=output or ""))
         replay = Replay(runs.sinks, results.append)
         replay.take(first)
         for batch in batches:
@@ -91,35 +92,6 @@ def _convert(source: IO[bytes], name: str, form: str, target: str, output: str |
     lost = formats.left_out(target, results[0]) if results else []
     _remark(name, target, gap if results else "it has no suite", lost)
     return 0 if results and not gap else _INCOMPLETE
-
-
-@contextmanager
-def _opened(output: str | None) -> Iterator[IO[bytes]]:
-    """The file to write to: written completely, or not changed at all."""
-    if output is None:
-        with open(sys.stdout.fileno(), "wb", closefd=False) as file:
-            yield file
-        return
-    path = os.path.realpath(output)
-    temporary = f"{path}.{os.getpid()}.part"
-    made = None
-    there = os.path.exists(path)
-    if not there or (os.path.isfile(path) and os.access(path, os.W_OK)):  # no pipe, no device
-        with suppress(OSError):  # the directory may not be writable, and the file be so
-            made = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    if made is None:
-        with open(output, "wb") as file:
-            yield file
-        return
-    try:
-        with os.fdopen(made, "wb") as file:
-            if there:
-                os.fchmod(made, os.stat(path).st_mode & 0o7777)
-            yield file
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _entries(report: AnyReport, source: IO[bytes]) -> Iterator[list[Entry]]:

@@ -35,6 +35,7 @@ def parser() -> options.Parser:
             ("proctor history", "the last runs, of all branches"),
             ("proctor history tests/test_shop.py::test_total", "every result of a test"),
             ("proctor history --flaky", "tests that pass and fail without a change"),
+            ("proctor history --format html -o history.html", "a page to look at"),
             ("proctor history import junit.xml", "add the run of a report"),
         ),
         page="docs/reference/history.md",
@@ -51,9 +52,12 @@ def parser() -> options.Parser:
     kind.add_argument("--slow", action="store_true", help=slow)
     branch = "with import: the branch that the reports belong to (default: the one that is checked out)"
     what.add_argument("--branch", metavar="NAME", help=branch)
-    limit = f"show at most N runs, results or tests (default: {_LIMIT})"
+    limit = f"show at most N runs, results or tests (default: {_LIMIT}; 200 runs with html)"
     show.add_argument("--limit", type=int, metavar="N", help=limit)
-    options.add_format(parser, ("human", "json"), "human")
+    options.add_format(parser, ("human", "json", "html"), "human")
+    show.add_argument(
+        "-o", dest="file_out", metavar="FILE", help="with html: file to write (default: stdout)"
+    )
     options.add_directory(parser)
     return parser
 
@@ -78,6 +82,11 @@ def main(arguments: list[str]) -> int:
     with history.store() as store:
         if store is not None and store.notice:
             print(f"proctor: {store.notice}", file=sys.stderr)
+        if parsed.format == "html":
+            from proctor.cli.page import write_history
+
+            write_history(history, store, parsed.limit, parsed.file_out)
+            return 0
         _show(history, store, next(iter([*words, *tests]), ""), parsed)
     return 0
 
@@ -90,11 +99,24 @@ def _check(parsed: argparse.Namespace, word: str, words: list[str]) -> None:
             raise UsageError("import needs a file: `proctor history import REPORT...`")
     elif len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]!r}: expected one test")
+    _check_page(parsed, words)
     about = next((option for option in ("flaky", "slow") if getattr(parsed, option)), "")
     if about and words:
         raise UsageError(f"--{about} lists tests: {words[0]!r} is not expected with it")
     if parsed.limit is not None and parsed.limit < 0:
         raise UsageError(f"invalid --limit {parsed.limit}: expected 0 or more")
+
+
+def _check_page(parsed: argparse.Namespace, words: list[str]) -> None:
+    if parsed.format != "html":
+        if parsed.file_out is not None:
+            raise UsageError("-o FILE needs --format html")
+        return
+    if words or parsed.flaky or parsed.slow:
+        raise UsageError("--format html shows the whole history: expected no test, word, --flaky or --slow")
+    from proctor.cli.page import check_installed
+
+    check_installed()
 
 
 def _show(history: ProjectHistory, store: Store | None, test: str, parsed: argparse.Namespace) -> None:

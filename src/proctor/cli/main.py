@@ -19,6 +19,7 @@ GROUPS = {
         "run": "run tests and report what happened",
         "watch": "run tests, wait for a change, and run again",
         "show": "show a kept run again, one test of it, or a report, stream or log",
+        "open": "write the page of a kept run, and open it in the browser",
         "runs": "list the kept runs, newest first",
         "history": "show what earlier runs say, of a test or of all",
         "compare": "compare two runs or reports: what is new, fixed, slower",

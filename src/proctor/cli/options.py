@@ -76,6 +76,14 @@ def add_format(parser: Parser, known: tuple[str, ...], default: str) -> None:
     show.add_argument("--format", choices=known, default=default, metavar="FORMAT", help=names)
 
 
+def add_outputs(parser: Parser, known: tuple[str, ...]) -> None:
+    """What goes to stdout, and what else is written."""
+    add_format(parser, ("auto", *known), "auto")
+    written = "also write this format to a file; may be repeated"
+    option = parser.add_repeatable(SHOW, "-o", "outputs", "FORMAT=PATH", written)
+    suggest(option, [f"{name}=" for name in known])
+
+
 def add_failure_summary(parser: Parser) -> None:
     what = "on, off or auto: end the text with one line for each failure (default: auto, only for agents)"
     parser.group(SHOW).add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO, TypeVar, cast
+from typing import IO, Literal, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from proctor.agent_mode import agent_mode
 from proctor.archive.inside import Folder
 from proctor.cli import standard_streams
 from proctor.cli.text_settings import TextSettings, on_terminal
-from proctor.cli.writers import AtTheEnd, Output, masking, report, speaker, write_all, writer
+from proctor.cli.writers import AtTheEnd, Output, check, masking, report, speaker, write_all, writer
 from proctor.errors import OutputError, UsageError
 from proctor.execute import Executed
 from proctor.relay import Sink, why_stopped
@@ -48,6 +48,8 @@ class Outputs:
         as_report = form == "human" and name != _STDOUT
         sink = masking(report(output), output.settings) if as_report else writer(form, output)
         if isinstance(sink, AtTheEnd):
+            if sink.follows is not None:
+                self._follow(name, sink.follows)
             self._last.append(self._kept(name, sink.write))
         else:
             self._follow(name, sink)
@@ -57,14 +59,15 @@ class Outputs:
         self.sinks.append(sink)
 
     def add_file(self, form: str, path: str) -> None:
+        check(form)
         file = open(path, "wb")  # noqa: SIM115  open until the run is over
         name = f"-o {form}={path}"
-        self.add(name, form, self._output(file, colours=False))
+        self.add(name, form, self._output(file, colours=False, path=path))
         self._close.append((name, file.close))
 
-    def _output(self, file: IO[bytes], colours: bool) -> Output:
+    def _output(self, file: IO[bytes], colours: bool, path: str = "") -> Output:
         settings = replace(self._settings, colours=colours)
-        return Output(file, settings, self._environ, lambda: self._directory)
+        return Output(file, settings, self._environ, lambda: self._directory, path)
 
     def add_stdout(self, form: str, shows_output: bool = False) -> None:
         """`shows_output`: what the test processes write goes to stderr; no live display on that terminal."""
@@ -160,12 +163,13 @@ def build(
     environ: Mapping[str, str],
     settings: TextSettings,
     shows_output: bool = False,
+    offered: Literal["run", "show"] = "run",
 ) -> Outputs:
-    """`summary` is the value of `--failure-summary`: `auto`, `on` or `off`."""
+    """`summary`: the value of `--failure-summary`, `auto`, `on` or `off`; `offered`: as in `wire/formats`."""
     form = chosen(form, environ)
     indexed = with_failure_index(form, summary, environ)
     outputs = Outputs(environ, settings)
-    known = formats.offered("run")
+    known = formats.offered(offered)
     for option in files:
         name, equals, path = option.partition("=")
         if not equals or not path or name not in known:

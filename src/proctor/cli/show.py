@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from proctor.archive.inside import Folder, open_inside, read_inside
 from proctor.archive.lookup import LAST, find_run, read_run
 from proctor.archive.store import RESULT_FILE, read_head
@@ -18,7 +20,8 @@ from proctor.cli.from_here import from_here
 from proctor.cli.output import chosen, live_terminal, with_failure_index
 from proctor.cli.source import Source, abandoned, opened
 from proctor.cli.text_settings import TextSettings, on_terminal
-from proctor.cli.writers import Output, Runs, speaker
+from proctor.cli.whole_file import output_file
+from proctor.cli.writers import Output, Runs, check, speaker
 from proctor.errors import StreamError, UsageError
 from proctor.outcome import EXIT_CODES, WORST_FIRST, RunOutcome
 from proctor.relay import Sink
@@ -36,6 +39,8 @@ def main(arguments: list[str]) -> int:
     parsed = parser().parse_args(arguments)
     asked = {"--file": parsed.file is not None, "--difference": parsed.difference, "--locals": parsed.locals}
     about = [option for option, given in asked.items() if given]
+    if parsed.file_out and (about or parsed.test is not None or parsed.output or parsed.strict):
+        raise UsageError("-o FILE needs a run as a whole: expected no --test, --output or --strict")
     if about and parsed.test is None:
         raise UsageError(f"{about[0]} needs --test ID")
     if len(about) > 1:
@@ -50,7 +55,8 @@ def main(arguments: list[str]) -> int:
     settings = text_settings.of_replay(root, os.environ, options.shown(parsed))
     if is_file:
         path = None if parsed.what == STDIN else Path(parsed.what)
-        return _show(path, parsed.what, "auto", chosen(parsed.format, os.environ), parsed, settings)
+        form = _by_ending(parsed) or chosen(parsed.format, os.environ)
+        return _show(path, parsed.what, "auto", form, parsed, settings)
     run = find_run(parsed.what, root, os.environ)
     if parsed.output:
         from proctor.cli.show_output import show_output
@@ -68,10 +74,10 @@ def main(arguments: list[str]) -> int:
         else:
             show_test(kept, parsed.test, parsed.file, parsed.format, settings.mask)
         return 0
-    form = parsed.format
+    form = _by_ending(parsed) or parsed.format
     if form == "auto":
         form = chosen(form, os.environ) if on_terminal(os.environ) else "agent"
-    if form == "json" and not (parsed.strict or parsed.follow) and _copy_document(run):
+    if form == "json" and not (parsed.strict or parsed.follow or parsed.file_out) and _copy_document(run):
         return _document_code(run)
     return _show(run, run.name, "events", form, parsed, settings)
 
@@ -100,12 +106,19 @@ def parser() -> options.Parser:
     output = "what the processes of the run wrote to stdout and stderr, as it came"
     show.add_argument("--output", action="store_true", help=output)
     options.add_format(parser, ("auto", *formats.offered("show")), "auto")
+    show.add_argument("-o", dest="file_out", metavar="FILE", help="file to write (default: stdout)")
     options.add_report(parser)
     show.add_argument("--follow", action="store_true", help="wait for more until the run has ended")
     options.add_failure_summary(parser)
     show.add_argument("--strict", action="store_true", help="check the rules of the stream instead")
     options.add_directory(parser)
     return parser
+
+
+def _by_ending(parsed: argparse.Namespace) -> str:
+    """`-o report.html` says which format it is; empty where the name of the file does not."""
+    html = (parsed.file_out or "").endswith((".html", ".htm"))
+    return "html" if html and parsed.format == "auto" else ""
 
 
 def _show(
@@ -119,22 +132,27 @@ def _show(
     with opened(where) as found:
         if parsed.strict:
             return _check(found.pieces(lambda: False), name)
-        indexed = with_failure_index(form, parsed.failure_summary, os.environ)
-        results = _replay(AnyReport(name, source), name, found, form, parsed.follow, settings)
+        indexed = with_failure_index(form, parsed.failure_summary, os.environ) and not parsed.file_out
+        check(form)
+        with output_file(parsed.file_out) as file:
+            settings = replace(settings, colours=False) if parsed.file_out else settings
+            output = Output(file, settings, os.environ, lambda: found.directory, parsed.file_out or "")
+            results = write_runs(AnyReport(name, source), name, found, form, parsed.follow, output)
         if indexed:
             speaker(sys.stdout.buffer)("".join(map(settings.failure_index, results)))
     return _conclude(results, name)
 
 
-def _replay(
-    reader: AnyReport, name: str, source: Source, form: str, follow: bool, settings: TextSettings
+def write_runs(
+    reader: AnyReport, name: str, source: Source, form: str, follow: bool, output: Output
 ) -> list[RunResult]:
     """Writes the runs of the source in this format, and returns them."""
     results: list[RunResult] = []
     closers: list[Callable[[], None]] = []
-    runs = Runs(form, Output(sys.stdout.buffer, settings, os.environ, lambda: source.directory))
-    plain = form == "human" and not on_terminal(os.environ)  # shows progress only while nothing arrives
-    replay = Replay(_sinks(form, runs, settings, closers), results.append)
+    runs = Runs(form, output)
+    live = form == "human" and on_terminal(os.environ) and not output.path
+    plain = form == "human" and not live  # shows progress only while nothing arrives
+    replay = Replay(_live(output.settings, closers) if live else runs.sinks, results.append)
     began = time.monotonic()  # when the run began, as far as its entries show that
 
     def may_grow() -> bool:
@@ -161,12 +179,7 @@ def _replay(
     return results
 
 
-def _sinks(
-    form: str, runs: Runs, settings: TextSettings, closers: list[Callable[[], None]]
-) -> Callable[[], list[Sink]]:
-    if form != "human" or not on_terminal(os.environ):
-        return runs.sinks
-
+def _live(settings: TextSettings, closers: list[Callable[[], None]]) -> Callable[[], list[Sink]]:
     def live() -> list[Sink]:
         sink, close = live_terminal(settings)
         closers.append(close)

@@ -28,6 +28,7 @@ class Output(NamedTuple):
     settings: TextSettings
     environ: Mapping[str, str]
     directory: Callable[[], Folder | None] = lambda: None  # of the files that tests attached, at the end
+    path: str = ""  # of the file; empty: it is stdout
 
     @property
     def write(self) -> Writer:
@@ -51,12 +52,12 @@ class Lines:
 
 
 class AtTheEnd:
-    """Writes the result when the run is over."""
+    """Writes the result when the run is over. `follows` is a sink that collects what no result says."""
 
     name = "the report"
 
-    def __init__(self, write: Callable[[RunResult], None]) -> None:
-        self.write = write
+    def __init__(self, write: Callable[[RunResult], None], follows: Sink | None = None) -> None:
+        self.write, self.follows = write, follows
 
     def handle(self, entry: Entry, so_far: RunResult) -> None:
         if isinstance(entry.event, RunFinished):
@@ -68,6 +69,14 @@ class AtTheEnd:
 
     def tick(self, now: float, so_far: RunResult) -> None:
         pass
+
+
+def check(name: str) -> None:
+    """Raises a UsageError if a package is missing that this format needs."""
+    if name == "html":
+        from proctor.cli.page import check_installed
+
+        check_installed()
 
 
 def writer(name: str, output: Output) -> Sink:
@@ -95,7 +104,8 @@ class Runs:
     def sinks(self) -> list[Sink]:
         """For the next run; labels of a stream are unique in all of them."""
         if formats.FORMATS[self._name].one_run:
-            return [AtTheEnd(self._results.append)]
+            follows = self._first.follows if isinstance(self._first, AtTheEnd) else None
+            return [*([follows] if follows else []), AtTheEnd(self._results.append)]
         return [self._first if isinstance(self._first, Lines) else writer(self._name, self._output)]
 
     def close(self, source: str) -> None:
@@ -115,7 +125,7 @@ def masking(sink: Sink, settings: TextSettings) -> Sink:
 
     if isinstance(sink, AtTheEnd):
         write = sink.write
-        return AtTheEnd(lambda result: write(masked_values(result)))
+        return AtTheEnd(lambda result: write(masked_values(result)), sink.follows)
     return Masked(sink)
 
 
@@ -156,6 +166,13 @@ def agent(output: Output) -> Sink:
 
 def failures(output: Output) -> Sink:
     return AtTheEnd(lambda result: output.write(output.settings.failure_index(result)))
+
+
+def html(output: Output) -> Sink:
+    from proctor.cli.page import run_writer
+
+    timeline, write = run_writer(output)
+    return AtTheEnd(write, timeline)
 
 
 def github(output: Output) -> Sink:

@@ -118,13 +118,19 @@ class Memory:
         if self._settled is not None:
             self._tree = self._files.tree() if self.checkout.state else ""
         if not earlier.runs:
-            return e.HistoryCompared(dict.fromkeys(bad_ends(result), e.TestHistory(e.UNKNOWN)))
+            unknown = dict.fromkeys(bad_ends(result), e.TestHistory(e.UNKNOWN))
+            return e.HistoryCompared(unknown, checkout=self._checked_out())
         if self._settled is not None:
             earlier.trees = self._files.trees(earlier.clean_commits())
         judged = Judged(result, self._keys(result, own_name), self._environments(result), earlier)
         now = e.EarlierRun(result.run.run_id, self.checkout.commit, result.run.started)
         same = self._same() if self._settled is not None else frozenset[str]()
-        return e.HistoryCompared(judged.words(now, same), judged.fixed(now, same), judged.newest())
+        words, fixed = judged.words(now, same), judged.fixed(now, same)
+        return e.HistoryCompared(words, fixed, judged.newest(), self._checked_out())
+
+    def _checked_out(self) -> e.CheckedOut | None:
+        found = self.checkout
+        return e.CheckedOut(found.commit, found.branch, found.dirty) if found.commit else None
 
     def is_new(self, test: str, number: int, result: RunResult, own_name: Callable[[str, int], str]) -> bool:
         """Whether the word for a test that has just ended badly, in the suite with this number, is `new`, as

@@ -210,6 +210,20 @@ class Questions:
                     found.append(one)
         return sorted(found, key=lambda one: (one.before - one.after, one.node_id))
 
+    def slowest(self, limit: int) -> list[tuple[str, float]]:
+        """Tests by the seconds of their last pass, the longest first."""
+        by_time = "" if _in_order(known_runs(self._connection)) else "started desc, "
+        last = (
+            "select microseconds from run cross join result on result.run = run.number and test = test.id"
+            f" and result.outcome = 'passed' order by {by_time}number desc, attempt desc limit 1"
+        )
+        rows = self._connection.execute(
+            f"select id, last from (select id, ({last}) as last from test) where last > 0 order by last desc"
+        ).fetchall()
+        names = self._names(test for test, _ in rows)
+        told = ((names[test], took / 1e6) for test, took in rows if test in names)
+        return list(islice(told, limit))
+
     def _names(self, tests: Iterable[int]) -> dict[int, str]:
         wanted = set(tests)
         rows = self._tests() if wanted else []

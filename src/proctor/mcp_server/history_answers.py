@@ -16,6 +16,7 @@ from proctor.mcp_server.reply import Reply
 from proctor.mcp_server.schemas import GetHistory
 from proctor.mcp_server.size import weight
 from proctor.remembered import SCHEMA, FlakyTest, RememberedResult, RememberedRun, SlowTest
+from proctor.render.history_words import COMMIT
 from proctor.render.neutral import neutral
 from proctor.render.secrets import masked
 from proctor.render.tokens import estimate
@@ -88,14 +89,14 @@ def _row(item: Any) -> dict[str, Any]:
 def _result_line(result: RememberedResult) -> str:
     attempt = f"try {result.attempt}" if result.attempt > 1 else ""
     place = f"> {neutral(result.place)}" if result.place else ""
-    words = [result.outcome, attempt, f"{result.duration:.3f}s", result.started[:19], result.commit[:7]]
+    words = [result.outcome, attempt, f"{result.duration:.3f}s", result.started[:19], result.commit[:COMMIT]]
     return " ".join(
         filter(None, [*words, neutral(result.branch), result.run_id, place, neutral(result.message)])
     )
 
 
 def _run_line(run: RememberedRun) -> str:
-    commit = run.commit[:7] + ("+" if run.dirty and run.commit else "")
+    commit = run.commit[:COMMIT] + ("+" if run.dirty and run.commit else "")
     counts = f"{run.failed} failed {run.passed} passed of {run.tests}"
     part = "imported" if run.imported else "" if run.whole else neutral(" ".join(run.asked))
     words = [run.run_id, run.outcome, f"{run.duration:.1f}s", commit, neutral(run.branch), counts, part]

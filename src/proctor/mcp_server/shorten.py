@@ -62,6 +62,7 @@ _RARE = (
     "foreign",
     "foreign_end",
     "compared_with",
+    "checkout",
     "baseline",
 )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # loaded only if something failed
 ROWS = 30  # causes of one screen
 _FEW = 8  # rows of every other list
 SLOWEST = 3
-_SLOW = 0.1  # seconds; nobody asks for the slowest of tests that take less
+SLOW = 0.1  # seconds; nobody asks for the slowest of tests that take less
 
 _TONES: dict[str, Tone] = {
     **dict.fromkeys(("failed", "error", "errors", "crashed", "out"), "loud"),
@@ -53,7 +53,7 @@ def write_lists(result: RunResult, write: Writer, shown: Shown) -> None:
     _write_list("slowest", _slowest(result, shown.durations), write, shown, "quiet")
     skipped = (f"{count}x: {reason}" for reason, count in skip_reasons(result).items())
     _write_list("skipped", skipped, write, shown, "odd")
-    _write_list("warnings", _warnings(result), write, shown, "odd")
+    _write_list("warnings", warning_lines(result), write, shown, "odd")
     _write_list("not run", map(neutral, result.not_run), write, shown, "odd")
     for why in map(not_run_reason, result.missing):
         if why not in result.reason:  # which the verdict ends with
@@ -133,7 +133,7 @@ def _seen_from(test: str, place: Place) -> str:
 def _slowest(result: RunResult, durations: int | None) -> Iterator[str]:
     if durations is None and len(result.tests) < 2:
         return
-    least, most = (_SLOW, SLOWEST) if durations is None else (0.0, durations or len(result.tests))
+    least, most = (SLOW, SLOWEST) if durations is None else (0.0, durations or len(result.tests))
     for test in slowest(result, most, least):
         yield f"{test.seconds:.2f}s {neutral(test.test)}"
 
@@ -149,7 +149,7 @@ def skip_reasons(result: RunResult) -> Counter[str]:
     return Counter(short(message or "no reason given") for message in skipped)
 
 
-def _warnings(result: RunResult) -> Iterator[str]:
+def warning_lines(result: RunResult) -> Iterator[str]:
     """Category, place and message, with how often; most frequent first."""
     root = result.run.cwd.rstrip("/") + "/"
     found = Counter(

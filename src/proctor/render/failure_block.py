@@ -74,6 +74,23 @@ class Block(msgspec.Struct, frozen=True):
         else:
             _Body(self.cause, self.result, write, self.whole).write(self.with_output)
 
+    def write_reason(self, write: Writer) -> None:
+        """Why it failed: the difference, the source, the calls, what was raised and from what."""
+        if self.cause is None:
+            _write_text(self.text, write)
+        else:
+            _Body(self.cause, self.result, write, self.whole).write_reason()
+
+    @property
+    def rerun(self) -> str:
+        """The command that runs its tests again; empty where there is none."""
+        return _rerun(self.cause, self.result) if self.cause else ""
+
+    @property
+    def debug(self) -> list[str]:
+        """Commands that open a debugger in the test, where it stopped at a breakpoint."""
+        return _debug(self.cause) if self.cause else []
+
 
 def blocks(result: RunResult, whole: bool = False) -> Iterator[Block]:
     """What went wrong, worst first. The output of a test stands in the first block that the test begins."""
@@ -99,10 +116,13 @@ class _Body:
         self._cause, self._result, self._write, self._whole = cause, result, write, whole
         self._first, self._failure = cause.first, cause.first.failure
 
-    def write(self, with_output: bool) -> None:
-        self._write_tests()
+    def write_reason(self) -> None:
         self._write_trace()
         self._write_details()
+
+    def write(self, with_output: bool) -> None:
+        self._write_tests()
+        self.write_reason()
         if with_output and self._first.finished is not None:
             whose = " (of the first)" if len(self._cause.occurrences) > 1 else ""
             for phase in self._first.finished.phases:
@@ -112,10 +132,9 @@ class _Body:
         if command := _rerun(self._cause, self._result):
             self._write("  rerun: ", "quiet")
             self._write(f"{command}\n", "command")
-        for note in self._failure.notes:
-            if note.startswith(_DEBUG):
-                self._write(f"  {_DEBUG}", "quiet")
-                self._write(f"{neutral(note.removeprefix(_DEBUG))}\n", "command")
+        for command in _debug(self._cause):
+            self._write(f"  {_DEBUG}", "quiet")
+            self._write(f"{command}\n", "command")
 
     def _write_tests(self) -> None:
         if len(self._cause.occurrences) == 1:
@@ -205,7 +224,9 @@ class _Body:
         known = {step for part in self._failure.calls for step in part.places}
         if place == self._failure.place or place in known:
             return True
-        return not known and not frame.file.startswith("/") and "site-packages" not in frame.file
+        return (
+            not known and not frame.file.startswith(("/", "<frozen ")) and "site-packages" not in frame.file
+        )
 
     def _write_way(self, frames: Sequence[Frame]) -> None:
         left = len(frames) - _FRAMES_HEAD - _FRAMES_TAIL
@@ -294,6 +315,11 @@ def _rerun(cause: Cause, result: RunResult) -> str:
     return rerun(result, (o.finished.part_of or o.test for o in cause.occurrences if o.finished))
 
 
+def _debug(cause: Cause) -> list[str]:
+    notes = cause.first.failure.notes
+    return [neutral(note.removeprefix(_DEBUG)) for note in notes if note.startswith(_DEBUG)]
+
+
 def _cut(text: str) -> str:
     """A long one keeps its beginning and its end, which say who called and what broke."""
     folded = _HARNESS.sub(
@@ -306,13 +332,17 @@ def _cut(text: str) -> str:
     return "\n".join(lines)
 
 
-def _write_captured(phase: Phase, whose: str, write: Writer) -> None:
+def captured_texts(phase: Phase) -> Iterator[tuple[str, str]]:
+    """(stdout, stderr or log; the text as it came) of each kind of output that a phase has."""
     texts = [(name, captured_text(phase, name)) for name in ("stdout", "stderr")]
     texts.append(("log", "\n".join(map(log_line, phase.log))))
-    for name, text in texts:
-        if text.strip():
-            shown = neutral_block(text).rstrip().splitlines()
-            cut = f" (last {_OUTPUT_LINES} of {len(shown)} lines)" if len(shown) > _OUTPUT_LINES else ""
-            write(f"  {name} of {phase.when}{whose}:{cut}\n", "quiet")
-            for line in shown[-_OUTPUT_LINES:]:
-                write(f"    {line}\n")
+    yield from ((name, text) for name, text in texts if text.strip())
+
+
+def _write_captured(phase: Phase, whose: str, write: Writer) -> None:
+    for name, text in captured_texts(phase):
+        shown = neutral_block(text).rstrip().splitlines()
+        cut = f" (last {_OUTPUT_LINES} of {len(shown)} lines)" if len(shown) > _OUTPUT_LINES else ""
+        write(f"  {name} of {phase.when}{whose}:{cut}\n", "quiet")
+        for line in shown[-_OUTPUT_LINES:]:
+            write(f"    {line}\n")

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from proctor.durations import ago
+from proctor.durations import ago, brief
 from proctor.outcome import BAD, Outcome, RunOutcome
 from proctor.remembered import FlakyTest, RememberedResult, RememberedRun, SlowTest
+from proctor.render.history_words import COMMIT
 from proctor.render.neutral import neutral
 from proctor.render.table import Cell, cell, write_table
 from proctor.render.writer import Tone, Writer
@@ -65,7 +66,7 @@ def write_test(
     passes = [end.duration for end in reversed(ends) if end.outcome == Outcome.PASSED][-_STRIP:]
     if passes:
         write(f"durations  {sparkline(passes, plain)}")
-        write(f"  {_seconds(min(passes))} to {_seconds(max(passes))}\n", "quiet")
+        write(f"  {brief(min(passes))} to {brief(max(passes))}\n", "quiet")
     if len(failures) > 1:
         _write_failure("first failure", failures[-1], now, write)
     if failures:
@@ -110,7 +111,7 @@ def _said(result: RememberedResult) -> str:
 def _result_cells(result: RememberedResult, now: datetime) -> Iterator[Cell]:
     again = f" (try {result.attempt})" if result.attempt > 1 else ""
     yield cell(result.outcome.replace("_", " ") + again, _TONES[_kind(result)])
-    yield cell(_seconds(result.duration), "quiet")
+    yield cell(brief(result.duration), "quiet")
     yield cell(ago(result.started, now))
     yield cell(_commit(result.commit))
     yield cell(neutral(result.branch) or "-")
@@ -134,8 +135,8 @@ def write_flaky(tests: Sequence[FlakyTest], hidden: int, now: datetime, write: W
 def write_slow(tests: Sequence[SlowTest], hidden: int, write: Writer) -> None:
     rows = [
         (
-            cell(_seconds(test.before)),
-            cell(_seconds(test.after), "odd"),
+            cell(brief(test.before)),
+            cell(brief(test.after), "odd"),
             cell(f"{test.after / test.before:.1f}x" if test.before else "", "odd"),
             cell(neutral(test.node_id)),
         )
@@ -151,10 +152,4 @@ def _write_hidden(hidden: int, write: Writer) -> None:
 
 
 def _commit(commit: str) -> str:
-    return neutral(commit[:7]) or "-"
-
-
-def _seconds(seconds: float) -> str:
-    if seconds >= 1:
-        return f"{seconds:.2f}s"
-    return f"{seconds * 1000:.{0 if seconds >= 0.01 else 1}f}ms"
+    return neutral(commit[:COMMIT]) or "-"

@@ -13,6 +13,7 @@ from proctor.result import RunResult
 
 _NAMED = 5  # tests named in one command, where others can be found in the archive
 _NAMED_AT_ALL = 50
+LAST_FAILED = "--last-failed"
 _PYTHON = "--python"
 _ODD = ("-", "@")  # beginnings that make an option, or a file of arguments, of a word
 
@@ -23,7 +24,7 @@ def rerun(result: RunResult, tests: Iterable[str]) -> str:
     if not named or not result.run.runner or (len(named) > _NAMED_AT_ALL and not asked.kept):
         return ""
     words = ["proctor", "run", *_directory(asked), *_options(asked)]
-    words += ["--last-failed"] if len(named) > _NAMED and asked.kept else map(_target, named)
+    words += [LAST_FAILED] if len(named) > _NAMED and asked.kept else map(_target, named)
     if asked.arguments and asked.arguments_for in _runners(result, named):
         words += ["--", *asked.arguments]
     return " ".join(map(_word, words))

@@ -16,6 +16,7 @@ _WORDS = {
     RunOutcome.RUNNING: "running",
 }
 _COUNTED = (Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED, Outcome.WARN, Outcome.INFO)
+_SAID: dict[str, str] = {Outcome.CRASH: "crashed", Outcome.TIMEOUT: "timed out"}
 _TIMES = {1: "once", 2: "twice"}
 
 _MOST_SUITES = 5  # that could not be started and are named
@@ -29,8 +30,12 @@ def verdict_line(result: RunResult, reasons: bool = True) -> str:
 def notes(result: RunResult, reasons: bool = True) -> list[str]:
     """What else the verdict has to say: what is new, fixed or was so before, that sessions were set up again,
     and which suites did not run."""
-    restarted = ["restarted"] if result.restarted else []
-    return [*verdict_notes(result, reasons), *restarted, *suites_not_run(result)]
+    return [*verdict_notes(result, reasons), *own_notes(result)]
+
+
+def own_notes(result: RunResult) -> list[str]:
+    """Those that are about the run itself, without any other."""
+    return [*(["restarted"] if result.restarted else []), *suites_not_run(result)]
 
 
 def suites_not_run(result: RunResult) -> list[str]:
@@ -42,22 +47,29 @@ def suites_not_run(result: RunResult) -> list[str]:
 
 def verdict_of_tests(result: RunResult) -> str:
     """The line without the suites that could not be started."""
+    word = verdict_word(result)
+    return " ".join([*([word] if word else []), *counts(result)])
+
+
+def verdict_word(result: RunResult) -> str:
+    """What stands before the counts; empty where they say it all."""
     word = _WORDS.get(result.outcome, result.outcome.upper().replace("_", " "))
     if (
         result.outcome is RunOutcome.FAILED
         and not result.counts[Outcome.FAILED] + result.counts[Outcome.ERROR]
     ):
         word = "FAILED"
-    return " ".join([*([word] if word else []), *counts(result)])
+    return word
 
 
-def counts(result: RunResult) -> list[str]:
+def counts(result: RunResult, every: bool = False) -> list[str]:
+    """`every`: also the one test that crashed or was too slow, of which the word for the run tells."""
     tally = result.counts
     errors, crashed, late = tally[Outcome.ERROR], tally[Outcome.CRASH], tally[Outcome.TIMEOUT]
     errors += len(result.collection_errors)
-    # The word for the run tells of a single one.
-    crashed -= crashed == 1 and result.outcome is RunOutcome.CRASHED
-    late -= late == 1 and result.outcome is RunOutcome.TIMEOUT
+    if not every:
+        crashed -= crashed == 1 and result.outcome is RunOutcome.CRASHED
+        late -= late == 1 and result.outcome is RunOutcome.TIMEOUT
     rows = [
         (tally[Outcome.FAILED], "failed"),
         (errors, "error" if errors == 1 else "errors"),
@@ -72,6 +84,12 @@ def counts(result: RunResult) -> list[str]:
         (len(result.not_run), "not run"),
     ]
     return [f"{count} {word}" for count, word in rows if count]
+
+
+def counted(count: int, word: str) -> str:
+    """`2 errors`, `1 crashed`, `3 not run`: so many tests with this outcome, in the words of the verdict."""
+    said = _SAID.get(word, word.replace("_", " "))
+    return f"{count} {said}{'s' * (word == Outcome.ERROR and count != 1)}"
 
 
 def _pending(result: RunResult) -> int:

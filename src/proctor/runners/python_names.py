@@ -15,6 +15,7 @@ import msgspec
 
 from proctor.errors import UsageError
 from proctor.runners.walk import nearest_files
+from proctor.text import named
 
 _TEST_FILE = re.compile(r"test.*\.py|.*_tests?\.py")
 _LINE = re.compile(r"(?P<file>.+\.py):(?P<line>[0-9]{1,9})")
@@ -101,10 +102,7 @@ def _only(target: str, ids: list[str]) -> str:
 
 
 def _ambiguous(target: str, ids: list[str], what: str) -> UsageError:
-    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    return UsageError(
-        f"{target!r} matches {len(ids)} {what}: {', '.join(ids[:_NAMED])}{more}; name one of them"
-    )
+    return UsageError(f"{target!r} matches {len(ids)} {what}: {named(ids, _NAMED)}; name one of them")
 
 
 def without_parameter(name: str) -> str:

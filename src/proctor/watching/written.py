@@ -13,10 +13,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from proctor.text import named
+
 _PATIENCE = 5  # runs in a row that may be ended because files change during them
 _WHOLE = 2  # runs that came to their end, until a file that changes in all of them is the tests' own
 _LONGEST = 40  # runs that are remembered
-_NAMED = 3  # files that a line names
+
 
 #: Why a run begins: something outside of all runs, a change during one, or the run before it.
 Cause: TypeAlias = Literal["outside", "inside", "next"]
@@ -91,7 +93,7 @@ class Written:
 
 def left_alone(paths: list[str], source: bool) -> str:
     """The line about files that changed during a run and start no other one."""
-    names = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else "")
+    names = named(paths)
     if source:
         return f"{names} changed while the tests ran, again and again: this result may be of either version"
     it = "them" if len(paths) > 1 else "it"

@@ -60,6 +60,9 @@ FORMATS = {
         writer="sink",
     ),
     "github": _text(offered="run show to", write="cli.writers:github", writer="output"),
+    "html": Format(
+        offered="run show to", write="cli.writers:html", writer="output", one_run=True, mask="itself"
+    ),
     "json": _ours(read="wire.document.run:DocumentRun", write="cli.writers:json", one_run=True),
     "stream": _ours(read="wire.stream.reader:StreamReader", write="cli.writers:stream"),
     "events": _ours(read="wire.stream.reader:StreamReader", write="cli.writers:events"),

@@ -228,6 +228,30 @@ def test_a_document_and_a_log_that_nobody_edited_keep_their_word(events: tuple[e
         assert (again.outcome, again.reason, gaps) == (result.outcome, result.reason, [])
 
 
+def _skipped_as_a_whole(name: str) -> e.TestFinished:
+    phase = e.Phase("collect", "skipped", 0.0)
+    return e.TestFinished(name, Outcome.SKIPPED, 0.0, "no", phases=(phase,))
+
+
+def test_modules_that_skip_themselves_do_not_make_a_document_incomplete() -> None:
+    """pytest-json-report has no test for them. Twice: once for the tests and once for the doctests."""
+    collector = e.CollectorFinished("s.py", "skipped", (), "('s.py', 2, 'Skipped: no')")
+    modules = collector, collector, _skipped_as_a_whole("s.py"), _skipped_as_a_whole("s.py#2")
+    found = document_of((*GREEN[:3], *modules, *GREEN[3:]))
+    assert "s.py" not in {test["nodeid"] for test in found["json_report"]["tests"]}
+
+    result, gaps = read_document(found)
+
+    assert (result.outcome, gaps) == (RunOutcome.PASSED, [])
+
+
+def test_a_test_that_is_said_to_be_skipped_must_be_in_both_lists() -> None:
+    found = document_of((*GREEN[:3], e.CollectorFinished("s.py", "skipped", (), "no"), *GREEN[3:]))
+    found["json_report"]["tests"].pop()
+
+    assert "t.py::b is in only one of tests and json_report" in read_document(found)[0].reason
+
+
 @given(events=EVENTS)
 def test_no_log_of_a_run_of_ours_is_disputed(events: list[e.Event]) -> None:
     result, log = recorded(tuple(events))

@@ -49,6 +49,18 @@ def test_the_names_of_inner_suites_are_part_of_the_id() -> None:
     assert list(result.tests) == ["group::c::t"]
 
 
+@pytest.mark.parametrize(("skipped", "outcome"), [(2, RunOutcome.PASSED), (3, RunOutcome.INCOMPLETE)])
+def test_a_module_that_pytest_skips_for_its_tests_and_its_doctests_counts_twice(
+    skipped: int, outcome: RunOutcome
+) -> None:
+    module = '<testcase classname="" name="t.s">' + '<skipped message="collection skipped"/>' * 2
+    inner = f'{module}</testcase><testcase classname="t" name="a"/>'
+
+    result = read(suite(inner, f'name="pytest" tests="3" skipped="{skipped}"'), "junit")
+
+    assert result.outcome is outcome
+
+
 def test_a_failure_of_the_suite_itself_is_a_collection_error() -> None:
     result = read(suite('<error message="no database"/><testcase name="a"/>'), "junit")
 

@@ -57,6 +57,8 @@ def of_run(result: RunResult) -> dict[str, Any]:
     if result.history is not None:
         found["fixed"] = result.history.fixed
         found["compared_with"] = known_run(result.history.compared_with)
+        if result.history.checkout is not None:
+            found["checkout"] = result.history.checkout
     if (other := result.baseline) is not None:
         found["baseline"] = Baseline(other.ref, other.commit, other.reason)
     return found
@@ -75,6 +77,7 @@ class _OfRun(msgspec.Struct):
 
     fixed: tuple[str, ...] | None = None
     compared_with: KnownRun | None = None
+    checkout: e.CheckedOut | None = None
     baseline: Baseline | None = None
 
 
@@ -103,14 +106,18 @@ class Heard:
     def events_of(self, facts: dict[str, Any]) -> Iterator[e.Event]:
         """Likewise with the fields that `of_run` gives."""
         found = _convert(facts, _OfRun)
-        return self.events(found.fixed, found.compared_with, found.baseline)
+        return self.events(found.fixed, found.compared_with, found.baseline, found.checkout)
 
     def events(
-        self, fixed: Sequence[str] | None, compared_with: KnownRun | None, baseline: Baseline | None
+        self,
+        fixed: Sequence[str] | None,
+        compared_with: KnownRun | None,
+        baseline: Baseline | None,
+        checkout: e.CheckedOut | None,
     ) -> Iterator[e.Event]:
         """`fixed`: None where the run was not compared with earlier ones."""
-        if fixed is not None or compared_with is not None or self._history:
-            yield e.HistoryCompared(self._history, tuple(fixed or ()), _earlier(compared_with))
+        if fixed is not None or compared_with is not None or checkout is not None or self._history:
+            yield e.HistoryCompared(self._history, tuple(fixed or ()), _earlier(compared_with), checkout)
         if baseline is not None or self._baseline:
             told = baseline or Baseline()
             yield e.BaselineCompared(told.ref, told.commit, self._baseline, told.reason, self._reasons)

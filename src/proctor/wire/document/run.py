@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from proctor import events as e
 from proctor.errors import StreamError
 from proctor.outcome import BAD, FLAKY, QUARANTINED, Outcome, RunOutcome
+from proctor.unique_names import without_number
 from proctor.verdict import missing_reason
 from proctor.wire.document.history import Heard
 from proctor.wire.document.schema import CollectionError, Document, Suite, Test, read
@@ -106,7 +107,7 @@ def compared(found: Document) -> Iterator[e.Event]:
             heard.add(test.node_id, test.history, test.baseline, test.baseline_reason)
     for error in found.collection_errors:
         heard.add(error.file, error.history, error.baseline, error.baseline_reason)
-    return heard.events(found.fixed, found.compared_with, found.baseline)
+    return heard.events(found.fixed, found.compared_with, found.baseline, found.checkout)
 
 
 def _only_suite(found: Document) -> Suite:
@@ -279,13 +280,17 @@ def _of_suites(found: Document) -> Iterator[str]:
 
 
 def _of_report(found: Document) -> Iterator[str]:
-    """`json_report` has the same tests, but for the parts of tests."""
+    """`json_report` has the same tests, but for parts of tests and modules that were skipped as a whole."""
     reported = found.reported()
     if reported is None:
         return
     own = {test.node_id: Outcome(test.outcome) for test in found.tests if not test.part_of}
     there = {test.nodeid for test in reported}
-    if odd := sorted(own.keys() ^ there):
+    whole = {name for name in own.keys() - there if own[name] is Outcome.SKIPPED}
+    if whole:
+        known = found.skipped_whole()
+        whole = {name for name in whole if without_number(name) in known}
+    if odd := sorted((own.keys() ^ there) - whole):
         yield f"{odd[0]} is in only one of tests and json_report"
     for test in reported:
         outcome = own.get(test.nodeid, Outcome.FAILED)

@@ -162,6 +162,7 @@ class Document(msgspec.Struct):
     missing: list[e.SuiteMissing] = []  # suites that could not be started
     fixed: tuple[str, ...] | None = None  # ids; None: it was not compared with earlier runs
     compared_with: KnownRun | None = None
+    checkout: e.CheckedOut | None = None  # None: without git, or nobody knows
     baseline: Baseline | None = None
     current_test: str | None = None
     notices: list[str] = []
@@ -192,6 +193,11 @@ class Document(msgspec.Struct):
         """The tests as `json_report` has them; None where it has no list."""
         raw = _decoded(self.json_report, _Listed).tests
         return None if isinstance(raw, msgspec.UnsetType) else raw
+
+    def skipped_whole(self) -> set[str]:
+        """Modules and packages that were skipped as a whole: `json_report` has them among its collectors."""
+        listed = _decoded(self.json_report, _Collectors).collectors
+        return {collector.nodeid for collector in listed if collector.outcome == "skipped"}
 
     @property
     def report(self) -> JsonReport:

@@ -16,7 +16,7 @@ from proctor.wire.reports.contents import printable
 #: Of a test, and of a suite: those of the run are with its first one.
 HISTORY, SINCE, FLAKY = "proctor.history", "proctor.since", "proctor.flaky"
 BASELINE, REASON = "proctor.baseline", "proctor.baseline_reason"
-OF_RUN = {name: f"proctor.{name}" for name in ("fixed", "compared_with", "baseline")}
+OF_RUN = {name: f"proctor.{name}" for name in ("fixed", "compared_with", "checkout", "baseline")}
 _EVIDENCE = re.compile("([0-9]{1,9}) of ([0-9]{1,9})")
 
 
