@@ -11,7 +11,7 @@ class ProctorError(Exception):
     """Something the user can act on. The message names what was found and what was expected."""
 
     slug: ClassVar[str] = "internal"
-    exit_code: ClassVar[int] = 3
+    exit_code: int = 3
 
 
 class UsageError(ProctorError):

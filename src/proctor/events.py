@@ -5,6 +5,7 @@ Time and order are not part of a fact: they live in the envelope, `Entry`.
 Annotations are values here, not texts, because msgspec has to read them whenever proctor starts.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -15,6 +16,9 @@ LONGEST = 1e10  # seconds: what took longer, or was later, is a number and no ti
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=-LONGEST, lt=LONGEST)]
 MOST_LINES = 1_000_000_000  # of a file
 Line: TypeAlias = Annotated[int, msgspec.Meta(gt=-MOST_LINES, lt=MOST_LINES)]
+
+
+_PLANNED = 10_000  # tests in one part of a plan
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -152,6 +156,33 @@ class RunStarted(Fact, frozen=True):
     flaky_fails: bool = False  # a test that passes only when it runs again is a failure of the run
 
 
+class TestsPlanned(Fact, frozen=True):
+    """Tests that the run has to have: its part of a plan that several runs share, or all of that.
+
+    It may come in several parts, which differ in `tests` and `more` alone.
+    """
+
+    tests: tuple[str, ...]  # one that is there twice runs twice
+    plan: str = ""  # a hash: equal where the plans are
+    shard: int = 0  # the number of the part, from 1 on; 0: all parts together
+    shards: int = 1
+    own: bool = False  # nobody made the plan before: the run has worked it out by itself
+    gaps: tuple[str, ...] = ()  # what is known to be missing beside tests that can be named
+    more: tuple[str, ...] = ()  # tests that the plan does not know: this run found them, and owes them
+
+    def parts(self) -> "Iterator[TestsPlanned]":
+        """The same in pieces that fit into a line of a log each."""
+        for first in range(0, max(len(self.tests), len(self.more), 1), _PLANNED):
+            these = slice(first, first + _PLANNED)
+            yield msgspec.structs.replace(self, tests=self.tests[these], more=self.more[these])
+
+    def followed(self, more: "TestsPlanned") -> "TestsPlanned":
+        """With one more part; what is no part of it takes its place."""
+        lists = {"tests": self.tests + more.tests, "more": self.more + more.more}
+        together = msgspec.structs.replace(more, **lists)
+        return together if msgspec.structs.replace(self, **lists) == together else more
+
+
 class SuiteEntered(Fact, frozen=True):
     """A suite of the run begins. Entries carry its number; suites may overlap in time."""
 
@@ -162,6 +193,9 @@ class SuiteEntered(Fact, frozen=True):
     interpreter: str = ""
     source: str = "control"  # a Voice
     following: int = 0  # suites that come after it, as far as is known; what a build makes counts as one
+    shard_of: str = ""  # the suite that it is a part of, if it is one
+    tries: int = 1  # how often its shard was started; one of them counts
+    retold: bool = False  # as of RunStarted: of a suite that was part of another run
 
 
 class SuiteDescribed(Fact, frozen=True):
@@ -186,6 +220,7 @@ class TestsSelected(Fact, frozen=True):
     tests: tuple[str, ...]
     markers: dict[str, tuple[str, ...]] = {}
     places: dict[str, Place] = {}
+    groups: dict[str, str] = {}  # of listed tests that a mark keeps together: the name of their group
 
 
 class TestsDeselected(Fact, frozen=True):
@@ -486,6 +521,7 @@ Event: TypeAlias = (
     | FileAttached
     | OutputReceived
     | RunStarted
+    | TestsPlanned
     | SuiteEntered
     | SuiteDescribed
     | CollectorFinished

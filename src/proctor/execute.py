@@ -16,6 +16,7 @@ from proctor import events as e
 from proctor.archive.inside import Folder
 from proctor.archive.store import new_run_id
 from proctor.crew import Crew, command, is_process
+from proctor.errors import LaunchError
 from proctor.ordering import told
 from proctor.plan_run import RunPlan
 from proctor.prepare import Prepared
@@ -37,6 +38,8 @@ _WORDS = 20  # of what was asked for that a list of runs shows
 
 #: Called when all tests have ended, with the result so far and the seconds since the start: more events.
 BeforeEnd: TypeAlias = Callable[[RunResult, float], Iterable[e.Event]]
+#: Runs the tests somewhere else, and publishes what happens: no process is started here.
+Elsewhere: TypeAlias = Callable[[Running], None]
 #: Called with the id of the run, the environment of its processes, and the request to stop.
 Starting: TypeAlias = Callable[[str, Mapping[str, str], Stop], ColdStart]
 
@@ -51,6 +54,7 @@ class Request(msgspec.Struct, frozen=True):
     finish: Callable[[Executed], None] | None = None  # called while the run's files are there, kept or not
     before_end: BeforeEnd | None = None
     starting: Starting = ColdStart
+    elsewhere: Elsewhere | None = None
 
 
 class Executed(msgspec.Struct, frozen=True):
@@ -77,20 +81,26 @@ def execute_with(processes: Starter[P], request: Request, run_id: str) -> Execut
         with ExitStack() as living:
             # A suite that cannot be started is no run; a program that cannot is a test that fails.
             first = prepared.suites[0]
-            begun = processes.start(first.launches[0]) if is_process(first) else None
+            here = is_process(first) and request.elsewhere is None
+            begun = processes.start(first.launches[0]) if here else None
             if begun is not None:
                 living.callback(begun.close)
             started = _started(plan, run_id)
             quarantine = _quarantine(plan.spec)
             run = Running(started, request.sinks, shelf, request.result_lines, since, quarantine)
+            if plan.part is not None:
+                run.publish_each(plan.part.planned.parts())
             for missing in prepared.missing:
                 run.publish(missing)
             for notice in prepared.notices:
                 run.publish(e.Noticed(notice))
-            crew = living.enter_context(
-                Crew(run, plan, request.stop, prepared, processes, _first_new(memory, run, plan))
-            )
-            crew.perform(begun)
+            if request.elsewhere is not None:
+                request.elsewhere(run)
+            else:
+                crew = living.enter_context(
+                    Crew(run, plan, request.stop, prepared, processes, _first_new(memory, run, plan))
+                )
+                crew.perform(begun)
             if quarantine is not None:
                 complete = started.everything and not (run.stopped or started.collect_only)
                 for notice in quarantine.unmatched(complete):
@@ -117,10 +127,16 @@ def _first_new(memory: Memory | None, run: Running, plan: RunPlan) -> FirstNew |
 
 
 def _told(plan: RunPlan, shelf: Shelf) -> Prepared:
-    """With suites that know in which order their tests are to begin."""
-    if not plan.order:
-        return plan.prepared
-    suites = told(plan.prepared.suites, plan.order, shelf.keep)
+    """With suites that know which of their tests are to run, and which first."""
+    suites = plan.prepared.suites
+    if plan.order:
+        suites = told(suites, "order", plan.order, shelf.keep) or suites
+    if (part := plan.part) is not None:
+        asked = {"tests": part.tests, "files": part.files, "others": part.others, "last": part.last}
+        divided = told(suites, "part", asked, shelf.keep)
+        if divided is None:  # they would run all their tests
+            raise LaunchError(f"cannot tell the sessions which tests to run: {shelf.store.fault}")
+        suites = divided
     return msgspec.structs.replace(plan.prepared, suites=suites)
 
 
@@ -168,10 +184,10 @@ def _started(plan: RunPlan, run_id: str) -> e.RunStarted:
         spec.root,
         prepared.interpreter,
         timestamp(),
-        spec.selection.everything and not spec.arguments,
+        spec.selection.everything and not spec.arguments and plan.part is None,
         spec.collect_only,
         suites=len(prepared.suites) + sum(suite.then is not None for suite in prepared.suites),
-        asked=_asked(spec),
+        asked=_asked(plan),
         invocation=plan.invocation,
         host=os.uname().nodename,
         retries=spec.retries,
@@ -179,6 +195,8 @@ def _started(plan: RunPlan, run_id: str) -> e.RunStarted:
     )
 
 
-def _asked(spec: RunSpec) -> tuple[str, ...]:
-    words = [*spec.selection.words, *(["--", *spec.arguments] if spec.arguments else [])]
+def _asked(plan: RunPlan) -> tuple[str, ...]:
+    spec, due = plan.spec, plan.part.planned if plan.part is not None else None
+    shard = ["--shard", f"{due.shard}/{due.shards}"] if due is not None and due.shard else []
+    words = [*spec.selection.words, *shard, *(["--", *spec.arguments] if spec.arguments else [])]
     return (*words[:_WORDS], f"… {len(words) - _WORDS} more") if len(words) > _WORDS else tuple(words)

@@ -81,6 +81,7 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             _select(suite, event.tests)
             suite.markers.update(event.markers)
             suite.places.update(event.places)
+            suite.groups.update(event.groups)
         case e.TestsDeselected():
             suite.deselected.extend(event.tests)
         case e.SuiteStarted():
@@ -120,6 +121,8 @@ def fold(result: RunResult, entry: e.Entry) -> None:
                 suite.session.exited = event
             if not event.test:
                 suite.session.lost = tuple(suite.running)
+        case e.TestsPlanned():
+            result.planned = event if result.planned is None else result.planned.followed(event)
         case e.SuiteMissing():
             result.missing.append(event)
         case e.SummaryPrinted():
@@ -141,6 +144,7 @@ def fold(result: RunResult, entry: e.Entry) -> None:
             result.outcome = event.outcome
             result.reason = event.reason
             result.seconds = event.seconds
+            result.not_found = result.find_missing()
         case _:
             assert_never(event)
 
@@ -277,7 +281,7 @@ def closing_events(result: RunResult, at: float) -> Iterator[tuple[int, e.Event]
     for number in range(len(result.suites)):
         yield from suite_closing_events(result, number, at)
     outcome, why = worst(result)
-    yield 0, e.RunFinished(outcome, at, result.not_run, why)
+    yield 0, e.RunFinished(outcome, at, (*result.not_run, *result.find_missing()), why)
 
 
 def suite_closing_events(result: RunResult, number: int, at: float) -> Iterator[tuple[int, e.Event]]:

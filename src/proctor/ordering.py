@@ -1,4 +1,4 @@
-"""Which tests are to begin first, by what earlier runs say, and how sessions and programs get to know it."""
+"""Which tests are to begin first, by what earlier runs say, and how sessions get to know what is asked."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import msgspec
 
 from proctor.launch import Launch, Session, asking
 from proctor.runners.plan import Suite
-
-_FILE = "order.json"
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -38,31 +36,28 @@ def _up(test: str) -> Iterable[str]:
 
 
 def told(
-    suites: tuple[Suite, ...], order: Order, keep: Callable[[str, bytes], str | None]
-) -> tuple[Suite, ...]:
-    """The suites, whose sessions find the order in a file. `keep` returns the path of a new file; None if it
-    cannot be written: then they run as ever."""
-    if not order or not any(_is_told(suite) for suite in suites):
+    suites: tuple[Suite, ...], word: str, value: object, keep: Callable[[str, bytes], str | None]
+) -> tuple[Suite, ...] | None:
+    """The suites, whose sessions find the value in a file: an order, or which tests are to run.
+
+    `keep` returns the path of a new file; None if it cannot be written.
+    """
+    if not any(_heeds(launch) for suite in suites for launch in suite.launches):
         return suites
-    path = keep(_FILE, msgspec.json.encode(order))
+    path = keep(f"{word}.json", msgspec.json.encode(value))
     if path is None:
-        return suites
-    return tuple(_with(suite, path) if _is_told(suite) else suite for suite in suites)
-
-
-def _is_told(suite: Suite) -> bool:
-    return any(_heeds(launch) for launch in suite.launches)
+        return None
+    return tuple(
+        msgspec.structs.replace(suite, launches=tuple(_asked(one, word, path) for one in suite.launches))
+        for suite in suites
+    )
 
 
 def _heeds(launch: Launch) -> bool:
     return isinstance(launch.speech, Session) and launch.speech.continues
 
 
-def _with(suite: Suite, path: str) -> Suite:
-    return msgspec.structs.replace(suite, launches=tuple(_asked(launch, path) for launch in suite.launches))
-
-
-def _asked(launch: Launch, path: str) -> Launch:
+def _asked(launch: Launch, word: str, path: str) -> Launch:
     if launch.instead is not None:
-        launch = msgspec.structs.replace(launch, instead=_asked(launch.instead, path))
-    return asking(launch, {"order": path}) if _heeds(launch) else launch
+        launch = msgspec.structs.replace(launch, instead=_asked(launch.instead, word, path))
+    return asking(launch, {word: path}) if _heeds(launch) else launch

@@ -10,9 +10,9 @@ import msgspec
 from proctor import config
 from proctor.config import Settings
 from proctor.errors import UsageError
-from proctor.events import Invocation
+from proctor.events import Invocation, SuiteMissing, TestsPlanned
 from proctor.ordering import Order
-from proctor.prepare import Prepared, prepare
+from proctor.prepare import Prepared, Share, nothing, prepare
 from proctor.running import Keeping
 from proctor.spec import Quarantined, RunSpec, Selection
 
@@ -54,6 +54,20 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     strict_suites: bool | None = None  # as of RunSpec
     baseline: str | None = None  # as of RunPlan
     invocation: Invocation | None = None
+    part: Part | None = None
+
+
+class Part(msgspec.Struct, frozen=True):
+    """The part of a plan that a run is to run: see `shards`."""
+
+    planned: TestsPlanned
+    tests: tuple[str, ...] = ()  # that run: those of the plan, and perhaps some that it does not know
+    share: Share = Share()
+    files: tuple[str, ...] = ()  # with these tests, or without any: they skip themselves
+    others: tuple[str, ...] = ()  # files of other shards
+    last: bool = False  # files that no shard has are for this one
+    notices: tuple[str, ...] = ()
+    missing: tuple[SuiteMissing, ...] = ()  # that could not even be listed
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -68,6 +82,12 @@ class RunPlan(msgspec.Struct, frozen=True):
     invocation: Invocation | None = None
     order: Order = Order()
     baseline: str | None = None  # a commit to compare failures with; empty: where the branch began
+    part: Part | None = None
+
+    def with_notices(self, *texts: str) -> RunPlan:
+        """The same run, with more notices in its result."""
+        prepared = msgspec.structs.replace(self.prepared, notices=(*self.prepared.notices, *texts))
+        return msgspec.structs.replace(self, prepared=prepared)
 
 
 def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> RunPlan:
@@ -86,9 +106,19 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
     order, about_order = _order(spec, visible, uses_history)
     python = asked.python or settings.python
     usual = frozenset(option for option in _SETTINGS if getattr(asked, option) is None)
-    prepared = prepare(spec, settings, python, environ, not asked.last_failed, usual)
-    if about_spec:
-        prepared = msgspec.structs.replace(prepared, notices=(*prepared.notices, *about_spec))
+    part = asked.part
+    if part is not None and not part.share.targets:
+        prepared = nothing(spec)
+    else:
+        share = part.share if part is not None else None
+        prepared = prepare(spec, settings, python, environ, not asked.last_failed, usual, share)
+    if about_spec or part is not None:
+        about_part, missing = (part.notices, part.missing) if part is not None else ((), ())
+        prepared = msgspec.structs.replace(
+            prepared,
+            notices=(*about_part, *prepared.notices, *about_spec),
+            missing=tuple({suite.runner: suite for suite in (*prepared.missing, *missing)}.values()),
+        )
     keeping = Keeping(asked.archive and not asked.collect_only, settings.keep_runs, uses_history)
     invocation = asked.invocation and msgspec.structs.replace(
         asked.invocation,
@@ -106,6 +136,7 @@ def plan_run(asked: Asked, settings: Settings, environ: Mapping[str, str]) -> Ru
         invocation,
         order,
         asked.baseline,
+        part,
     )
 
 

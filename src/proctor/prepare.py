@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -64,6 +64,13 @@ class Prepared(msgspec.Struct, frozen=True):
         return next((suite.interpreter for suite in self.suites if suite.interpreter), "")
 
 
+class Share(msgspec.Struct, frozen=True):
+    """What each runner has to do, where somebody has worked that out already."""
+
+    targets: dict[str, tuple[str, ...]] = {}  # by runner; none: everything
+    arguments_for: str = ""  # as of Prepared
+
+
 def prepare(
     spec: RunSpec,
     settings: Settings,
@@ -71,16 +78,22 @@ def prepare(
     environ: Mapping[str, str],
     names_targets: bool = True,
     usual: Collection[str] = (),
+    share: Share | None = None,
 ) -> Prepared:
     """Raises what keeps the tests from running, before anything runs.
 
     `names_targets`: the targets are the caller's own, and no record of what failed last.
     `usual`: options for which nobody asked, so that no runner has to have them.
+    `share`: instead of the targets of the selection.
     """
     if not Path(spec.root).is_dir():
         raise UsageError(f"no such directory: {spec.root}")
     _check_optional(settings)
     spec = msgspec.structs.replace(spec, programs=config.programs(settings))
+    if share is not None:
+        shares = {name: _Share(targets, named=False) for name, targets in share.targets.items()}
+        planner = _Planner(spec, bool(spec.runner), shares, python, environ, usual, share.arguments_for)
+        return _prepared(planner, spec, settings, environ, [], {})
     chosen = runners(spec.runner, Path(spec.root), settings)
     asked = bool(spec.runner or settings.runner)
     if not asked:
@@ -92,7 +105,18 @@ def prepare(
     if notices and table.runs_other_tests(Path(spec.root), spec.programs):
         left_out[table.NPM] = notices.pop(0)
     shares = _shares(spec, chosen, asked, names_targets)
-    planner = _Planner(spec, asked, shares, python, environ, usual)
+    planner = _Planner(spec, asked, shares, python, environ, usual, arguments_for(spec.arguments, shares))
+    return _prepared(planner, spec, settings, environ, notices, left_out)
+
+
+def _prepared(
+    planner: _Planner,
+    spec: RunSpec,
+    settings: Settings,
+    environ: Mapping[str, str],
+    notices: list[str],
+    left_out: dict[str, str],
+) -> Prepared:
     found = [suite for name in planner.shares for suite in planner.suites(name)]
     if planner.left_out and not found:
         raise next(iter(planner.left_out.values()))
@@ -109,6 +133,11 @@ def prepare(
         planner.arguments_for,
         planner.installed,
     )
+
+
+def nothing(spec: RunSpec) -> Prepared:
+    """A suite without tests."""
+    return Prepared(tuple(suites(spec.runner.partition(",")[0] or table.USUAL, Plan(()))))
 
 
 def _check_optional(settings: Settings) -> None:
@@ -146,10 +175,11 @@ class _Planner:
         python: str | None,
         environ: Mapping[str, str],
         usual: Collection[str],
+        arguments_for: str,
     ) -> None:
         self._spec, self._asked, self.shares = spec, asked, shares
         self._python, self._environ, self._usual = python, environ, usual
-        self.arguments_for = _arguments_for(spec, shares)
+        self.arguments_for = arguments_for
         self._notices: list[str] = []
         self._unmarked: list[str] = []
         self.left_out: dict[str, UsageError] = {}
@@ -324,11 +354,11 @@ def _shares(spec: RunSpec, chosen: tuple[str, ...], asked: bool, names_targets: 
     return {name: _Share(tuple(owned[name]), asked or name in named) for name in chosen if name in owned}
 
 
-def _arguments_for(spec: RunSpec, shares: Mapping[str, _Share]) -> str:
+def arguments_for(arguments: Sequence[str], runners: Collection[str]) -> str:
     """The runner that gets what follows `--`."""
-    if not spec.arguments or len(shares) == 1:
-        return next(iter(shares), "")
-    if table.USUAL in shares:
+    if not arguments or len(runners) == 1:
+        return next(iter(runners), "")
+    if table.USUAL in runners:
         return table.USUAL
-    known = ", ".join(shares)
+    known = ", ".join(runners)
     raise UsageError(f"arguments after -- go to one runner, and this run has {known}: name it with --runner")

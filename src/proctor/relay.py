@@ -89,10 +89,11 @@ class Relay:
                 self._drop(sink, error)
         self._announce(at)
 
-    def tick(self, now: float) -> None:
+    def tick(self, now: float, shown: RunResult | None = None) -> None:
+        """`shown`: what the readers see instead of the result, which it never enters."""
         for sink in self._sinks:
             try:
-                sink.tick(now, self.result)
+                sink.tick(now, self.result if shown is None else shown)
             except Exception as error:  # noqa: BLE001
                 self._drop(sink, error)
         self._announce(now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -30,6 +30,7 @@ from proctor.events import (
     SuiteMissing,
     TestFinished,
     TestHistory,
+    TestsPlanned,
     WarningRecorded,
 )
 from proctor.outcome import BAD, EXIT_CODES, FLAKY, QUARANTINED, Outcome, RunOutcome
@@ -100,6 +101,34 @@ class _Joined(Mapping[str, T]):
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
+    def items(self) -> ItemsView[str, T]:
+        return _Items(self, self._parts)
+
+    def values(self) -> ValuesView[T]:
+        return _Values(self, self._parts)
+
+
+class _Items(ItemsView[str, T]):
+    """Without a search for each of them: there may be a thousand parts."""
+
+    def __init__(self, whole: Mapping[str, T], parts: list[dict[str, T]]) -> None:
+        super().__init__(whole)
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[tuple[str, T]]:
+        return chain.from_iterable(part.items() for part in self._parts)
+
+
+class _Values(ValuesView[T]):
+    """Likewise."""
+
+    def __init__(self, whole: Mapping[str, T], parts: list[dict[str, T]]) -> None:
+        super().__init__(whole)
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[T]:
+        return chain.from_iterable(part.values() for part in self._parts)
+
 
 def _joined(parts: list[dict[str, T]]) -> Mapping[str, T]:
     return parts[0] if len(parts) == 1 else _Joined(parts)
@@ -169,6 +198,7 @@ class SuiteResult(msgspec.Struct):
     doubled: dict[str, Doubled] = {}  # those that were selected several times
     places: dict[str, Place] = {}
     markers: dict[str, tuple[str, ...]] = {}
+    groups: dict[str, str] = {}  # as of TestsSelected
     deselected: list[str] = []
     collectors: list[CollectorFinished] = []
     collected: int = 0  # tests that they found
@@ -195,6 +225,16 @@ class SuiteResult(msgspec.Struct):
     @property
     def source(self) -> str:
         return self.entered.source
+
+    @property
+    def whole_name(self) -> str:
+        """The same for all shards of a suite, and for the suite that is not divided."""
+        return self.entered.shard_of or self.name
+
+    @property
+    def retold(self) -> bool:
+        """Its record leaves out how its sessions went: a document or a public stream."""
+        return self.run.retold or self.entered.retold
 
     @property
     def session(self) -> Session:
@@ -273,7 +313,10 @@ class RunResult(msgspec.Struct):
     reason: str = ""
     seconds: float = 0.0
     missing: list[SuiteMissing] = []  # suites that could not be started
+    planned: TestsPlanned | None = None  # None: the run is no part of a plan
+    not_found: tuple[str, ...] = ()  # tests of the plan that no suite has, once the run is over
     notices: list[str] = []
+    waiting: str = ""  # what keeps all tests from going on: shown while that lasts, and no part of the end
     history: HistoryCompared | None = None  # None: it was not compared with earlier runs
     baseline: BaselineCompared | None = None  # None: nobody asked for it
     output: Excerpt = msgspec.field(default_factory=Excerpt)
@@ -326,7 +369,7 @@ class RunResult(msgspec.Struct):
 
     @property
     def not_run(self) -> tuple[str, ...]:
-        return tuple(test for suite in self.suites for test in suite.not_run)
+        return (*(test for suite in self.suites for test in suite.not_run), *self.not_found)
 
     @property
     def counts(self) -> Counter[Outcome]:
@@ -423,10 +466,21 @@ class RunResult(msgspec.Struct):
         found = self.history.tests.get(test) if self.history is not None else None
         return None if found is None or found.word == UNKNOWN else found
 
+    def find_missing(self) -> tuple[str, ...]:
+        """Tests that the run owes, and no suite has."""
+        if self.planned is None or self.run.collect_only:
+            return ()
+        known = set[str]().union(*(names for suite in self.suites for names in (suite.selected, suite.tests)))
+        known.update(test for suite in self.suites for test in suite.not_run)
+        owed = dict.fromkeys((*self.planned.tests, *self.planned.more))
+        return tuple(test for test in owed if test not in known)
+
     @property
     def exit_code(self) -> int:
-        """proctor's own exit code for this outcome."""
-        return EXIT_CODES[self.outcome]
+        """proctor's own exit code for this outcome. Having no tests is no fault of a part of a plan."""
+        part = self.planned if self.planned is not None and self.planned.shard else None
+        nothing_owed = part is not None and not (part.tests or part.gaps or part.more)
+        return 0 if self.outcome is RunOutcome.NO_TESTS and nothing_owed else EXIT_CODES[self.outcome]
 
     def summary(self) -> dict[str, Any]:
         """The counts as the document has them: each test once, collection errors beside them."""

@@ -14,7 +14,7 @@ import msgspec
 
 from proctor import events as e
 from proctor.archive import store
-from proctor.archive.inside import Folder, remove
+from proctor.archive.inside import Folder
 from proctor.archive.recording import OUTPUT_LIMIT, Recording
 from proctor.errors import LaunchError
 from proctor.outcome import RunOutcome
@@ -24,6 +24,7 @@ from proctor.result import RunResult
 from proctor.unique_names import UniqueNames
 
 if TYPE_CHECKING:
+    from proctor.archive.scratch import Scratch
     from proctor.quarantine import Quarantine
     from proctor.wire.relabel import SuiteLabels
 
@@ -100,7 +101,7 @@ class Shelf:
         self._root, self._run_id, self._environ, self._keeping = root, run_id, environ, keeping
         self.notices: list[str] = []
         self.recording: Recording | None = None
-        self._scratch: str | None = None
+        self._scratch: Scratch | None = None
         directory = store.open_run(root, run_id, environ) if keeping.archive else None
         if directory is not None:
             self._record(directory)
@@ -124,11 +125,11 @@ class Shelf:
     def _make_store(self) -> FileStore:
         if self.recording is not None:
             return FileStore(self.recording.directory.descriptor)
-        import tempfile
+        from proctor.archive.scratch import Scratch  # few runs are not kept
 
-        self._scratch = tempfile.mkdtemp(prefix="proctor-")
+        self._scratch = Scratch("proctor-run-")
         try:
-            descriptor = Folder(Path(self._scratch)).open()
+            descriptor = Folder(Path(self._scratch.path)).open()
         except OSError:  # for lack of descriptors
             return FileStore(-1)
         try:
@@ -145,7 +146,9 @@ class Shelf:
 
     @property
     def files(self) -> Folder:
-        return self.recording.directory.folder if self.recording else Folder(Path(self._scratch or ""))
+        if self.recording is not None:
+            return self.recording.directory.folder
+        return Folder(Path(self._scratch.path if self._scratch is not None else ""))
 
     @property
     def sinks(self) -> list[Sink]:
@@ -153,11 +156,16 @@ class Shelf:
 
     def keep(self, name: str, data: bytes) -> str | None:
         """The path of a new file with this content; None if it cannot be written."""
+        path = self.attach(name, data)
+        return None if path is None else str(self.files.path / path)
+
+    def attach(self, name: str, data: bytes) -> str | None:
+        """The same, and the path is relative to the run's directory."""
         path, descriptor = self.store.create(name)
         if descriptor is None:
             return None
         try:
-            return str(self.files.path / path) if self.store.write(descriptor, data) else None
+            return path if self.store.write(descriptor, data) else None
         finally:
             os.close(descriptor)
 
@@ -191,7 +199,7 @@ class Shelf:
             nothing_started = isinstance(error, LaunchError) or short
             self.recording.close(discard=nothing_started)
         if self._scratch is not None:
-            remove(self._scratch)
+            self._scratch.close()
 
 
 class Running:
@@ -213,7 +221,7 @@ class Running:
         if shelf.recording is not None:
             self._result_lines.append(shelf.recording.result)
         self.labels = UniqueNames()
-        self._entered = 0  # suites
+        self.entered = 0  # suites
         self._labels: SuiteLabels | None = None  # in a run of several suites
         self._relay = Relay(started, [*sinks, *shelf.sinks])
         for notice in shelf.notices:
@@ -222,8 +230,9 @@ class Running:
     def now(self) -> float:
         return time.monotonic() - self._since
 
-    def tick(self) -> None:
-        self._relay.tick(self.now())
+    def tick(self, shown: RunResult | None = None) -> None:
+        """`shown`: what readers see instead of the result so far, because more is known than has arrived."""
+        self._relay.tick(self.now(), shown)
 
     @property
     def result(self) -> RunResult:
@@ -244,8 +253,8 @@ class Running:
 
     def enter(self, suite: e.SuiteEntered) -> int:
         """A suite begins; returns its number."""
-        number = self._entered
-        self._entered += 1
+        number = self.entered
+        self.entered += 1
         if number == 1:
             from proctor.wire.relabel import SuiteLabels  # most runs have one suite
 

@@ -3,14 +3,15 @@ the session's own end, the exit status of the process and the counts must all ag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from proctor.events import SuiteMissing
+from proctor.events import SuiteMissing, TestsPlanned
 from proctor.launch import Voice
 from proctor.outcome import BAD, EXIT_CODES, MAXFAIL, QUIET, WORST_FIRST, Outcome, RunOutcome
 from proctor.phases import is_collector
 from proctor.result import RunResult, Session, SuiteResult
+from proctor.text import named
 
 #: The outcome, and the reason for it where the tests alone do not give it.
 Verdict: TypeAlias = tuple[RunOutcome, str]
@@ -77,7 +78,7 @@ def worst(result: RunResult) -> Verdict:
     if result.stopped is not None:
         last = result.suites[-1]
         return result.stopped, f"during {last.name}" if last.source == Voice.BUILD else ""
-    return without(result.missing, *_of_suites(result))
+    return _by_plan(result, *without(result.missing, *_of_suites(result)))
 
 
 def _of_suites(result: RunResult) -> Verdict:
@@ -96,6 +97,27 @@ def without(missing: Iterable[SuiteMissing], outcome: RunOutcome, why: str) -> V
         return outcome, why
     worst = next(word for word in WORST_FIRST if word in (outcome, RunOutcome.INCOMPLETE))
     return worst, f"{why}; {lacking}" if why else lacking
+
+
+def _by_plan(result: RunResult, outcome: RunOutcome, why: str) -> Verdict:
+    """Likewise, unless tests of the plan were not found."""
+    if result.planned is None:
+        return outcome, why
+    lacking = [*result.planned.gaps]
+    lacking += _not_found(result.find_missing(), result.planned)
+    if not lacking:
+        return outcome, why
+    worst = next(word for word in WORST_FIRST if word in (outcome, RunOutcome.INCOMPLETE))
+    return worst, "; ".join(filter(None, (why, *lacking)))
+
+
+def _not_found(names: Sequence[str], planned: TestsPlanned) -> Iterator[str]:
+    more = set(planned.more)
+    if known := [name for name in names if name not in more]:
+        yield f"{len(known)} of {len(planned.tests)} tests of the plan were not found: {named(known)}"
+    if lost := [name for name in names if name in more]:
+        of = f"{len(lost)} of {len(planned.more)} tests that are not in the plan"
+        yield f"{of} were listed, and then not found: {named(lost)}"
 
 
 def missing_reason(missing: Iterable[SuiteMissing]) -> str:
@@ -125,7 +147,7 @@ def suite_reason(suite: SuiteResult) -> str:
 
 def disputed(suite: SuiteResult, said: RunOutcome) -> Verdict | None:
     """The verdict by the facts of a record, if that is worse than the one that the record itself has."""
-    return _worse(said, _retold(suite) if suite.run.retold else verdict(suite))
+    return _worse(said, _retold(suite) if suite.retold else verdict(suite))
 
 
 def disputed_run(result: RunResult, said: RunOutcome) -> Verdict | None:
@@ -145,13 +167,13 @@ def _worse(said: RunOutcome, found: Verdict) -> Verdict | None:
     if said is RunOutcome.NO_TESTS and outcome is RunOutcome.PASSED:
         outcome, why = RunOutcome.INCOMPLETE, "there are tests"
     quiet = said in QUIET and outcome in QUIET
-    if (outcome is said) if quiet else _rank(outcome) <= _rank(said):
+    if (outcome is said) if quiet else rank(outcome) <= rank(said):
         return None
     more = f": {why}" if why else ""
     return outcome, f"the record says {_words(said)}, and its facts say {_words(outcome)}{more}"
 
 
-def _rank(outcome: RunOutcome) -> int:
+def rank(outcome: RunOutcome) -> int:
     """How bad an outcome is: 0 nothing failed, 1 something failed, 2 the run was not completed."""
     return 0 if outcome in QUIET else 1 if EXIT_CODES[outcome] == 1 else 2
 

@@ -67,6 +67,7 @@ values = st.builds(
         "stderr": output,
         **({"fixed": not_run, "compared_with": {"run_id": "20251231-000000-abcdef"}} if reason else {}),
         **({"printed": output, "quoted": {"lines": [output] * 20}} if output else {}),
+        **({"plan": {"tests": not_run * 40, "shard": 1, "shards": 2}} if output else {}),
     },
     st.lists(tests, max_size=15),
     st.lists(texts, max_size=3),
@@ -123,12 +124,14 @@ def test_a_whole_document_that_is_cut_keeps_to_its_budget(document: Document, bu
     if short is not None:
         assert weight(short) <= budget
         assert ("printed" in short, "quoted" in short) == (bool(document.printed), bool(document.quoted))
-        rare = {"suites", "printed", "quoted", "fixed", *shorten._RARE}
+        rare = {"suites", "plan", "printed", "quoted", "fixed", *shorten._RARE}
         assert set(short) - rare == {"text", *Document.__struct_fields__, "omitted"} - rare
         assert len(short["tests"]) + short["omitted"].get("tests", 0) == len(document.tests)
         fixed = document.fixed or ()
         assert ("fixed" in short, "compared_with" in short) == (document.fixed is not None,) * 2
         assert len(short.get("fixed", ())) + short["omitted"].get("fixed", 0) == len(fixed)
+        owed = len(document.plan.tests) if document.plan is not None else 0
+        assert short["omitted"].get("plan", 0) == owed
         assert 'select="json_report"' in short["omitted"]["call"]
 
 

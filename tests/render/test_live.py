@@ -231,6 +231,16 @@ def test_a_stopped_run_says_so_at_once_and_how_to_kill_it() -> None:
         assert text in console.file.getvalue()  # type: ignore[attr-defined]
 
 
+def test_what_a_run_waits_for_is_shown_until_it_is_stopped() -> None:
+    relay = under_way()
+    relay.result.waiting = "no worker at dask:127.0.0.1:8786: waiting, 42s left"
+
+    assert drawn(relay, 3.0, 80)[1] == "no worker at dask:127.0.0.1:8786: waiting, 42s left"
+    assert drawn(relay, 3.0, 20)[1] == "no worker at dask…"
+    relay.publish(e.RunStopped(RunOutcome.CANCELLED), 3.0)
+    assert drawn(relay, 3.0, 80)[1] == "cancelling…"
+
+
 def test_a_total_on_the_terminal_never_shrinks() -> None:
     console = console_of()
     live = LiveTerminal(console)

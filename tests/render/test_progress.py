@@ -108,6 +108,13 @@ def test_one_of_several_suites_is_named_and_numbered(events: list[e.Event], suit
     assert so_far(*events, suites=suites).suite == label
 
 
+def test_of_shards_it_says_how_many_have_ended() -> None:
+    planned = e.TestsPlanned(("a", "b", "c"), shards=3)
+    shards: list[e.Event] = [entered("pytest 1/3"), FINISHED, entered("pytest 2/3"), entered("pytest 3/3")]
+
+    assert so_far(planned, *shards).suite == "1/3 shards"
+
+
 def test_what_is_left_does_not_include_tests_of_suites_that_have_ended() -> None:
     facts = entered("pytest", 1), COUNTED, *ended("a"), FINISHED, entered("node")
 

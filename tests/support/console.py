@@ -204,6 +204,7 @@ class Shell:
             "CARGO_HOME": os.environ.get("CARGO_HOME", str(home / ".cargo")),
             "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(home / ".rustup")),
             "PATH": self._path(block.without),
+            "PYTHONDONTWRITEBYTECODE": "1",  # a file changes twice in a second: its bytecode would seem fresh
             "COLUMNS": "100",
             "TERM": "dumb",
             "LC_ALL": "C.UTF-8",

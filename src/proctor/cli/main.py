@@ -29,6 +29,8 @@ GROUPS = {
     },
     "for agents, CI and shells": {
         "mcp": "serve proctor's tools to agents",
+        "plan": "divide the tests among several machines",
+        "merge": "make one run from many, and report what is missing",
         "convert": "write a report in another format",
         "completion": "write a completion script for bash, zsh or fish",
     },

@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     root = options.project(parsed.directory)
     settings = config.load(root)
     asked = asked_for(parsed, passed_on, root, settings)
-    plan = plan_run(asked, settings, os.environ)
+    plan = _planned(parsed, asked, settings)
     outputs = outputs_of(parsed, plan)
     try:
         with stoppable(None if outputs.live else announce_interrupt) as stop:
@@ -73,6 +73,16 @@ def asked_for(
     )
 
 
+def _planned(parsed: argparse.Namespace, asked: Asked, settings: config.Settings) -> RunPlan:
+    if parsed.force and parsed.plan is None:
+        raise UsageError("--force needs --plan FILE")
+    if parsed.plan is None and parsed.shard is None:
+        return plan_run(asked, settings, os.environ)
+    from proctor.cli.shard import shard_run  # most runs are of one machine
+
+    return shard_run(parsed.plan, parsed.shard, parsed.force, asked, settings)
+
+
 def outputs_of(parsed: argparse.Namespace, plan: RunPlan) -> output.Outputs:
     """Writes the notices about the plan first."""
     for notice in plan.notices:
@@ -95,7 +105,8 @@ def explain(executed: Executed, asked: Asked, mask: bool) -> None:
     """On stderr: what the outputs do not say."""
     if executed.forgotten:
         print(f"proctor: {executed.forgotten}", file=sys.stderr)
-    if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR):
+    is_empty_shard = executed.result.exit_code == 0
+    if executed.result.outcome in (RunOutcome.NO_TESTS, RunOutcome.USAGE_ERROR) and not is_empty_shard:
         from proctor.cli import nothing_ran
 
         nothing_ran.explain(executed.result, asked, mask)
@@ -124,12 +135,13 @@ def parser() -> options.Parser:
         passes_on=True,
     )
     add_options(parser)
+    _add_shards(parser)
     parser.remark = EXIT_CODES
     return parser
 
 
 def add_options(parser: options.Parser) -> None:
-    """All of them; `watch` has the same."""
+    """All but those of shards; `watch` has the same."""
     options.add_selection(parser)
     _add_choice_of_tests(parser)
     _add_limits(parser)
@@ -151,6 +163,16 @@ def _add_choice_of_tests(parser: options.Parser) -> None:
     what.add_argument("--repeat", type=int, default=1, metavar="N", help=repeat)
     seed = "seed of Python's hashes, and of the test order with pytest-randomly (default: random)"
     what.add_argument("--seed", type=int, metavar="N", help=seed)
+
+
+def _add_shards(parser: options.Parser) -> None:
+    what = parser.group(options.WHAT)
+    shard = "only shard I of N, by --plan or else by a hash of each file's name (default: all tests)"
+    what.add_argument("--shard", metavar="I/N", help=shard)
+    plan = "with --shard: the plan of all shards, made by `proctor plan` (default: none)"
+    what.add_argument("--plan", metavar="FILE", help=plan)
+    force = "with --plan: run even if the commit or the packages differ from the plan's"
+    what.add_argument("--force", action="store_true", help=force)
 
 
 def _add_limits(parser: options.Parser) -> None:

@@ -26,6 +26,12 @@ class Source:
         self.directory = directory  # of the files that a log refers to
         self.under_way = under_way(directory) if directory is not None else ""  # before it is read
 
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Equal where two names are those of one file."""
+        found = os.fstat(self._file)
+        return found.st_dev, found.st_ino
+
     def pieces(self, may_grow: Callable[[], bool]) -> Iterator[bytes]:
         """To the end, and beyond it while it may grow. An empty piece means: nothing new for a moment."""
         while True:

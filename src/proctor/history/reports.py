@@ -55,7 +55,7 @@ class ReportKeys(Keys):
         if runner in RUNNERS:
             # Where the ids of pytest are relative to a directory above the project, their files are there.
             at = folder if runner == _PYTEST and found == name else own
-            return TestKey(at, runner, suite.name, name)
+            return TestKey(at, runner, suite.whole_name, name)
         if found:
             return TestKey(folder, _PYTEST, _PYTEST, found)
         known = _RUNNERS.get(runner, runner)

@@ -23,7 +23,7 @@ class Keys:
         self._own_name = own_name
         real = os.path.realpath(top)  # a framework may know its directory by another path
         self._suites = [
-            (os.path.relpath(os.path.realpath(base_of(suite)), real), suite.entered.runner, suite.name)
+            (os.path.relpath(os.path.realpath(base_of(suite)), real), suite.entered.runner, suite.whole_name)
             for suite in result.suites
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -152,15 +152,24 @@ class GitFiles:
         entries = (line for line in listed.split(b"\0") if line[:1] in _HIDDEN and line[1:2] == b" ")
         return any(os.path.lexists(os.path.join(os.fsencode(self._found.top), one[2:])) for one in entries)
 
-    def tree(self) -> str:
-        """Writes nothing that stays: objects and index are in a directory of their own."""
+    def tree(self, leaves_out: Callable[[str], bool] = lambda _: False) -> str:
+        """`leaves_out`: whether a changed file, by its path, counts as it is in the commit.
+
+        Writes nothing that stays: objects and index are in a directory of their own.
+        """
         checkout = self.checkout()
         if self._first is None or not checkout.state:
             return ""
-        if not checkout.dirty:
+        top = self._found.top
+        changed = {
+            path: about
+            for path, about in self._first.files.items()
+            if not leaves_out(os.path.join(top, path))
+        }
+        if not changed:
             return self._git.line("rev-parse", "--verify", "--quiet", f"{checkout.commit}^{{tree}}")
-        sizes = [about[1] for about in self._first.files.values() if about]
-        paths = sorted(self._first.files)
+        sizes = [about[1] for about in changed.values() if about]
+        paths = sorted(changed)
         too_long = sum(len(os.fsencode(path)) + 1 for path in paths) > _ARGUMENTS
         if len(paths) > _MOST_HASHED or sum(sizes) > _MOST_BYTES or too_long:
             return ""
@@ -229,7 +238,7 @@ def _changed(line: str) -> tuple[str, bool]:
     another repository below this one, git does not say. Empty for what does not matter."""
     if line.startswith("? "):
         path = line[2:]
-        return ("", True) if _is_written_by_tools(path) else (path, not path.endswith("/"))
+        return ("", True) if is_written_by_tools(path) else (path, not path.endswith("/"))
     if line.startswith("u "):
         fields = line.split(" ", 10)
         return fields[10], fields[2].startswith("N")
@@ -245,7 +254,7 @@ def _about(path: str) -> tuple[int, int, int] | None:
     return found.st_mode, found.st_size, found.st_mtime_ns
 
 
-def _is_written_by_tools(path: str) -> bool:
+def is_written_by_tools(path: str) -> bool:
     *folders, name = path.split("/")
     is_coverage = name == ".coverage" or name.startswith(".coverage.")
     return any(folder in _WRITTEN for folder in folders) or name.endswith(".pyc") or is_coverage

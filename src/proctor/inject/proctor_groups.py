@@ -28,7 +28,7 @@ def groups(items, workers, order=None, one_each=False):
     else:
         found: "dict[tuple[bool, str], Group]" = {}
         for number, item in enumerate(items):
-            mark = _marked(item)
+            mark = group_name(item)
             key = (mark is not None, mark or item.nodeid.partition("::")[0])
             found.setdefault(key, Group(mark is not None)).tests.append(number)
         if len(items) < 2 or (len(found) == 1 and next(iter(found.values())).by_mark):
@@ -67,7 +67,7 @@ class Share:
         return found
 
 
-def _marked(item):
+def group_name(item):
     """The name of its `xdist_group`; of several, all together, as in xdist."""
     names = {_name(mark) for mark in item.iter_markers("xdist_group")}
     return "_".join(sorted(names)) if names else None

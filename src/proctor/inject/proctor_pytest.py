@@ -42,6 +42,7 @@ ASKED_VARIABLE = "PROCTOR_ASKED"
 CHUNK = 500  # collected tests in one message
 FLUSH_SECONDS = 0.5  # until they are reported, even if they are fewer
 MOST_WORDS = 5000
+GROUP = "xdist_group"  # a mark
 LONGEST, _took = _channel.LONGEST, _channel.took
 SUMMARISERS = {
     "terminalreporter",
@@ -146,6 +147,9 @@ def pytest_configure(config):
             observer.excused = quarantine.match
         if "order" in asked:
             _order(config, asked)
+        if "part" in asked:
+            part = load("pytest_part").of_part(config, asked["part"])
+            config.pluginmanager.register(part, "_proctor_part")
         if WORKERS is not None:
             WORKERS.configure(config, observer)
     if any(map(config.pluginmanager.hasplugin, ("benchmark", "pytest_benchmark.plugin"))):
@@ -441,17 +445,26 @@ class Reporter(Observer):
 
     def _collection_finished(self, session):
         self._flush_collectors()
-        markers = None
+        markers, groups = None, {}
         if getattr(self.config.option, "collectonly", False):
             markers = {
                 item.nodeid: sorted({mark.name for mark in item.iter_markers()}) for item in session.items
             }
+            groups = self._groups([item for item in session.items if GROUP in markers[item.nodeid]])
         if self.is_controller:
             return  # it collects nothing itself
         limits = self._limits(session.items)
         if limits:
             self.channel.session({"limits": limits})
-        self._selected([item.nodeid for item in session.items], markers)
+        self._selected([item.nodeid for item in session.items], markers, groups)
+
+    @staticmethod
+    def _groups(marked):
+        """Tests that stay together wherever they run, by the name of their group."""
+        if not marked:
+            return {}
+        group_name = load("proctor_groups").group_name
+        return {item.nodeid: group_name(item) for item in marked}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node):
@@ -463,16 +476,18 @@ class Reporter(Observer):
         new = [test for test in ids if test not in self.known]
         self.known.update(new)
         if new:
-            self._try(self._selected, new, None)
+            self._try(self._selected, new, None, {})
 
-    def _selected(self, ids, markers):
+    def _selected(self, ids, markers, groups):
         for start in range(0, len(ids), CHUNK):
             part = ids[start : start + CHUNK]
             if markers is None:
                 quoted = ",".join(map(quote, part))
                 self.channel.send('{"status":"error","partial":true,"proctor":{"selected":[%s]}}' % quoted)
             else:
-                self.channel.session({"selected": part, "markers": {test: markers[test] for test in part}})
+                facts = {"selected": part, "markers": {test: markers[test] for test in part}}
+                facts["groups"] = {test: groups[test] for test in part if test in groups}
+                self.channel.session(facts)
         self.channel.session({"collection_ended": time()})
 
     # Tests

@@ -81,6 +81,8 @@ class Session:
         if "order" in self.asked:
             self.order = load("proctor_order").Order(self.asked["order"], self.here, self.here)
             loaded.put_first(self.order)
+        if "part" in self.asked:
+            loaded.keep_part(load("proctor_part").Part(self.asked["part"]))
         if "only" in self.asked:
             loaded.keep(load("proctor_only").Only(self.asked["only"]))
         self._report(loaded)

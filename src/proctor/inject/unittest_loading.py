@@ -263,9 +263,17 @@ class Loaded:
         prune(self.suite, lambda test: getattr(test, NAME) not in wanted)
         self.suite = unittest.TestSuite([first, self.suite])
 
+    def keep_part(self, part):
+        """Leave the tests of a shard; what cannot be loaded of another one is not its fault."""
+        self.errors = [error for error in self.errors if not part.leaves_out(error[0])]
+        self.deselected = [test for test in self.deselected if not part.leaves_out(test.partition("::")[0])]
+        self._keep({test for test in self.tests if part.has(test)})
+
     def keep(self, only):
         """Leave the tests that a later session runs, in the order in which they are."""
-        kept = set(only.of(self.tests, str))
+        self._keep(set(only.of(self.tests, str)))
+
+    def _keep(self, kept):
         self.tests = {name: known for name, known in self.tests.items() if name in kept}
         prune(self.suite, lambda test: getattr(test, NAME) in kept)
 

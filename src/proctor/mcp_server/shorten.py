@@ -212,7 +212,9 @@ def _omitted(document: Document, short: Values, lost: int) -> Values:
     calls.append(page_call(document.run_id, "json_report"))
     if document.suites:
         omitted["suites"] = len(document.suites)
-    if document.suites or "fixed" in omitted:
+    if document.plan is not None:
+        omitted["plan"] = len(document.plan.tests)
+    if document.suites or document.plan is not None or "fixed" in omitted:
         calls.append(full_call(document.run_id))
     return {**omitted, "call": "; ".join(calls), **cut_short(document.run_id, lost)}
 

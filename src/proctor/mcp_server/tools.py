@@ -215,8 +215,7 @@ class Tools:
                 environment=config.allowed_environment(asked.env, settings),
             )
         plan = plan_run.plan_run(request, settings, access.environ)
-        prepared = msgspec.structs.replace(plan.prepared, notices=(*plan.prepared.notices, *plan.notices))
-        return msgspec.structs.replace(plan, prepared=prepared)
+        return plan.with_notices(*plan.notices)
 
     def data(self, name: str) -> RunData:
         """From memory, else from the archive; not for a run that this server has under way."""

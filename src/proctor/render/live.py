@@ -148,6 +148,8 @@ def picture(result: RunResult, at: Progress, now: float, width: int) -> Renderab
     lines = [_head(result, at, now, room)]
     if result.stopped is not None:
         lines.append(_line(_ENDING.get(result.stopped, "stopping…"), room, "bold yellow"))
+    elif result.waiting:
+        lines.append(_line(neutral(result.waiting), room, "bold yellow"))
     lines += [_running(test, seconds, room) for test, seconds in long[:_RUNNING]]
     if len(long) > _RUNNING:
         lines.append(_line(f"  and {len(long) - _RUNNING} more", room))

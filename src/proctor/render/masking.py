@@ -21,6 +21,7 @@ from proctor.events import (
     SuiteFinished,
     TestFinished,
     TestsDeselected,
+    TestsPlanned,
     TestsSelected,
 )
 from proctor.outcome import Outcome
@@ -37,9 +38,9 @@ _KEYS = frozenset(
     | {"fixed", "keywords", "outcome", "interpreter", "root", "directory", "started", "build", "runner"}
 )
 _FIELDS = _KEYS | {"test", "subtest", "fixture", "id", "cwd", "source"}
-_FIELDS |= {"selected", "deselected", "markers", "places", "children"}
+_FIELDS |= {"selected", "deselected", "markers", "places", "groups", "children"}
 #: Facts whose tests are names alone, or names with words of proctor.
-_OF_TESTS = (TestsSelected, TestsDeselected, HistoryCompared, BaselineCompared)
+_OF_TESTS = (TestsPlanned, TestsSelected, TestsDeselected, HistoryCompared, BaselineCompared)
 _DIFFERENCE = re.compile(r"at (?P<path>.{1,500}?)(?: (?:line|character|byte) \d+)?:(?=\s|\Z)")
 _LAST_NAME = re.compile(r"(\w{1,100})['\"]?\]?\Z")
 
@@ -220,5 +221,5 @@ def _is_secret(path: str) -> bool:
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """Those that may hold a secret."""
-    kept = _FIELDS | {"tests", "fixed", "reasons"} if kind in _OF_TESTS else _FIELDS
+    kept = _FIELDS | {"tests", "more", "fixed", "reasons"} if kind in _OF_TESTS else _FIELDS
     return tuple(name for name in kind.__struct_fields__ if name not in kept)

@@ -18,7 +18,7 @@ class Progress(msgspec.Struct, frozen=True):
     left: int = 0  # tests that are still to run
     counted: bool = True  # the suite in progress has said how many tests it has
     doing: str = ""  # while nothing has run: what is done instead
-    suite: str = ""  # `node 2/3`, if there are several
+    suite: str = ""  # `node 2/3`, if there are several; `2/3 shards`, which run at once
 
     @property
     def text(self) -> str:
@@ -68,9 +68,14 @@ def _doing(result: RunResult, current: SuiteResult) -> str:
 
 
 def _label(result: RunResult, current: SuiteResult) -> str:
-    """The name of the suite in progress, and which of how many it is. A build is none of them."""
+    """The name of the suite in progress, and which of how many it is. A build is none of them. Of shards,
+    how many have ended."""
     if not result.several:
         return ""
+    if result.planned is not None and result.planned.shards > 1 and not result.planned.shard:
+        shards = result.planned.shards
+        running = sum(suite.outcome is RunOutcome.RUNNING for suite in result.suites)
+        return f"{max(0, shards - running)}/{shards} shards"
     name = neutral(current.name)
     if current.source == Voice.BUILD:
         return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -22,6 +22,10 @@ class SuiteLabels:
         own = self._own.setdefault(suite, {})
         return relabelled(event, lambda name: self._label(name, own))
 
+    def given(self, suite: int) -> Mapping[str, str]:
+        """The names that tests of a suite have got, by their own names."""
+        return self._own.get(suite, {})
+
     def original(self, label: str, suite: int) -> str:
         """The name that the suite itself has for a test."""
         return next((name for name, given in self._own.get(suite, {}).items() if given == label), label)
@@ -38,7 +42,8 @@ def relabelled(event: e.Event, label: Callable[[str], str]) -> e.Event:
         case e.TestFinished():
             return _finished(event, label)
         case e.TestStarted() | e.ResultAmended() | e.FileAttached() | e.TestOverdue():
-            return replace(event, test=label(event.test))
+            name = label(event.test)
+            return event if name == event.test else replace(event, test=name)
         case e.AttemptFailed():
             return e.AttemptFailed(_finished(event.result, label))
         case e.TestsQuarantined():
@@ -48,13 +53,17 @@ def relabelled(event: e.Event, label: Callable[[str], str]) -> e.Event:
         case e.TestsSelected():
             markers = {label(test): marks for test, marks in event.markers.items()}
             places = {label(test): place for test, place in event.places.items()}
-            return e.TestsSelected(tuple(map(label, event.tests)), markers, places)
+            groups = {label(test): group for test, group in event.groups.items()}
+            return e.TestsSelected(tuple(map(label, event.tests)), markers, places, groups)
         case e.TestsDeselected():
             return e.TestsDeselected(tuple(map(label, event.tests)))
+        case e.SuiteFinished() if event.not_run:
+            return replace(event, not_run=tuple(map(label, event.not_run)))
         case _:
             return event
 
 
 def _finished(event: e.TestFinished, label: Callable[[str], str]) -> e.TestFinished:
-    part_of = label(event.part_of) if event.part_of else ""
-    return replace(event, test=label(event.test), part_of=part_of)
+    part_of, name = label(event.part_of) if event.part_of else "", label(event.test)
+    same = name == event.test and part_of == event.part_of
+    return event if same else replace(event, test=name, part_of=part_of)

@@ -24,10 +24,13 @@ STARTED = e.RunStarted("id", "pytest", ("python", "-m", "pytest"), "/p", "/py", 
 PLACE = e.Place("test_a.py", 3)
 EVENTS: list[e.Event] = [
     STARTED,
-    e.SuiteEntered("t/a.t", "tap", ("perl", "t/a.t"), "/p", source="lines"),
+    e.TestsPlanned(("a", "b"), "c0ffee", 2, 3, own=True, gaps=("c.py could not be loaded",)),
+    e.SuiteEntered(
+        "t/a.t", "tap", ("perl", "t/a.t"), "/p", source="lines", shard_of="t", tries=2, retold=True
+    ),
     e.SuiteDescribed("/p", {"python": "3.11"}, {"a": [1]}),
     e.CollectorFinished("test_a.py", "passed", (e.Child("test_a.py::t", "Function", 0, True),)),
-    e.TestsSelected(("a", "b"), {"a": ("slow",)}, {"a": PLACE}),
+    e.TestsSelected(("a", "b"), {"a": ("slow",)}, {"a": PLACE}, {"a": "database"}),
     e.TestsDeselected(("c",)),
     e.SuiteStarted("pytest", "2026-01-01T00:00:00+00:00", 2),
     e.CollectionFailed("x.py", e.Failure("ImportError", "ImportError: no", PLACE), "Traceback"),

@@ -62,6 +62,7 @@ class _SessionFacts(msgspec.Struct):
     deselected: tuple[str, ...] = ()
     selected: tuple[str, ...] = ()
     markers: dict[str, tuple[str, ...]] = {}
+    groups: dict[str, str] = {}
     collection_ended: float | None = None  # a test may have changed the clock: any time
     warnings: list[e.WarningRecorded] = []
     internal_error: _InternalError | None = None
@@ -303,7 +304,7 @@ class SessionReader:
             selected = tuple(map(self._strings.setdefault, facts.selected, facts.selected))
             self._selected.update(selected)
             places = {test: self._found[test] for test in selected if test in self._found}
-            found.append(e.TestsSelected(selected, facts.markers, places))
+            found.append(e.TestsSelected(selected, facts.markers, places, facts.groups))
         if facts.collection_ended is not None and not self._begun:
             found += self._begin(facts.collection_ended)
         found += facts.warnings
@@ -359,7 +360,7 @@ class SessionReader:
 def _forget_collection(facts: _SessionFacts) -> None:
     """An earlier process of the suite has told the same. That something cannot be collected may be new."""
     facts.collectors, facts.skipped = [], []
-    facts.deselected, facts.selected, facts.markers = (), (), {}
+    facts.deselected, facts.selected, facts.markers, facts.groups = (), (), {}, {}
     facts.warnings = [warning for warning in facts.warnings if warning.when == "runtest"]
 
 

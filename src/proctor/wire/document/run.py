@@ -73,6 +73,8 @@ def _events(found: Document, gap: str) -> Iterator[tuple[int, e.Event]]:
             invocation=found.invocation,
         ),
     )
+    if found.plan is not None:
+        yield 0, found.plan
     suites = found.suites or [_only_suite(found)]
     shares: dict[str, _Share] = {suite.name: ([], []) for suite in suites}
     rest = shares[suites[-1].name]  # what names no suite that is known belongs to the last
@@ -136,7 +138,8 @@ def _of_suite(
 ) -> Iterator[e.Event]:
     tests, errors = share
     own = tuple(test.node_id for test in tests if not test.part_of)
-    yield e.SuiteEntered(suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source)
+    entered = suite.name, suite.runner, suite.command, suite.root, suite.interpreter, suite.source
+    yield e.SuiteEntered(*entered, shard_of=suite.shard_of, tries=suite.tries)
     if suite.toolchain:
         yield e.SuiteDescribed(suite.root, suite.toolchain)
     yield e.TestsSelected((*own, *suite.not_run))
@@ -265,12 +268,17 @@ def _of_suites(found: Document) -> Iterator[str]:
     for name, suite_name in owners:
         if suite_name not in names:
             yield f"{name} is of the suite {suite_name!r}, which is not there"
+    counts: dict[str, Counter[str]] = {suite.name: Counter() for suite in found.suites}
+    for test in found.tests:
+        counts.get(test.suite, Counter())[counted(test)] += 1
     for suite in found.suites:
         if suite.counts is not None:
-            own = Counter(counted(test) for test in found.tests if test.suite == suite.name)
+            own = counts[suite.name]
             known = {word: own[word] for word in {*own, *suite.counts}}
             yield from _of_counts(f"suite {suite.name!r}", dict.fromkeys(known, 0) | suite.counts, known)
-    if sorted(found.not_run) != sorted(test for suite in found.suites for test in suite.not_run):
+    planned = Counter({*found.plan.tests, *found.plan.more} if found.plan is not None else ())
+    not_run = Counter(test for suite in found.suites for test in suite.not_run)
+    if not_run - Counter(found.not_run) or Counter(found.not_run) - not_run - planned:
         yield "the tests that were not run are others at the top than in the suites"
     codes = [suite.exit_code for suite in found.suites if suite.exit_code is not None]
     if found.exit_code not in ({next((code for code in codes if code), 0)} if codes else {None}):

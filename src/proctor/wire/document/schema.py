@@ -110,6 +110,8 @@ class Suite(msgspec.Struct):
     toolchain: dict[str, str] = {}
     printed: str = ""  # by plugins, after the tests
     quoted: e.OutputQuoted | None = None  # where no test explains the exit status
+    shard_of: str = ""  # as of SuiteEntered
+    tries: Count = 1  # how often its shard was started
 
 
 class CollectionError(msgspec.Struct):
@@ -151,6 +153,7 @@ class Document(msgspec.Struct):
     started: str = ""
     collect_only: bool = False
     invocation: e.Invocation | None = None
+    plan: e.TestsPlanned | None = None  # of which the run is a part
     title: str | None = None  # as of Suite
     build: str | None = None
     foreign: dict[str, Any] = {}
@@ -250,7 +253,7 @@ class _Collectors(msgspec.Struct):
 
 
 def read(raw: bytes) -> Document:
-    from proctor.wire.reports.report import decode  # likewise
+    from proctor.wire.reports.report import decode  # a run only writes a document
 
     try:
         return decode(raw, decoding.decoder(Document))

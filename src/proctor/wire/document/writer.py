@@ -45,7 +45,7 @@ def chunks(result: RunResult, load: Load, output_path: str = "") -> Iterator[byt
 
 
 def _tests(result: RunResult, load: Load) -> Iterator[Test]:
-    several, retold, words = result.several, result.run.retold, history.Words(result)
+    several, words = result.several, history.Words(result)
     told = bool(words)
     for name, suite in zip(_names(result), result.suites, strict=True):
         quarantined = suite.quarantined
@@ -53,7 +53,7 @@ def _tests(result: RunResult, load: Load) -> Iterator[Test]:
             found = test(entry, load)
             if several:
                 found.suite = name
-            if retold:  # as exact as a stream
+            if suite.retold:  # as exact as a stream
                 found.duration, found.attempts = round(entry.seconds, 9), _attempts(entry, 9)
             if entry.test in quarantined:
                 found.quarantined, found.quarantine_reason = True, quarantined[entry.test]
@@ -90,6 +90,8 @@ def _suite(name: str, suite: SuiteResult) -> dict[str, Any]:
         "not_run": suite.not_run,
         **_retold(suite, name),
         **_words(suite),
+        **({"shard_of": suite.entered.shard_of} if suite.entered.shard_of else {}),
+        **({"tries": suite.entered.tries} if suite.entered.tries > 1 else {}),
     }
 
 
@@ -101,7 +103,7 @@ def _suite_counts(suite: SuiteResult) -> dict[str, int]:
 
 def _retold(suite: SuiteResult, name: str) -> dict[str, Any]:
     """The fields of a stream that no other field of the document holds."""
-    if not suite.run.retold:
+    if not suite.retold:
         return {}
     other: list[tuple[str, Any, Any]] = [
         ("title", suite.title, name),
@@ -151,6 +153,7 @@ def _head(result: RunResult) -> dict[str, Any]:
         "started": result.run.started,
         **({"collect_only": True} if result.run.collect_only else {}),
         **({"invocation": result.run.invocation} if result.run.invocation else {}),
+        **({"plan": result.planned} if result.planned else {}),
         **_suites(result),
         **({"missing": list(map(_missing, result.missing))} if result.missing else {}),
         **history.of_run(result),

@@ -25,19 +25,19 @@ class CaseName(NamedTuple):
 def test_name(test: e.TestFinished, suite: SuiteResult, earlier: Container[str] = ()) -> CaseName:
     """Of a test. A number that it has only because an `earlier` suite has a test of its name is left out."""
     base = without_number(test.test)
-    name = base if base in earlier else test.test
+    name = base if base != test.test and base in earlier else test.test
     if name.startswith("/") and suite.source != Voice.REPORT:
         return _program(name, test.part_of, suite.name)
     path, names = id_parts(name)
     if not names:
         return CaseName(shown(suite.name), shown(name) or "?")
-    return CaseName(shown(".".join([_dotted(path), *names[:-1]])), shown(names[-1]) or "?")
+    return CaseName(shown(".".join([dotted(path), *names[:-1]])), shown(names[-1]) or "?")
 
 
 def collector_name(name: str) -> CaseName:
     """Of what is no test: a file or a package that failed or was skipped as a whole."""
     path, names = id_parts(name)
-    *owners, last = [_dotted(path), *names]
+    *owners, last = [dotted(path), *names]
     return CaseName(shown(".".join(owners)), shown(last) or "?")
 
 
@@ -50,7 +50,7 @@ def _code(found: re.Match[str]) -> str:
     return f"#x{ord(found[0]):02X}"
 
 
-def _dotted(path: str) -> str:
+def dotted(path: str) -> str:
     return _PYTHON.sub("", path.replace("/", "."))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import chain, takewhile
+from itertools import chain
 from typing import TypeAlias
 
 import msgspec
@@ -43,7 +43,7 @@ _TYPES[Outcome.XFAILED] = XFAIL
 
 
 def write(result: RunResult) -> Iterator[bytes]:
-    return document(result, _cases, _DECIMALS, ("tests", "failures", "errors"))
+    return document(result, partial(_cases, _Owners(result)), _DECIMALS, ("tests", "failures", "errors"))
 
 
 # The frame
@@ -142,9 +142,32 @@ def _explanation(result: RunResult) -> list[Case]:
 # Tests as pytest writes them
 
 
-def _cases(suite: SuiteResult, result: RunResult) -> Iterator[Case]:
-    before = takewhile(lambda other: other is not suite, result.suites)
-    taken = {name for other in before for name in other.tests}
+class _Owners:
+    """Which suite of a run is the first with a test of a name. Few tests need to know, if any."""
+
+    def __init__(self, result: RunResult) -> None:
+        self._result = result
+        self._first: dict[str, int] = {}
+
+    def first(self, name: str) -> int:
+        if not self._first:
+            for number, suite in reversed([*enumerate(self._result.suites)]):
+                self._first.update(dict.fromkeys(suite.tests, number))
+        return self._first.get(name, len(self._result.suites))
+
+
+class _Before:
+    """The names of tests in the suites before one."""
+
+    def __init__(self, owners: _Owners, number: int) -> None:
+        self._owners, self._number = owners, number
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._owners.first(name) < self._number
+
+
+def _cases(owners: _Owners, suite: SuiteResult, result: RunResult) -> Iterator[Case]:
+    before = _Before(owners, next(at for at, other in enumerate(result.suites) if other is suite))
     collectors: dict[str, list[Complaint]] = {}  # one case for each: a file's tests and doctests are two
     for test in suite.tests.values() if _ended_by_pytest(suite) else contents.tests_of(suite):
         if is_collector(test):
@@ -152,7 +175,7 @@ def _cases(suite: SuiteResult, result: RunResult) -> Iterator[Case]:
             name = base if base in collectors else test.test
             collectors.setdefault(name, []).append(_complaint(test))
         else:
-            case = test_name(test, suite, taken)
+            case = test_name(test, suite, before)
             if why := contents.excuse(test, suite.quarantined):
                 yield msgspec.structs.replace(_case(test, case), complaints=(excused(test, why),))
             else:

@@ -42,6 +42,7 @@ _NOTES: dict[type, str] = {
     e.FaultTraced: "fault",
     e.RunStopped: "stopped",
     e.SuiteMissing: "suite_missing",
+    e.TestsPlanned: "tests_planned",
     e.SummaryPrinted: "printed",
     e.Noticed: "notice",
     e.HistoryCompared: "history",

@@ -28,13 +28,13 @@ def suite_object(started: e.SuiteStarted, suite: SuiteResult) -> Object:
     toolchain = suite.described.toolchain if suite.described else {}
     known = {"run": suite.run.run_id, "runner": suite.entered.runner}
     extra: Object = {"proctor": {"rev": REVISION}, **{name: text for name, text in known.items() if text}}
-    if toolchain.keys() - {"rustc"} or not suite.run.retold:
+    if toolchain.keys() - {"rustc"} or not suite.retold:
         extra |= {"toolchain": toolchain} if toolchain else {}
     if started.prefix:
         extra["prefix"] = started.prefix
     if filtered_out := started.filtered_out or len(suite.deselected):
         extra["filtered_out"] = filtered_out
-    build = rfc3339(started.build) or ("" if suite.run.retold else rfc3339(suite.run.started))
+    build = rfc3339(started.build) or ("" if suite.retold else rfc3339(suite.run.started))
     if started.build and not build:
         extra["build"] = started.build  # it does not say where
     line: Object = {"type": "suite"}
@@ -45,7 +45,7 @@ def suite_object(started: e.SuiteStarted, suite: SuiteResult) -> Object:
 
 def final_object(tally: dict[str, int], suite: SuiteResult) -> Object:
     extra: Object = {"outcome": suite.outcome}
-    if suite.seconds or not suite.run.retold:
+    if suite.seconds or not suite.retold:
         extra["seconds"] = round(suite.seconds, 6)
     if suite.reason:
         extra["reason"] = suite.reason

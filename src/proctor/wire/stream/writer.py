@@ -23,7 +23,10 @@ from proctor.wire.stream.words import MISSING, NOT_RUN, Object, one_line
 _NAMELESS = 1000  # tests without a name that get a line each: a plan may have any number
 _PARTS_UNKNOWN = Voice.PROGRAM  # tests report on parts whose number is unknown before
 #: Facts that no line has. What earlier runs say is known only when the lines of the tests are written.
-_OF_THE_RUN = (e.RunStarted, e.RunStopped, e.SuiteMissing, e.Noticed, e.HistoryCompared, e.BaselineCompared)
+_OF_THE_RUN = (
+    *(e.RunStarted, e.TestsPlanned, e.RunStopped, e.SuiteMissing, e.Noticed),
+    *(e.HistoryCompared, e.BaselineCompared),
+)
 _QUIET = (RunOutcome.PASSED, RunOutcome.NO_TESTS)  # endings that need no failure to explain them
 
 
@@ -108,10 +111,10 @@ class _SuiteLines:
             found = self._open(self._suite.count, suite)
         if isinstance(event, e.TestFinished):
             self._seen.add(event.test)
-            timed = not suite.run.retold and suite.source != Voice.REPORT
+            timed = not suite.retold and suite.source != Voice.REPORT
             excuse = suite.quarantined.get(event.test)
             test = test_object(self._label(event.test), event, timed, excuse)
-            found += self._add(test, counted=suite.run.retold or not event.part_of)
+            found += self._add(test, counted=suite.retold or not event.part_of)
         elif isinstance(event, e.CollectionFailed):
             found += self._add(collection_object(self._label(event.file), event))
         return found
@@ -196,7 +199,7 @@ class _SuiteLines:
 
 def _held(suite: SuiteResult) -> bool:
     """Whether the number of its tests is unknown until its end, or only stated by another writer."""
-    return suite.source == _PARTS_UNKNOWN or suite.run.retold
+    return suite.source == _PARTS_UNKNOWN or suite.retold
 
 
 def _tally(tests: list[Object]) -> dict[str, int]:
