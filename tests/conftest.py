@@ -37,6 +37,7 @@ SLOW = (
     "cli/test_cli.py::test_last_failed_",
     "cli/test_cli.py::test_selection_by_keyword_marker_target_and_the_runners_own_arguments",
     "cli/test_compare.py",
+    "cli/test_engine.py",
     "cli/test_completion.py::test_a_person_presses_tab",
     "cli/test_history.py",
     "cli/test_lost_outputs.py",
@@ -48,6 +49,9 @@ SLOW = (
     "clients/",
     "docs/test_console.py",
     "docs/test_support.py",  # installs what the examples need
+    "engines/test_dask.py",
+    "engines/test_dask_connection.py",
+    "engines/test_executors.py",
     "history/test_last_failed.py::test_a_",
     "history/test_last_failed.py::test_without_an_archive_",
     "history/test_no_history.py",

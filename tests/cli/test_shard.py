@@ -293,8 +293,8 @@ def test_a_shard_without_tests_is_no_failure_and_says_so(tmp_path: Path) -> None
         (("--plan", PLAN, "--shard", "1/3", "-k", "a"), "expected no targets, -k or -m with it"),
         (("--plan", PLAN, "--shard", "1/3", "--runner", "unittest"), "plan.json was made for every runner"),
         (("--plan", PLAN, "--shard", "1/3", "--last-failed"), "--shard and --last-failed"),
-        (("--shard", "1/3", "--force"), "--force needs --plan FILE"),
-        (("--force",), "--force needs --plan FILE"),
+        (("--shard", "1/3", "--force"), "--force needs --plan FILE or --engine ENGINE"),
+        (("--force",), "--force needs --plan FILE or --engine ENGINE"),
     ],
 )
 def test_a_shard_that_cannot_be_meant_is_refused(

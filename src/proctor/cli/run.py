@@ -12,7 +12,7 @@ from proctor.cli import options, output, text_settings
 from proctor.cli.interrupt import announce_interrupt
 from proctor.cli.parser import EXIT_CODES, suggest
 from proctor.errors import UsageError
-from proctor.execute import BeforeEnd, Executed, Request, Starting, execute
+from proctor.execute import BeforeEnd, Elsewhere, Executed, Request, Starting, execute
 from proctor.outcome import RunOutcome
 from proctor.plan_run import Asked, RunPlan, plan_run
 from proctor.process.cold_start import ColdStart
@@ -32,7 +32,8 @@ def main(arguments: list[str]) -> int:
     outputs = outputs_of(parsed, plan)
     try:
         with stoppable(None if outputs.live else announce_interrupt) as stop:
-            executed = execute(request(plan, stop, outputs))
+            plan, elsewhere = _elsewhere(parsed, asked, plan, stop, outputs.live)
+            executed = execute(request(plan, stop, outputs, elsewhere=elsewhere))
     finally:
         outputs.close()
     explain(executed, asked, settings.mask_secrets)
@@ -74,13 +75,23 @@ def asked_for(
 
 
 def _planned(parsed: argparse.Namespace, asked: Asked, settings: config.Settings) -> RunPlan:
-    if parsed.force and parsed.plan is None:
-        raise UsageError("--force needs --plan FILE")
+    if parsed.force and parsed.plan is None and parsed.engine is None:
+        raise UsageError("--force needs --plan FILE or --engine ENGINE")
     if parsed.plan is None and parsed.shard is None:
         return plan_run(asked, settings, os.environ)
     from proctor.cli.shard import shard_run  # most runs are of one machine
 
     return shard_run(parsed.plan, parsed.shard, parsed.force, asked, settings)
+
+
+def _elsewhere(
+    parsed: argparse.Namespace, asked: Asked, plan: RunPlan, stop: Stop, live: bool
+) -> tuple[RunPlan, Elsewhere | None]:
+    if parsed.engine is None and parsed.shards is None:
+        return plan, None
+    from proctor.cli.engine import elsewhere  # most runs are of one machine
+
+    return elsewhere(parsed.engine, parsed.shards, parsed.force, asked, plan, stop, live)
 
 
 def outputs_of(parsed: argparse.Namespace, plan: RunPlan) -> output.Outputs:
@@ -96,9 +107,23 @@ def outputs_of(parsed: argparse.Namespace, plan: RunPlan) -> output.Outputs:
     )
 
 
-def request(plan: RunPlan, stop: Stop, outputs: output.Outputs, starting: Starting = ColdStart) -> Request:
-    before_end = _comparison(plan, stop)
-    return Request(plan, stop, outputs.sinks, outputs.result_lines, outputs.finish, before_end, starting)
+def request(
+    plan: RunPlan,
+    stop: Stop,
+    outputs: output.Outputs,
+    starting: Starting = ColdStart,
+    elsewhere: Elsewhere | None = None,
+) -> Request:
+    return Request(
+        plan,
+        stop,
+        outputs.sinks,
+        outputs.result_lines,
+        outputs.finish,
+        _comparison(plan, stop),
+        starting,
+        elsewhere,
+    )
 
 
 def explain(executed: Executed, asked: Asked, mask: bool) -> None:
@@ -166,13 +191,21 @@ def _add_choice_of_tests(parser: options.Parser) -> None:
 
 
 def _add_shards(parser: options.Parser) -> None:
-    what = parser.group(options.WHAT)
+    what, how = parser.group(options.WHAT), parser.group(options.HOW)
     shard = "only shard I of N, by --plan or else by a hash of each file's name (default: all tests)"
     what.add_argument("--shard", metavar="I/N", help=shard)
     plan = "with --shard: the plan of all shards, made by `proctor plan` (default: none)"
     what.add_argument("--plan", metavar="FILE", help=plan)
-    force = "with --plan: run even if the commit or the packages differ from the plan's"
+    force = "with --plan, --engine: run even if the commit or the packages differ from the plan's"
     what.add_argument("--force", action="store_true", help=force)
+    engine = (
+        "where to run the tests, divided into shards: local, dask:ADDRESS, or MODULE:FACTORY, a function that"
+        " returns an Executor (default: here, undivided)"
+    )
+    suggest(how.add_argument("--engine", metavar="ENGINE", help=engine), ("local", "dask:"))
+    how.add_argument(
+        "--shards", type=int, metavar="N", help="with --engine, required: the number of shards (no default)"
+    )
 
 
 def _add_limits(parser: options.Parser) -> None:
@@ -207,12 +240,7 @@ def _add_ways_to_run(parser: options.Parser) -> None:
 
 def _add_outputs(parser: options.Parser) -> None:
     show = parser.group(options.SHOW)
-    options.add_format(parser, ("auto", *formats.offered("run")), "auto")
-    written = "also write this format to a file; may be repeated"
-    suggest(
-        parser.add_repeatable(options.SHOW, "-o", "outputs", "FORMAT=PATH", written),
-        [f"{name}=" for name in formats.offered("run")],
-    )
+    options.add_outputs(parser, formats.offered("run"))
     options.add_report(parser)
     no_capture = "do not capture the output of tests (pytest's -s), and show it on stderr as it comes"
     show.add_argument("-s", dest="no_capture", action="store_true", help=no_capture)

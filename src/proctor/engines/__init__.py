@@ -1,0 +1,1 @@
+"""One run over many machines: shards, given to whatever runs functions elsewhere."""
