@@ -39,8 +39,11 @@ from measure import (
     spending,
     table,
 )
+from pages import bench_pages
+from scale import bench_scale
 from server_life import bench_life
 from servers import bench_servers
+from shards import bench_shards
 from tokens import bench_tokens
 from warm import bench_warm
 from workers import bench_workers
@@ -53,6 +56,10 @@ COMPARED = {
     "pytest-reportlog",
     "pytest-xdist",
     "pytest-timeout",
+    "pytest-split",
+    "pytest-html",
+    "allure-pytest",
+    "distributed",
     "atex",
     "mcp",
     "numpy",
@@ -195,6 +202,9 @@ BENCHES: dict[str, tuple[str, Callable[[bool], str]]] = {
     "answers": ("Answers", bench_answers),
     "mcp": ("The MCP server", bench_servers),
     "warm": ("The warm start", bench_warm),
+    "shards": ("Shards", bench_shards),
+    "scale": ("From one machine to a thousand", bench_scale),
+    "pages": ("The page", bench_pages),
     "life": ("The MCP server during a run", bench_life),
 }
 

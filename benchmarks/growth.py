@@ -15,7 +15,7 @@ from measure import (
     spending,
     table,
 )
-from plot import Panel, svg
+from plot import Axis, Panel, svg
 
 PICTURE = "growth.svg"
 PYTEST, PROCTOR = "pytest -q", "proctor run"
@@ -63,7 +63,7 @@ def bench_growth(quick: bool) -> str:
             shutil.rmtree(root / ".proctor")  # all that output
             for name, cost in costs.items():
                 curves[name].append((size / unit, cost.least))
-        panels.append(Panel(kind, kind, "CPU s", curves))
+        panels.append(Panel(kind, Axis(kind), Axis("CPU s"), curves))
         rows += [
             [kind, f"`{name}`", *(f"{spent:.2f}" for _, spent in curve), f"{bend(curve):.2f}"]
             for name, curve in curves.items()

@@ -126,10 +126,10 @@ def environment(name: str, *packages: str) -> Path:
     return home / "bin"
 
 
-def proctor_environment() -> Path:
+def proctor_environment(extra: str = "") -> Path:
     """proctor as a user has it: installed from its wheel, without what only developers need."""
     shutil.rmtree(CACHE / "environments" / "proctor", ignore_errors=True)
-    return environment("proctor", str(REPOSITORY))
+    return environment("proctor", f"{REPOSITORY}[{extra}]" if extra else str(REPOSITORY))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
