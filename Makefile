@@ -14,7 +14,7 @@ demo: $(READY) ## proctor's main job on an example project with a failure in it
 	@$(BIN)/proctor run -C examples/shop --python $(CURDIR)/$(BIN)/python --format agent || test $$? -eq 1
 
 test: $(READY) bytecode ## all tests
-	@echo 'All tests: about 10 minutes on two idle cores. `make quick` takes less than two.'
+	@echo 'All tests: about 20 minutes on two idle cores. `make quick` takes less than two.'
 	$(BIN)/python -m pytest -q $(TESTS) $(ARGS)
 
 quick: $(READY) bytecode ## tests for while you work: no installs, other interpreters or tools, few real runs
