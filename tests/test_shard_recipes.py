@@ -195,7 +195,7 @@ def test_the_indices_of_a_kubernetes_job_are_one_run_and_another_try_counts_once
     (container,) = job["template"]["spec"]["containers"]
     assert container["command"] == ["sh", "-c"]
     around = recipe("proctor plan --shards 4 -o /shared/plan.json").splitlines()
-    plan, merge = around[0], around[-1]
+    plan, tidy, merge = around[0], around[-2], around[-1]
     shared = service.home / "shared"
     shared.mkdir()
 
@@ -209,7 +209,8 @@ def test_the_indices_of_a_kubernetes_job_are_one_run_and_another_try_counts_once
         assert ended.returncode == 0, "a failed test is a result, and no reason for another try"
     log = shared / "shard-2-tests-1.jsonl"
     (shared / "shard-2-killed.jsonl").write_bytes(log.read_bytes()[: log.stat().st_size // 2])
-    merged = run(f"{merge} -o json=/shared/merged.json", "merge")
+    (shared / "shard-2-evicted.jsonl").touch()
+    merged = run(f"{tidy}\n{merge} -o json=/shared/merged.json", "merge")
 
     assert_all_ran(merged, shared / "merged.json")
 

@@ -130,7 +130,17 @@ def test_what_is_not_there_is_refused_by_its_name(project: Path, name: str) -> N
         merge_said(str(project / "1.jsonl"), name if name != "t" else "nothing/x", directory=project)
 
 
-@pytest.mark.parametrize("content", ["", "hello", "{", "[]", "<xml/>"])
+def test_an_empty_file_makes_the_merge_incomplete_and_the_other_results_are_shown(project: Path) -> None:
+    project.joinpath("lost.jsonl").write_text("\n")
+    code, text = _merge(project, *FILES["all"], "lost.jsonl", more=("--plan", str(project / "plan.json")))
+
+    assert (code, text.splitlines()[0]) == (2, "INCOMPLETE 3 passed")
+    assert "lost.jsonl: the file is empty" in text
+    with pytest.raises(UsageError, match=r"lost\.jsonl is empty"):
+        _merge(project, "lost.jsonl")
+
+
+@pytest.mark.parametrize("content", ["hello", "{", "[]", "<xml/>"])
 def test_a_file_that_holds_no_run_is_refused_by_its_name(project: Path, content: str) -> None:
     project.joinpath("garbage").write_text(content)
 

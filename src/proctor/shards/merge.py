@@ -3,6 +3,7 @@ one result."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
@@ -27,6 +28,7 @@ from proctor.shards.record import Recorded, Seen, look, replay
 from proctor.text import named
 from proctor.wire.relabel import SuiteLabels, relabelled
 
+_EMPTY = "is empty: its run was ended before it wrote anything"
 _LONGEST = 1e9  # seconds between two starts: what is further apart are wrong clocks
 
 
@@ -40,14 +42,25 @@ class Merging(msgspec.Struct, frozen=True):
 
 def merge(merging: Merging, started: e.RunStarted, sinks: Iterable[Sink]) -> RunResult:
     """Publishes all of them to the sinks, as one run. Raises UsageError for what is no record of a run."""
-    recorded = merging.recorded
+    recorded, empty = _divided(merging.recorded)
     seen = [run for number, one in enumerate(recorded) for run in look(one, number)]
     found = account(seen, merging.plan)
     found.notices[:0] = merging.notices
+    found.gaps += [Gap(f"tests {os.path.basename(one.name)}", "", f"the file {_EMPTY}") for one in empty]
     merged = _Merged(Relay(_started(started, found), sinks), found)
     for number, one in enumerate(recorded):
         merged.publish_record(one, [run for run in found.runs if run.seen.source == number])
     return merged.close()
+
+
+def _divided(recorded: Sequence[Recorded]) -> tuple[list[Recorded], list[Recorded]]:
+    """Records of something, and empty ones. Raises UsageError if there is nothing but empty ones."""
+    full, empty = list[Recorded](), list[Recorded]()
+    for one in recorded:
+        (full if any(piece.strip() for piece in one.pieces()) else empty).append(one)
+    if not full:
+        raise UsageError(f"{empty[0].name} {_EMPTY}")
+    return full, empty
 
 
 def _started(given: e.RunStarted, found: Account) -> e.RunStarted:
