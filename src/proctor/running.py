@@ -251,8 +251,8 @@ class Running:
     def stop(self, reason: RunOutcome) -> None:
         self.publish(e.RunStopped(reason))
 
-    def enter(self, suite: e.SuiteEntered) -> int:
-        """A suite begins; returns its number."""
+    def enter(self, suite: e.SuiteEntered, at: float | None = None) -> int:
+        """A suite begins; returns its number. `at`: as of publish_all."""
         number = self.entered
         self.entered += 1
         if number == 1:
@@ -261,7 +261,7 @@ class Running:
             first = self.result.suites[0]
             known = (first.selected, first.deselected, first.running, first.tests)
             self._labels = SuiteLabels(name for names in known for name in names)
-        self.publish(suite, number)
+        self.publish(suite, number, at)
         return number
 
     def end_session(self, suite: int) -> None:
@@ -276,21 +276,22 @@ class Running:
         """The name that a suite itself has for one of its tests: another suite may have used that, too."""
         return test if self._labels is None or "#" not in test else self._labels.original(test, suite)
 
-    def publish(self, event: e.Event, suite: int = 0) -> None:
-        self.publish_all((event,), suite)
+    def publish(self, event: e.Event, suite: int = 0, at: float | None = None) -> None:
+        self.publish_all((event,), suite, at)
 
     def publish_each(self, events: Iterable[e.Event]) -> None:
         """Facts about the run as a whole, whose tests have the names of the run already."""
         for event in events:
             self._relay.publish(event, self.now())
 
-    def publish_all(self, events: Sequence[e.Event], suite: int = 0) -> None:
+    def publish_all(self, events: Sequence[e.Event], suite: int = 0, at: float | None = None) -> None:
+        """`at`: seconds since the start of the run; None: now."""
         if self._labels is not None:
             events = [self._labels.relabelled(event, suite) for event in events]
         if self._quarantine is not None:
             known = self.result.suites[suite].quarantined if suite < len(self.result.suites) else {}
             events = self._quarantine.marked(events, known)
-        self._relay.publish_all(events, self.now(), suite)
+        self._relay.publish_all(events, self.now() if at is None else at, suite)
 
     def write_results(self, results: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
         """Results of the control channel in their normal form."""

@@ -39,6 +39,7 @@ from proctor.plan_run import Asked
 from proctor.process.stop import Stop
 
 TWO = plan_of("a.py::a a.py::b", "c.py::c")
+ONE = plan_of("a.py::a")
 PASSED = dict.fromkeys(("a.py::a", "a.py::b", "c.py::c"), "passed")
 
 
@@ -565,6 +566,45 @@ def test_readers_see_live_events_before_the_answer_and_the_result_does_not(tmp_p
 
     assert any(total == 3 and "a.py::b" in running for _, total, running in seen)
     assert ends_of(result) == {**PASSED, "a.py::a": "failed"}
+
+
+class Moments(Recorder):
+    """When suites and tests ended."""
+
+    def of(self, kind: type[e.Event]) -> list[float]:
+        return [entry.at for entry in self.entries if isinstance(entry.event, kind)]
+
+
+def timed(data: dict[str, Any], *changes: tuple[str, str]) -> Any:
+    """An answer whose log has other times."""
+
+    def change(log: bytes) -> bytes:
+        for old, new in changes:
+            log = log.replace(f'"at":{old},'.encode(), f'"at":{new},'.encode())
+        return log
+
+    return repacked(data, change)
+
+
+def test_what_a_shard_did_has_its_own_times_in_the_run(tmp_path: Path) -> None:
+    moments = Moments()
+    changes = ("1.0", "0.0002"), ("0.0", "0.0001")
+
+    dispatched(ONE, lambda: Inline(lambda data: timed(data, *changes)), tmp_path, (moments,))
+
+    (suite,), (end,) = moments.of(e.SuiteEntered), moments.of(e.SuiteFinished)
+    assert end - suite == pytest.approx(0.0001, abs=1e-6)
+    assert moments.of(e.TestFinished) == [pytest.approx(suite, abs=1e-6)]
+
+
+@pytest.mark.parametrize("odd", ["-1e300", "1e300"])
+def test_times_that_cannot_be_are_within_the_run(odd: str, tmp_path: Path) -> None:
+    moments = Moments()
+
+    result = dispatched(ONE, lambda: Inline(lambda data: timed(data, ("0.0", odd))), tmp_path, (moments,))
+
+    assert ends_of(result) == {"a.py::a": "passed"}
+    assert all(0.0 <= entry.at <= result.seconds for entry in moments.entries)
 
 
 def _log(answer: dict[str, Any]) -> str:

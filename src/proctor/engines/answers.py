@@ -57,6 +57,7 @@ class Publisher:
         self._cut = False
 
     def publish_run(self, entries: list[e.Entry], label: str, tries: int) -> None:
+        """The end of the shard's run is now: its clock says nothing here."""
         shift = self._run.now() - entries[-1].at
         joining = Joining(self, label, tries, self._wanted, shift)
         replay = Replay(lambda: [joining], lambda _: None)
@@ -66,13 +67,15 @@ class Publisher:
             self._run.leave(suite)  # nothing, if it has its end
 
     def enter(self, suite: e.SuiteEntered, at: float) -> int:
-        del at
-        self._entered.append(self._run.enter(suite))
+        self._entered.append(self._run.enter(suite, self._ours(at)))
         return self._entered[-1]
 
     def publish(self, event: e.Event, at: float, suite: int) -> None:
-        del at
-        self._run.publish(event, suite)
+        self._run.publish(event, suite, self._ours(at))
+
+    def _ours(self, at: float) -> float:
+        """Within the run, whatever the log says."""
+        return min(max(0.0, at), self._run.now())
 
     def _wanted(self, entry: e.Entry) -> e.Event | None:
         event: e.Event = entry.event
