@@ -401,7 +401,7 @@ def test_a_list_of_tests_is_no_run() -> None:
         merged(listed)
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"hello\n", b"\0\1\2", b'{"schema":"proctor.result/1"', b"{}"])
+@pytest.mark.parametrize("data", [b"hello\n", b"\0\1\2", b'{"schema":"proctor.result/1"', b"{}"])
 def test_what_is_no_record_is_refused_by_its_name(data: bytes) -> None:
     with pytest.raises(UsageError, match="broken"):
         merged(*ALL, recorded("broken", data))

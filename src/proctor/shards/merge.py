@@ -42,25 +42,19 @@ class Merging(msgspec.Struct, frozen=True):
 
 def merge(merging: Merging, started: e.RunStarted, sinks: Iterable[Sink]) -> RunResult:
     """Publishes all of them to the sinks, as one run. Raises UsageError for what is no record of a run."""
-    recorded, empty = _divided(merging.recorded)
-    seen = [run for number, one in enumerate(recorded) for run in look(one, number)]
-    found = account(seen, merging.plan)
+    seen = {number: look(one, number) for number, one in enumerate(merging.recorded)}
+    if not any(seen.values()):
+        raise UsageError(f"{merging.recorded[0].name} {_EMPTY}")
+    found = account([run for runs in seen.values() for run in runs], merging.plan)
     found.notices[:0] = merging.notices
-    found.gaps += [Gap(f"tests {os.path.basename(one.name)}", "", f"the file {_EMPTY}") for one in empty]
+    for number, one in enumerate(merging.recorded):
+        if not seen[number]:
+            found.gaps.append(Gap(f"tests {os.path.basename(one.name)}", "", f"the file {_EMPTY}"))
     merged = _Merged(Relay(_started(started, found), sinks), found)
-    for number, one in enumerate(recorded):
-        merged.publish_record(one, [run for run in found.runs if run.seen.source == number])
+    for number, one in enumerate(merging.recorded):
+        if seen[number]:
+            merged.publish_record(one, [run for run in found.runs if run.seen.source == number])
     return merged.close()
-
-
-def _divided(recorded: Sequence[Recorded]) -> tuple[list[Recorded], list[Recorded]]:
-    """Records of something, and empty ones. Raises UsageError if there is nothing but empty ones."""
-    full, empty = list[Recorded](), list[Recorded]()
-    for one in recorded:
-        (full if any(piece.strip() for piece in one.pieces()) else empty).append(one)
-    if not full:
-        raise UsageError(f"{empty[0].name} {_EMPTY}")
-    return full, empty
 
 
 def _started(given: e.RunStarted, found: Account) -> e.RunStarted:
