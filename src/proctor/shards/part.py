@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -79,27 +79,32 @@ def _with_part(whole: Asked, taking: Taking, found: RunResult | None) -> Asked:
     present = dict(_runners(found)) if found is not None else None
     due = wanted(plan, number, last, present)
     own = planned(plan, number, taking.own)
-    more: list[str] = []
-    if last and found is not None and present is not None:
-        more = _unknown(plan, found)
-        own = msgspec.structs.replace(own, more=tuple(more))
-        for test in more:
-            due.tests.setdefault(present[test], []).append(test)
-        for runner in _with_more_files(plan, found):
-            due.tests.setdefault(runner, [])
-        if gap := _gap(found):
-            own = msgspec.structs.replace(own, gaps=(gap,))
+    if last and found is not None:
+        own = _with_the_rest(own, due, plan, found)
     part = Part(
         own,
-        (*own.tests, *more),
+        (*own.tests, *own.more),
         share(plan, due, whole.root, present, whole.arguments),
         tuple(due.files),
         tuple(due.others),
         last,
-        (*_notices(taking, own, more), *_about_list(found, last)),
+        (*_notices(taking, own), *_about_list(found, last)),
         _missing(found, due, last),
     )
     return msgspec.structs.replace(whole, part=part)
+
+
+def _with_the_rest(own: TestsPlanned, due: Wanted, plan: Plan, found: RunResult) -> TestsPlanned:
+    """The last shard also runs what no shard has, and owes it: tests, files without tests, and what could
+    not be listed."""
+    runners = dict(_runners(found))
+    more = _unknown(plan, found)
+    for test in more:
+        due.tests.setdefault(runners[test], []).append(test)
+    for runner in _with_more_files(plan, found):
+        due.tests.setdefault(runner, [])
+    gap = _gap(found)
+    return msgspec.structs.replace(own, more=tuple(more), gaps=(gap,) if gap else ())
 
 
 def _runners(found: RunResult) -> Iterator[tuple[str, str]]:
@@ -145,16 +150,15 @@ def opening(own: TestsPlanned) -> str:
     return f"shard {own.shard} of {own.shards}: "
 
 
-def _notices(taking: Taking, own: TestsPlanned, more: Sequence[str]) -> Iterator[str]:
+def _notices(taking: Taking, own: TestsPlanned) -> Iterator[str]:
     which = f"{opening(own)}{len(own.tests) or 'none'} of {taking.plan.total} tests"
     if taking.own:
         yield f"{which}; no plan was used: the tests are divided by a hash of each file's name"
     elif not taking.fresh:
         yield f"{which} of the plan {own.plan[:_SHOWN]}"
-    if more:
-        tests = "1 test is" if len(more) == 1 else f"{len(more)} tests are"
-        it = "it" if len(more) == 1 else "them"
-        yield f"{tests} not in the plan; the last shard, this one, runs {it}: {named(more)}"
+    if own.more:
+        tests, it = ("1 test is", "it") if len(own.more) == 1 else (f"{len(own.more)} tests are", "them")
+        yield f"{tests} not in the plan; the last shard, this one, runs {it}: {named(own.more)}"
 
 
 def _allowed(differences: Iterable[str], force: bool) -> list[str]:
