@@ -16,6 +16,7 @@ from proctor.engines.engine import LOCAL, Engine
 from proctor.engines.lease import Lease
 from proctor.engines.preview import Preview
 from proctor.engines.project import Shipping
+from proctor.engines.recall import Recall, Step
 from proctor.engines.submitting import Submitting
 from proctor.engines.task import Task, encode_task
 from proctor.engines.tries import Tries, Try
@@ -30,9 +31,6 @@ from proctor.shards.plan import Plan
 
 TICK = 0.1  # seconds between two looks at the clock
 NO_WORKER = 60.0  # seconds without a worker, or an answer of the engine, after which the run gives up
-_CANCEL = 1.5  # seconds for shards to end by themselves, once they were recalled
-_ABANDON = 20.0  # seconds after which a recalled shard is not waited for any more; its supervisor has 25
-_HURRY = 3.0  # likewise, after a second Ctrl-C
 
 
 class Dispatched(msgspec.Struct, frozen=True):
@@ -62,10 +60,8 @@ class Dispatch:
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()  # from other threads
         self._needs_executor = False
         self._maxfail = ""  # why nothing more starts
-        self._recalled: float | None = None  # when shards under way were asked to stop
-        self._heard = self._cancelled = (
-            False  # the engine can ask shards to stop; their futures were cancelled
-        )
+        self._recall = Recall()
+        self._heard = False  # the engine has asked shards to end
         self._waiting = Waiting(what.engine, what.no_worker, what.tell)
 
     def __call__(self, run: Running) -> None:
@@ -95,8 +91,8 @@ class Dispatch:
             self._look_at_stop()
             self._look_at_maxfail()
             self._look_at_workers()
-            self._look_at_recalled()
-            waiting = "" if self._recalled is not None else self._waiting.text(self._run.now())
+            self._look_at_recall()
+            waiting = "" if self._recall.begun else self._waiting.text(self._run.now())
             self._run.tick(self._preview.result(self._tries.under_way, self._tries.left, waiting))
 
     # Messages of other threads, in the order in which they come.
@@ -151,7 +147,7 @@ class Dispatch:
             return
         self._futures[attempt] = found
         found.add_done_callback(lambda _: self._inbox.put(lambda: self._returned(attempt)))
-        if self._recalled is not None:
+        if self._recall.begun:
             self._cancel_unseen()
 
     def _returned(self, attempt: str) -> None:
@@ -191,7 +187,7 @@ class Dispatch:
         self._needs_executor = self._needs_executor or broken
         worker = self._lease.worker(one.id) or self._preview.worker(one.id)
         self._preview.forget(one.id)
-        if self._tries.lose(one, broken, began, final=self._recalled is not None):
+        if self._tries.lose(one, broken, began, final=self._recall.begun):
             if began:
                 why = _by_worker(_told(error), worker)
                 self._run.publish(e.Noticed(f"shard {self._label(one.shard)} starts again: {why}"))
@@ -214,7 +210,7 @@ class Dispatch:
             reason = RunOutcome.TIMEOUT
         if reason is not None and not self._run.stopped:
             self._run.stop(reason)
-            self._recall(reason)
+            self._end_early(reason)
 
     def _look_at_maxfail(self) -> None:
         most = self._what.asked.maxfail
@@ -222,14 +218,14 @@ class Dispatch:
             return
         if self._run.result.bad + self._preview.bad >= most:
             self._maxfail = f"stopped after {most} {'failure' if most == 1 else 'failures'}"
-            self._recall(RunOutcome.CANCELLED)
+            self._end_early(RunOutcome.CANCELLED)
 
-    def _recall(self, reason: RunOutcome) -> None:
+    def _end_early(self, reason: RunOutcome) -> None:
         """Nothing more begins; what is under way ends, and returns what it has."""
-        self._recalled = self._run.now() if self._recalled is None else self._recalled
+        self._recall.begin(self._run.now())
         self._lease.end(reason)
         self._heard = self._what.engine.recall(reason)
-        self._drop_left()
+        self._give_up_left()
         self._cancel_unseen()
 
     def _cancel_unseen(self) -> None:
@@ -245,26 +241,22 @@ class Dispatch:
         for attempt in [*attempts]:
             self._futures[attempt].cancel()
 
-    def _drop_left(self) -> None:
+    def _give_up_left(self, reason: str = "") -> None:
         for shard in self._tries.drop_left():
-            self._give_up(shard)
+            self._give_up(shard, reason)
 
-    def _look_at_recalled(self) -> None:
-        if self._recalled is None:
-            return
-        waited = self._run.now() - self._recalled
-        if waited >= _CANCEL and not self._cancelled:
-            self._cancelled = True
-            self._cancel(self._futures)
-        if waited >= (_HURRY if self._stop.hurried else _ABANDON):
-            self._abandon("it did not stop in time")
+    def _look_at_recall(self) -> None:
+        match self._recall.step(self._run.now(), self._stop.hurried):
+            case Step.CANCEL:
+                self._cancel(self._futures)
+            case Step.ABANDON:
+                self._abandon("it did not stop in time")
 
     def _look_at_workers(self) -> None:
         now = self._run.now()
-        if self._recalled is None and (reason := self._waiting.look(now)):
-            self._recalled = now
-            for shard in self._tries.drop_left():
-                self._give_up(shard, reason)
+        if not self._recall.begun and (reason := self._waiting.look(now)):
+            self._recall.begin(now)
+            self._give_up_left(reason)
             self._abandon(reason)
 
     def _abandon(self, reason: str) -> None:
