@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock  # threading takes long to import
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -28,8 +29,7 @@ def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
 
 def decode(data: bytes | str, kind: type[T]) -> T:
     """Raises msgspec.MsgspecError for what is no JSON, or no such value."""
-    found: msgspec.json.Decoder[T] = _decoders.get(kind) or decoder(kind)  # for each line of a log
-    return found.decode(data)
+    return decoder(kind).decode(data)
 
 
 def convert(value: Any, kind: type[T], dec_hook: Callable[[type, Any], Any] | None = None) -> T:
@@ -37,3 +37,9 @@ def convert(value: Any, kind: type[T], dec_hook: Callable[[type, Any], Any] | No
     if kind not in _decoders:
         decoder(kind)
     return msgspec.convert(value, kind, dec_hook=dec_hook)
+
+
+def converter(kind: type[T]) -> Callable[[Any], T]:
+    """`convert` to one type, for many values."""
+    decoder(kind)
+    return partial(msgspec.convert, type=kind)

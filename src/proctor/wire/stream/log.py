@@ -3,7 +3,7 @@ more in `extra`; there are also `start`, `output`, `attachment`, `note` and `exi
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -218,21 +218,38 @@ def _tally(result: RunResult) -> dict[str, int]:
 
 def decode(line: bytes) -> e.Entry | None:
     """The entry of one line; None for a type or kind that this version does not know."""
-    return decode_with_words(line)[0]
+    return decoder()(line)[0]
 
 
-def decode_with_words(line: bytes) -> tuple[e.Entry | None, Line]:
-    """The entry, and the line, which repeats some of it in the words of the public stream."""
-    try:
-        found = decoding.decode(line, Line)
-        event = _event(found)
-        if msgspec.json.encode(found) != line:  # as most are written, so that none of them has a key twice
-            from proctor.wire.reports.report import check_keys  # a run only writes one
+def decoder() -> Callable[[bytes], tuple[e.Entry | None, Line]]:
+    """For many lines: the entry of each, and the line, which repeats some of it in the words of the public
+    stream. Raises StreamError."""
+    line_of, encode = decoding.decoder(Line).decode, msgspec.json.encode
+    test_of = decoding.converter(e.TestFinished)
 
-            check_keys(line)
-    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
-    return None if event is None else e.Entry(found.seq, found.at, found.suite, event), found
+    def decode(line: bytes) -> tuple[e.Entry | None, Line]:
+        try:
+            found = line_of(line)
+            if found.type == "start":  # half of all lines
+                place = e.Place(found.file, found.line) if found.file else None
+                event: e.Event | None = e.TestStarted(found.label, place)
+            elif found.type == "test" and not _is_collection(found):
+                event = test_of(found.extra)
+            else:
+                event = _event(found)
+            if encode(found) != line:  # as most are written, so that none of them has a key twice
+                from proctor.wire.reports.report import check_keys  # a run only writes one
+
+                check_keys(line)
+        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+            raise StreamError(f"not a line of an event stream: {error}: {line[:80]!r}") from None
+        return None if event is None else e.Entry(found.seq, found.at, found.suite, event), found
+
+    return decode
+
+
+def _is_collection(line: Line) -> bool:
+    return isinstance(line.extra, dict) and line.extra.get("phase") == "collect"
 
 
 class SuiteNumbers:
@@ -263,13 +280,8 @@ class SuiteNumbers:
 
 def _event(line: Line) -> e.Event | None:
     match line.type:
-        case "start":
-            place = e.Place(line.file, line.line) if line.file else None
-            return e.TestStarted(line.label, place)
         case "test":
-            if isinstance(line.extra, dict) and line.extra.get("phase") == "collect":
-                return decoding.convert(line.extra, e.CollectionFailed)
-            return decoding.convert(line.extra, e.TestFinished)
+            return decoding.convert(line.extra, e.CollectionFailed)
         case "output":
             return e.OutputReceived(line.stream, line.text, line.label)
         case "attachment":

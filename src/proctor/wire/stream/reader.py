@@ -57,13 +57,15 @@ class StreamReader:
             if self._size or len(end) > MAX_LINE:
                 self._hold(end)
                 end = self._held()
-            found += self._line(end)
+            self._line(end, found)
         self._hold(rest)
         return found
 
     def close(self) -> list[e.Entry]:
         """The entries of a last line without LF, and the end of a public stream."""
-        found = self._line(self._held()) if self._size else []
+        found: list[e.Entry] = []
+        if self._size:
+            self._line(self._held(), found)
         return found + self._leave()
 
     @property
@@ -82,12 +84,15 @@ class StreamReader:
         self._pieces, self._size = [], 0
         return line
 
-    def _line(self, line: bytes) -> list[e.Entry]:
+    def _line(self, line: bytes, found: list[e.Entry]) -> None:
+        """Adds its entries."""
         self._number += 1
-        found = self._entries(line) if line and not line.isspace() else []
-        if found and type(found[-1].event) is e.RunFinished and isinstance(self._reading, _LogReader):
+        if not line or line.isspace():
+            return
+        if type(self._reading) is not _LogReader:
+            found += self._entries(line)
+        elif self._reading.take(line, self._number, found):
             self._leave()
-        return found
 
     def _leave(self) -> list[e.Entry]:
         reading, self._reading = self._reading, None
@@ -98,21 +103,24 @@ class StreamReader:
 
     def _entries(self, line: bytes) -> list[e.Entry]:
         reading = self._reading
-        if isinstance(reading, _LogReader):
-            return reading.line(line, self._number)
         found, fault = _object(line)
         if found is not None and self._begins_log(found):
-            before = self._leave()
+            entries = self._leave()
             self._begun, self._reading = True, _LogReader()
-            return before + self._reading.line(line, self._number)
+            if self._reading.take(line, self._number, entries):
+                self._leave()
+            return entries
         if found is not None and found.get("type") == "suite":
             self._begun = True
-            before = [] if reading is None or reading.has(found) else self._leave()
+            goes_on = isinstance(reading, _StreamRun) and reading.has(found)
+            before = [] if goes_on else self._leave()
             if not isinstance(self._reading, _StreamRun):
                 self._reading = _StreamRun(found)
             return before + self._reading.suite(found, fault, self._number)
         # Before a suite and after a final line, anything is ignored.
-        return reading.line(found, fault, line, self._number) if reading is not None else []
+        if not isinstance(reading, _StreamRun):
+            return []
+        return reading.line(found, fault, line, self._number)
 
     def _begins_log(self, found: Object) -> bool:
         """The first line of a full log, or any line of one whose first lines are lost."""
@@ -141,6 +149,7 @@ class _LogReader:
 
     def __init__(self) -> None:
         self._last = e.Entry(-1, 0.0, 0, e.Noticed(""))
+        self._decode = log.decoder()
         self._suites = log.SuiteNumbers()
         self._statuses: dict[tuple[int, str], str] = {}
         self._quarantined: set[tuple[int, str]] = set()
@@ -148,20 +157,25 @@ class _LogReader:
         self._seq = -1  # of the last line that has one
         self.gaps: list[str] = []
 
-    def line(self, line: bytes, number: int) -> list[e.Entry]:
+    def take(self, line: bytes, number: int, entries: list[e.Entry]) -> bool:
+        """Adds the entries of the line. Returns whether the log ends with it."""
         try:
-            found, said = log.decode_with_words(line)
+            found, said = self._decode(line)
         except StreamError as error:
-            return [self._next(e.Noticed(f"line {number} is left out: {error}"))]
+            entries.append(self._next(e.Noticed(f"line {number} is left out: {error}")))
+            return False
         if found is None:
             self._seq = said.seq
-            return [self._next(e.Noticed(f"line {number} is of a type that is not known here; left out"))]
+            unknown = f"line {number} is of a type that is not known here; left out"
+            entries.append(self._next(e.Noticed(unknown)))
+            return False
         entry, last = self._suites.numbered(found), self._last
         wrong = self._wrong(said, entry, number)
         self._last, self._seq = entry, entry.seq
-        if not wrong:
-            return [entry]
-        return [*(e.Entry(last.seq, last.at, entry.suite, e.ChannelBroken(why)) for why in wrong), entry]
+        if wrong:
+            entries += (e.Entry(last.seq, last.at, entry.suite, e.ChannelBroken(why)) for why in wrong)
+        entries.append(entry)
+        return type(entry.event) is e.RunFinished
 
     def _wrong(self, said: log.Line, entry: e.Entry, number: int) -> list[str]:
         """What shows that lines are missing, or were changed."""
