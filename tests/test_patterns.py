@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
+from types import ModuleType
 
 import proctor
 
 parser = importlib.import_module("re._parser")
+
+
+def texts(module: ModuleType) -> Iterator[re.Pattern[str]]:
+    """Patterns that `re` compiles when they are first used."""
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name("re")), args=[ast.Name(name), *_]):
+                value = vars(module).get(name)
+                if isinstance(value, str | bytes):
+                    yield re.compile(value)  # type: ignore[arg-type]
 
 
 def patterns(value: object) -> Iterator[re.Pattern[str]]:
@@ -32,16 +45,16 @@ def operations(parsed: object) -> Iterator[str]:
 
 def all_patterns() -> dict[str, re.Pattern[str]]:
     modules = [
-        found.name
+        importlib.import_module(found.name)
         for found in pkgutil.walk_packages(proctor.__path__, "proctor.")
         if not found.name.endswith("__main__") and ".inject" not in found.name
     ]
-    return {
-        f"{name}.{word}: {pattern.pattern!r}": pattern
-        for name in modules
-        for word, value in vars(importlib.import_module(name)).items()
-        for pattern in patterns(value)
-    }
+    found = (
+        (module, pattern)
+        for module in modules
+        for pattern in [*patterns([*vars(module).values()]), *texts(module)]
+    )
+    return {f"{module.__name__}: {pattern.pattern!r}": pattern for module, pattern in found}
 
 
 def test_no_pattern_is_possessive_or_atomic() -> None:

@@ -91,7 +91,7 @@ _NEVER_SET = (
     "JAVA_*",
     "GIT_*",
 )
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,200}"
 _KINDS = {
     "int": "a whole number",
     "float": "a number",
@@ -105,8 +105,8 @@ _MOST_RETRIES = 1000
 _MOST_WORKERS = 1000
 _DIGITS = 18  # of a number that is read; what has more is too large for anything
 _FLAKY = ("pass", "fail")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*\Z", re.I)
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_SIZE = r"(?i)\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*\Z"
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -217,7 +217,7 @@ def visible(environ: Mapping[str, str], hidden: tuple[str, ...]) -> dict[str, st
 def allowed_environment(given: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """The variables that a caller sets for the tests. Raises a UsageError for one that is not allowed."""
     for name in given:
-        if any(fnmatchcase(name.upper(), glob) for glob in _NEVER_SET) or not _VARIABLE.fullmatch(name):
+        if any(fnmatchcase(name.upper(), glob) for glob in _NEVER_SET) or not re.fullmatch(_VARIABLE, name):
             raise UsageError(f"env: {name[:80]!r} cannot be set by a caller")
         if not any(fnmatchcase(name, glob) for glob in settings.allow_env):
             allowed = ", ".join(settings.allow_env) or "none"
@@ -278,7 +278,7 @@ def _day(value: Any, name: str) -> date | None:
     if type(value) is date:  # and no time of a day
         return value
     try:
-        if isinstance(value, str) and _DAY.fullmatch(value):
+        if isinstance(value, str) and re.fullmatch(_DAY, value):
             return date.fromisoformat(value)
     except ValueError:  # February 30th
         pass
@@ -322,7 +322,7 @@ def seconds(value: float | str, name: str) -> float:
 
 def size(value: int | str, name: str) -> int:
     """1000000, "512M", "2 GiB" as bytes."""
-    found = _SIZE.match(str(value))
+    found = re.match(_SIZE, str(value))
     if not found:
         raise ConfigError(f"invalid {name} {value!r}: expected a size such as 512M or 2G")
     return int(float(found[1]) * _FACTORS[found[2].lower()])

@@ -7,16 +7,16 @@ from datetime import datetime
 
 ENDLESS = 10**11  # seconds, three thousand years: more would be no number that clocks can count with
 _PART = r"[0-9]+(?:\.[0-9]+)?\s*"
-_TIME = re.compile(rf"\s*(?:{_PART}[smhd]\s*)*{_PART}[smhd]?\s*")
-_PARTS = re.compile(r"([0-9.]+)\s*([smhd]?)")
+_TIME = rf"\s*(?:{_PART}[smhd]\s*)*{_PART}[smhd]?\s*"
+_PARTS = r"([0-9.]+)\s*([smhd]?)"
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def parse(text: str) -> float | None:
     """The seconds of `90`, `15m`, `1.5h` or `1h 30m`, at most ENDLESS; None for what is no time."""
-    if not _TIME.fullmatch(text):
+    if not re.fullmatch(_TIME, text):
         return None
-    return min(sum(float(count) * _UNITS[unit] for count, unit in _PARTS.findall(text)), float(ENDLESS))
+    return min(sum(float(count) * _UNITS[unit] for count, unit in re.findall(_PARTS, text)), float(ENDLESS))
 
 
 def age(seconds: float) -> str:

@@ -20,17 +20,17 @@ LEAST_LENGTH = 20
 PHASES = ("setup", "teardown", "collect")  # those that are named in front of an error
 
 _TRUNCATED = "## ...truncated, %d more failures..."
-_TRUNCATION = re.compile(r"## \.\.\.truncated, ([0-9]+) more failures\.\.\.")
+_TRUNCATION = r"## \.\.\.truncated, ([0-9]+) more failures\.\.\."
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_ONLY_A_TYPE = re.compile(r"[A-Za-z_][\w.]*:")
+_ANSI = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+_ONLY_A_TYPE = r"[A-Za-z_][\w.]*:"
 
 _BETWEEN = " | "  # an encoded field cannot hold it: each bar in it has a backslash in front
-_SPECIAL = re.compile("[\\\\|\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SPECIAL = "[\\\\|\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 _ESCAPES = {"\\": r"\\", "|": r"\|", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _ESCAPED = {escape[1]: character for character, escape in _ESCAPES.items()}
 _ESCAPED["#"] = "#"
-_ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|U[0-9a-f]{8}|.|\Z)", re.S)
+_ESCAPE = r"(?s)\\(u[0-9a-f]{4}|U[0-9a-f]{8}|.|\Z)"
 
 
 class Row(NamedTuple):
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 def escaped(text: str) -> str:
     """The text of one field; `unescaped` gives it back."""
-    return _SPECIAL.sub(_escape, text)
+    return re.sub(_SPECIAL, _escape, text)
 
 
 def encode(row: Row) -> str:
@@ -56,13 +56,13 @@ def decode(line: str) -> Row:
     fields = line.split(_BETWEEN)
     if len(fields) != len(Row._fields):
         raise ValueError("it has %d fields, not %d" % (len(fields), len(Row._fields)))
-    return Row(*[_ESCAPE.sub(_unescape, field) for field in fields])
+    return Row(*[re.sub(_ESCAPE, _unescape, field) for field in fields])
 
 
 def unescaped(text: str) -> str:
     """A field of a row as plain text, e.g. a copied test ID; any other text is returned as it is."""
     try:
-        return _ESCAPE.sub(_unescape, text)
+        return re.sub(_ESCAPE, _unescape, text)
     except ValueError:
         return text
 
@@ -83,10 +83,10 @@ def _unescape(found: re.Match[str]) -> str:
 
 def error(message: str, phase: str = "", length: int = LENGTH) -> str:
     """What went wrong in one line of at most that length, with the phase in front where it matters."""
-    lines = (_ANSI.sub("", line).strip() for line in message.split("\n"))
+    lines = (re.sub(_ANSI, "", line).strip() for line in message.split("\n"))
     said = (line for line in lines if line)
     first = next(said, "no message")
-    if _ONLY_A_TYPE.fullmatch(first):
+    if re.fullmatch(_ONLY_A_TYPE, first):
         more = next(said, "")
         first = "%s %s" % (first, more) if more else first[:-1]
     if phase in PHASES:
@@ -104,7 +104,7 @@ def block(lines: Iterable[str], more: int = 0) -> str:
 
 def truncation(line: str) -> int | None:
     """The number of failures without a row, if this line states it."""
-    found = _TRUNCATION.fullmatch(line)
+    found = re.fullmatch(_TRUNCATION, line)
     return int(found[1]) if found else None
 
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 #: What moves a cursor or sets a colour. A title or link (`ESC ]`) that has no end is over when its line is.
-ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_LINE = re.compile(r"\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")  # as `splitlines` splits
+ESCAPES = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+_LINE = r"\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*"  # as `splitlines` splits
 
 
 def without_escapes(text: str) -> str:
-    return ESCAPES.sub("", text) if "\x1b" in text else text
+    return re.sub(ESCAPES, "", text) if "\x1b" in text else text
 
 
 def literal(text: str) -> str:
@@ -30,7 +30,7 @@ def text_of(data: bytes) -> str:
 
 def first_line(text: str, length: int | None = None) -> str:
     """The first line that is not blank, stripped; a longer one is cut and ends in `...`."""
-    found = _LINE.search(text)
+    found = re.search(_LINE, text)
     line = found[0].rstrip() if found else ""
     return line if length is None or len(line) <= length else line[: length - 3] + "..."
 

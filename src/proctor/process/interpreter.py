@@ -19,8 +19,8 @@ ENVIRONMENT_NAMES = (".venv", "venv", ".virtualenv")
 COMMANDS = ("python3", "python")
 _HEAD = 1024  # bytes of a script
 # An installer writes the second form where the path is too long for a kernel, or has blanks.
-_SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-\S+\s+)*)?((?:\S*/)?(?:python|pypy)[\w.]*)(?:\s|$)")
-_LONG_SHEBANG = re.compile(r"#!/bin/sh\s*\n'''exec' \"?([^\n\"]+?)\"? \"\$0\"")
+_SHEBANG = r"#!\s*(?:\S*/env\s+(?:-\S+\s+)*)?((?:\S*/)?(?:python|pypy)[\w.]*)(?:\s|$)"
+_LONG_SHEBANG = r"#!/bin/sh\s*\n'''exec' \"?([^\n\"]+?)\"? \"\$0\""
 
 # 1: first published form.
 # 2: `installed`.
@@ -129,7 +129,7 @@ def _behind(path: str, environ: Mapping[str, str]) -> str:
         head = os.fsdecode(read_bytes(path, _HEAD))
     except OSError:
         return ""
-    found = _SHEBANG.match(head) or _LONG_SHEBANG.match(head)
+    found = re.match(_SHEBANG, head) or re.match(_LONG_SHEBANG, head)
     if found is None:
         return ""
     command = found[1].strip()

@@ -6,7 +6,7 @@ import re
 
 from proctor.text import without_escapes
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 
 
 def neutral(text: str) -> str:
@@ -17,4 +17,4 @@ def neutral(text: str) -> str:
 def neutral_block(text: str) -> str:
     """All of it, with its line breaks and tabs."""
     text = without_escapes(text.replace("\r\n", "\n"))
-    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return re.sub(_CONTROLS, lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -12,7 +12,7 @@ from proctor.errors import UsageError
 
 _SHOWN = 100  # characters of an expression in an error
 DEEPEST = 100  # brackets and nots inside one another: those who evaluate an expression have limits, too
-_TOKEN = re.compile(r"[()]|[^\s()]+")
+_TOKEN = r"[()]|[^\s()]+"
 
 Test = Callable[[str], bool]
 
@@ -60,7 +60,7 @@ def read(expression: str) -> Expression:
 def check_depth(expression: str) -> None:
     """Raises a UsageError if the expression is nested too deeply."""
     depth = deepest = nots = 0
-    for token in _TOKEN.findall(expression):
+    for token in re.findall(_TOKEN, expression):
         depth += (token == "(") - (token == ")")
         nots = nots + 1 if token == "not" else nots if token == "(" else 0
         deepest = max(deepest, depth + nots)
@@ -88,7 +88,7 @@ def _holds(tree: Expression, test: Test) -> bool:
 class _Parser:
     def __init__(self, expression: str) -> None:
         self._expression = expression
-        self._tokens = iter(_TOKEN.findall(expression))
+        self._tokens = iter(re.findall(_TOKEN, expression))
         self.next = next(self._tokens, "")
 
     def wrong(self, what: str) -> UsageError:

@@ -11,8 +11,8 @@ from proctor.result import Session
 
 STOPPED, INTERNAL, USAGE, NOTHING = 2, 3, 4, 5
 _NOT_EVALUATED = ("RecursionError", "MemoryError", "SyntaxError", "ValueError", "OverflowError")
-_FRAME = re.compile(r'^ +File "([^"\n]+)", line ([0-9]{1,9})', re.M)
-_LIBRARY = re.compile(r"^<|[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[0-9.]+[/\\]")
+_FRAME = r'(?m)^ +File "([^"\n]+)", line ([0-9]{1,9})'
+_LIBRARY = r"^<|[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[0-9.]+[/\\]"
 _MOST_LINES = 6  # of a complaint that goes on after a colon
 _CONFTEST = "while loading conftest"  # as a pytest too old for the plugin writes it
 
@@ -75,7 +75,7 @@ def last_exception(stderr: str) -> str:
     _, found, trace = stderr.rpartition("Traceback (most recent call last):\n")
     if not found:
         return ""
-    places = [f"{file}:{line}" for file, line in _FRAME.findall(trace) if not _LIBRARY.search(file)]
+    places = [f"{file}:{line}" for file, line in re.findall(_FRAME, trace) if not re.search(_LIBRARY, file)]
     words = next((line for line in trace.splitlines() if line and not line.startswith((" ", "\t"))), "")
     return f"{places[-1]} {words}" if places and words else words
 

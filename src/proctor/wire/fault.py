@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from proctor.events import Failure, FaultTraced, Place, TestFinished
 
-_FATAL = re.compile(r"^Fatal Python error: (.+)$", re.M)
-_FRAME = re.compile(r'^  File "(.+)", line ([0-9]{1,9}) in (.+)$')
-_LIBRARY = re.compile(r"/(?:lib/python[0-9.]+|site-packages|dist-packages)/")
+_FATAL = r"(?m)^Fatal Python error: (.+)$"
+_FRAME = r'^  File "(.+)", line ([0-9]{1,9}) in (.+)$'
+_LIBRARY = r"/(?:lib/python[0-9.]+|site-packages|dist-packages)/"
 _KEPT = 64 * 1024  # characters of stderr in which a dump is looked for
 _MOST = 20  # dumps remembered
-_EXITED = re.compile(r"running the test EXITED with status")  # pytest-forked's words; xdist does not know
+_EXITED = "running the test EXITED with status"  # pytest-forked's words; xdist does not know
 _SIGNALS = {
     "Segmentation fault": "SIGSEGV",
     "Bus error": "SIGBUS",
@@ -39,7 +39,7 @@ class FaultReader:
         self._text = (self._text + text)[-_KEPT:]
 
     def dumps(self) -> list[FaultTraced]:
-        starts = [found.start() for found in _FATAL.finditer(self._text)][-_MOST:]
+        starts = [found.start() for found in re.finditer(_FATAL, self._text)][-_MOST:]
         ends = [*starts[1:], len(self._text)]
         return [self._dump(self._text[start:end]) for start, end in zip(starts, ends, strict=False)]
 
@@ -48,13 +48,13 @@ class FaultReader:
         current = rest.find("Current thread")
         kept, places = [reason], []
         for line in rest[max(0, current) :].splitlines():
-            if frame := _FRAME.match(line):
+            if frame := re.match(_FRAME, line):
                 places.append(Place(frame[1].removeprefix(self._cwd), int(frame[2])))
             elif places:
                 break
             if line:
                 kept.append(line)
-        known = [p for p in places if not p.file.startswith("<") and not _LIBRARY.search("/" + p.file)]
+        known = [p for p in places if not p.file.startswith("<") and not re.search(_LIBRARY, "/" + p.file)]
         own = [place for place in known if not place.file.startswith("/")] or known
         return FaultTraced(reason.partition(": ")[2], tuple(own), "\n".join(kept))
 
@@ -79,7 +79,7 @@ class Crashes:
     ) -> TestFinished:
         """Adds the place of a crash; `unfinished` are the tests that other processes may run by now."""
         function = _function(event.test)
-        if _EXITED.search(event.message or ""):
+        if _EXITED in (event.message or ""):
             return event  # its process ended itself, and wrote none
         others = [test for test in (*self._crashed, *unfinished) if test != event.test]
         self._crashed.append(event.test)
@@ -104,7 +104,7 @@ class Crashes:
 
     def _test_of(self, dump: FaultTraced, known: Collection[_Function]) -> _Function | None:
         """The test that was running: of the known ones the outermost, for a test may call another."""
-        frames = [found for line in dump.text.splitlines() if (found := _FRAME.match(line))]
+        frames = [found for line in dump.text.splitlines() if (found := re.match(_FRAME, line))]
         functions = ((frame[1].removeprefix(self._cwd), frame[3]) for frame in reversed(frames))
         return next((function for function in functions if function in known), None)
 

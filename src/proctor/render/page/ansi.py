@@ -64,7 +64,7 @@ def coloured(text: str) -> Markup:
 
 def _spans(text: str) -> Iterator[str]:
     style, at, spans = _Style(), 0, 0
-    for found in ESCAPES.finditer(text):
+    for found in re.finditer(ESCAPES, text):
         yield _span(text[at : found.start()], style.classes if spans < _MOST else "")
         at, spans = found.end(), spans + 1
         if colour := _COLOUR.fullmatch(found[0]):

@@ -18,9 +18,9 @@ from proctor.wire.control.ledger import Admission, Finished, Ledger, Partial, Pa
 from proctor.wire.control.passing import Pairs
 
 LINE = 4096  # bytes of a control line, with its LF: what one write puts on a pipe whole
-_NUMBER = re.compile(r"[0-9]+\Z")
-_SIGNED = re.compile(r"-?[0-9]+\Z")
-_DURATION = re.compile(r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z")
+_NUMBER = r"[0-9]+\Z"
+_SIGNED = r"-?[0-9]+\Z"
+_DURATION = r"([+-]?)((?:[0-9]+[smhd] ?)*[0-9]+[smhd]?)\Z"
 _PAST = 64  # bytes before the current one that are kept, to be shown with an error
 _decode = msgspec.json.Decoder().decode
 _decode_object = decoding.decoder(dict[str, Any]).decode
@@ -324,11 +324,11 @@ class ControlDecoder:
     def _take_word(self, word: str, argument: str | None, at: int, line: bytes, frames: list[Frame]) -> None:
         match word:
             case "result":
-                if argument is None or not _NUMBER.match(argument):
+                if argument is None or not re.match(_NUMBER, argument):
                     raise _Fault("bad_args", "C6", at, "`result` takes the number of JSON bytes", line)
                 self._take_length(int(argument.lstrip("0")[:20] or "0"), at, line)
             case "exitcode":
-                if argument is None or not _SIGNED.match(argument):
+                if argument is None or not re.match(_SIGNED, argument):
                     raise _Fault("bad_args", "C7", at, "`exitcode` takes a whole number", line)
                 self.ledger.exit_code = int(argument[:20])
                 frames.append(ExitCode(self.ledger.exit_code))
@@ -355,7 +355,7 @@ class ControlDecoder:
                 raise _Fault("bad_args", "C8", at, "`duration restore` without a `duration save`", line)
             self._saved -= 1
             return Duration(DurationAction.RESTORE)
-        found = _DURATION.match(argument)
+        found = re.match(_DURATION, argument)
         seconds = durations.parse(found[2]) if found else None
         if found is None or seconds is None:
             message = "`duration` takes a time (90, 15m, 1h 30m), + or - a time, save or restore"
