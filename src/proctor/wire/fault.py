@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from proctor.events import Failure, FaultTraced, Place, TestFinished
 
-_FATAL = r"(?m)^Fatal Python error: (.+)$"
+_OPENING = "Fatal Python error: "
+_FATAL = rf"(?m)^{_OPENING}(.+)$"
 _FRAME = r'^  File "(.+)", line ([0-9]{1,9}) in (.+)$'
 _LIBRARY = r"/(?:lib/python[0-9.]+|site-packages|dist-packages)/"
 _KEPT = 64 * 1024  # characters of stderr in which a dump is looked for
@@ -39,6 +40,8 @@ class FaultReader:
         self._text = (self._text + text)[-_KEPT:]
 
     def dumps(self) -> list[FaultTraced]:
+        if _OPENING not in self._text:  # nearly always
+            return []
         starts = [found.start() for found in re.finditer(_FATAL, self._text)][-_MOST:]
         ends = [*starts[1:], len(self._text)]
         return [self._dump(self._text[start:end]) for start, end in zip(starts, ends, strict=False)]

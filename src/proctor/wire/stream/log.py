@@ -230,11 +230,12 @@ def decoder() -> Callable[[bytes], tuple[e.Entry | None, Line]]:
     def decode(line: bytes) -> tuple[e.Entry | None, Line]:
         try:
             found = line_of(line)
-            if found.type == "start":  # half of all lines
+            kind, extra = found.type, found.extra
+            if kind == "start":  # half of all lines
                 place = e.Place(found.file, found.line) if found.file else None
                 event: e.Event | None = e.TestStarted(found.label, place)
-            elif found.type == "test" and not _is_collection(found):
-                event = test_of(found.extra)
+            elif kind == "test" and not (isinstance(extra, dict) and extra.get("phase") == "collect"):
+                event = test_of(extra)
             else:
                 event = _event(found)
             if encode(found) != line:  # as most are written, so that none of them has a key twice
@@ -246,10 +247,6 @@ def decoder() -> Callable[[bytes], tuple[e.Entry | None, Line]]:
         return None if event is None else e.Entry(found.seq, found.at, found.suite, event), found
 
     return decode
-
-
-def _is_collection(line: Line) -> bool:
-    return isinstance(line.extra, dict) and line.extra.get("phase") == "collect"
 
 
 class SuiteNumbers:
@@ -268,9 +265,10 @@ class SuiteNumbers:
             if entry.suite == 0 and self._entered:
                 self._add(0)
             self._entered = True
-        if entry.suite not in self._numbers:
+        number = self._numbers.get(entry.suite)
+        if number is None:
             self._add(entry.suite)
-        number = self._numbers[entry.suite]
+            number = self._numbers[entry.suite]
         return entry if number == entry.suite else msgspec.structs.replace(entry, suite=number)
 
     def _add(self, suite: int) -> None:

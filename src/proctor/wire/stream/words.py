@@ -45,7 +45,7 @@ WORDS = {
 }
 #: Likewise of a test in quarantine, which is ignored whatever it did.
 BAD_WORDS = {Outcome.FAILED: "failed"} | {outcome: WORDS[outcome] for outcome in BAD - {Outcome.FAILED}}
-_RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:[.][0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})")
+_RFC_3339 = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:[.][0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
 STRICT_XPASS = "[XPASS(strict)]"  # how pytest begins to say that a test passed which must not
 
 
@@ -71,7 +71,7 @@ def rfc3339(text: str) -> str:
         offset = found.utcoffset()
         if offset is None:
             return ""
-        if _RFC_3339.fullmatch(text):
+        if re.fullmatch(_RFC_3339, text):
             return text
         return (found if offset.seconds % 60 == 0 else found.astimezone(UTC)).isoformat()
     except (ValueError, OverflowError):
