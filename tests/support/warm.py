@@ -135,7 +135,8 @@ _OF_RUN = (
     *("msecs", "relativeCreated", "thread", "process"),  # of records of a log
 )
 _IN_TEXTS = (
-    (re.compile(r"\b\d+\.\d+s\b"), "N s"),
+    (re.compile(r"\b\d+\.\d+s\b( \(\d+:\d\d:\d\d\))?"), "N s"),
+    (re.compile(r"={3,}"), "==="),  # rules fill the line beside a time, which may be longer
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0xN"),
     (re.compile(r"\b\d{8}-\d{6}-\w{6}\b"), "RUN"),
     (re.compile(r"\[gw\d+\]"), "[gwN]"),  # which worker is chance
