@@ -4,6 +4,7 @@ more in `extra`; there are also `start`, `output`, `attachment`, `note` and `exi
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -221,6 +222,7 @@ def decode(line: bytes) -> e.Entry | None:
     return decoder()(line)[0]
 
 
+@cache
 def decoder() -> Callable[[bytes], tuple[e.Entry | None, Line]]:
     """For many lines: the entry of each, and the line, which repeats some of it in the words of the public
     stream. Raises StreamError."""
