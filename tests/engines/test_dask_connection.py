@@ -17,10 +17,11 @@ from support.projects import GUARD, clean_environment, command, project_python, 
 pytest.importorskip("distributed", reason="proctor[dask] is not installed")
 
 import dask
-from distributed import Security
+from distributed import Client, Security
 from support.dask_cluster import Cluster, Nursery, cluster, wait_for
 from support.dask_runs import files_with, run
 
+from proctor.engines import dask_engine
 from proctor.engines.dask_engine import DaskEngine
 from proctor.errors import UsageError
 from proctor.outcome import RunOutcome
@@ -174,6 +175,20 @@ def test_people_are_told_that_a_run_waits_for_a_worker(live: bool, nursery: Nurs
     assert client.returncode == 0
     assert said.encode() not in (other or b"")
     assert live or seen.count(said) == 1
+
+
+def test_a_worker_that_dies_when_it_is_asked_for_its_version_costs_the_run_nothing(
+    nursery: Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with cluster(nursery, tmp_path / "dask", "dies") as made:
+        with Client(made.address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=GUARD)
+        monkeypatch.setattr(dask_engine, "version", lambda name: os._exit(1))
+        engine = DaskEngine(made.address)
+        try:
+            wait_for(engine.lack, "a scheduler that knows that the worker is gone")
+        finally:
+            engine.close()
 
 
 def test_the_scheduler_keeps_nothing_of_a_run_that_is_over(shared: Cluster, tmp_path: Path) -> None:

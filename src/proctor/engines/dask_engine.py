@@ -96,8 +96,9 @@ class DaskEngine:
     def _check_workers(self) -> None:
         """Raises UsageError if a worker has no proctor, or another version of it."""
         found = self._ask(lambda: self._client.run(version, "proctor", on_error="return"), _ANSWER) or {}
-        others = {address: told for address, told in found.items() if told != __version__}
-        if not others:
+        answers = {address: told for address, told in found.items() if not isinstance(told, OSError)}
+        others = {address: told for address, told in answers.items() if told != __version__}
+        if not others:  # a worker that has died meanwhile, an OSError, gets no work
             return
         infos = self._client.scheduler_info()["workers"]
         named = [
