@@ -191,6 +191,20 @@ def test_a_worker_that_dies_when_it_is_asked_for_its_version_costs_the_run_nothi
             engine.close()
 
 
+def test_a_scheduler_that_dies_before_the_first_shard_is_named_in_what_is_not_run(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    with cluster(nursery, tmp_path / "dask") as made:
+        engine = DaskEngine(made.address)
+        os.kill(made.scheduler, signal.SIGKILL)
+        wait_for(lambda: engine._client.status == "closed", "a client that has given up")  # tests are listed
+
+        result = dispatched(plan_of("a.py::a"), engine.executor, tmp_path, engine=engine)
+
+    assert (result.outcome, result.not_run) == (RunOutcome.INCOMPLETE, ("a.py::a",))
+    assert f"dask's scheduler at {made.address} is gone" in result.reason
+
+
 def test_the_scheduler_keeps_nothing_of_a_run_that_is_over(shared: Cluster, tmp_path: Path) -> None:
     root = write_project(tmp_path / "project", files_with(2))
     run(root, shared.engine)

@@ -69,7 +69,10 @@ class DaskEngine:
     def listen(self, live: Live) -> str:
         self._live = live
         self._tidy()
-        self._client.subscribe_topic(self._topic, self._hear)
+        try:
+            self._client.subscribe_topic(self._topic, self._hear)
+        except Exception:  # noqa: BLE001  the scheduler is gone, as whoever submits a shard will hear
+            return ""
         return self._word
 
     def recall(self, reason: RunOutcome) -> bool:

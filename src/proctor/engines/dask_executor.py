@@ -24,7 +24,7 @@ _SPREAD = 60.0  # seconds to send a project to the workers
 class DaskExecutor(Executor):
     def __init__(self, client: Any) -> None:
         """`client`: of dask."""
-        self._client = client
+        self._client, self._address = client, client.scheduler.address  # which it forgets when it is closed
         self._lock = threading.Lock()
         self._ours: dict[str, tuple[Future[Any], Any]] = {}  # what we gave out, and dask's, by its key
         self._archive: tuple[str, Any] = ("", None)  # what the workers have, and dask's future of it
@@ -75,7 +75,7 @@ class DaskExecutor(Executor):
     def _gone(self) -> str:
         if self._client.status == "running":
             return "dask's scheduler has dropped it"
-        return f"dask's scheduler at {self._client.scheduler.address} is gone"
+        return f"dask's scheduler at {self._address} is gone"
 
     def _settle(self, key: str, result: Any, error: BaseException | None) -> None:
         """Has no effect on one that is settled or cancelled already."""
